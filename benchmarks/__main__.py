@@ -1,0 +1,44 @@
+"""Run every benchmark and print its table; `--write` also puts them into benchmarks/RESULTS.md."""
+
+import argparse
+import datetime
+import os
+import platform
+from pathlib import Path
+
+import numba
+import numpy as np
+import scipy
+
+from benchmarks import best_arm
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+def machine() -> str:
+    """What the numbers depend on."""
+    name = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        models = [line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        name = models[0] if models else name
+    return (
+        f"{name}, {os.cpu_count()} cores; Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"SciPy {scipy.__version__}, Numba {numba.__version__}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
+    write = parser.parse_args().write
+    parts = [f"# Benchmarks\n\n{datetime.date.today()}, {machine()}. Made by `make bench`; absolute times vary.\n"]
+    print(parts[0], flush=True)
+    for section in (best_arm.speed, best_arm.scaling):
+        parts.append(section())
+        print(parts[-1], flush=True)
+    if write:
+        RESULTS.write_text("\n".join(parts))
+
+
+main()

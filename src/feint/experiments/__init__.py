@@ -1,0 +1,1 @@
+"""The paper's figures and tables, one file each: SETTINGS, run() -> Dataset, and how to draw or print it."""

@@ -1,0 +1,33 @@
+"""Run a compiled kernel over slices of its rows on all cores.
+
+Plain threads, since kernels release the GIL: no threading layer to configure, Ctrl-C arrives between slices, and a
+row's result cannot depend on the slice it fell into.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+
+def thread_count() -> int:
+    """Threads to use: FEINT_THREADS where set, else the cores this process may run on."""
+    setting = os.environ.get("FEINT_THREADS")
+    if setting is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not setting.isdecimal() or int(setting) == 0:
+        raise ValueError(f"FEINT_THREADS is {setting!r}; set it to a whole number of threads, 1 or more.")
+    return int(setting)
+
+
+def run_slices(task: Callable[[int, int], object], n_rows: int, *, smallest: int) -> None:
+    """Call task(start, stop) over consecutive slices of range(n_rows), none much shorter than `smallest` rows."""
+    threads = min(thread_count(), max(1, n_rows // smallest))
+    if threads == 1:
+        task(0, n_rows)
+        return
+    pieces = min(4 * threads, n_rows // smallest)  # a few a thread, so that slow rows even out
+    edges = [n_rows * i // pieces for i in range(pieces + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        for future in [pool.submit(task, *edge) for edge in pairwise(edges)]:
+            future.result()

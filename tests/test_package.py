@@ -1,0 +1,120 @@
+"""The package from outside: import time, lazy names, the command, whole files."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import feint
+from feint.cli import app
+from feint.files import write_whole
+
+ROOT = Path(__file__).parents[1]
+
+
+def best_time(*command):
+    """The quickest of three runs in seconds: what the program costs, not what else the machine was doing."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_import_is_quick():
+    assert best_time(sys.executable, "-c", "import feint") < 1.0
+
+
+def test_help_is_quick():
+    assert best_time(sys.executable, "-m", "feint", "--help") < 0.5
+
+
+def test_second_start_does_not_compile():
+    """A fresh process finds the kernel in the cache on disk: one hit, no miss."""
+    code = (
+        "import feint; feint.best_arm_probabilities([0.0, 1.0], [1.0, 1.0]); "
+        "from feint.numerics.best_arm import _fill_rows; s = _fill_rows.stats; "
+        "print(sum(s.cache_hits.values()), sum(s.cache_misses.values()))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    second = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert second.stdout.split() == ["1", "0"]
+
+
+def test_every_name_loads_and_is_listed():
+    for name in feint.__all__:
+        assert getattr(feint, name) is not None
+    assert set(feint.__all__) == set(dir(feint))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = feint.nonsense
+
+
+def test_versions_agree():
+    assert f'version = "{feint.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"## [{feint.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version: {feint.__version__}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_reproduce_draws_once_and_keeps_what_is_there(tmp_path):
+    runner = CliRunner()
+    first = runner.invoke(app, ["reproduce", "--out", str(tmp_path)])
+    assert first.exit_code == 0
+    assert "6.36904e-09" in first.output  # 40-digit value of DESIGN.md's table
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert set(before) == {"boost.pdf", "boost.png"}
+    assert "kept" in runner.invoke(app, ["reproduce", "--out", str(tmp_path)]).output
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_command_explains_bad_input_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = subprocess.run(
+        [sys.executable, "-m", "feint", "reproduce", "--out", str(tmp_path / "file")], capture_output=True, text=True
+    )
+    assert result.returncode == 2
+    assert result.stderr.startswith("feint: ")
+    assert "Traceback" not in result.stderr
+    bad = subprocess.run([sys.executable, "-m", "feint", "nonsense"], capture_output=True, text=True)
+    assert bad.returncode == 2
+
+
+def test_bad_thread_setting_is_explained():
+    result = subprocess.run(
+        [sys.executable, "-c", "import feint; feint.best_arm_probabilities([0.0, 1.0], [1.0, 1.0])"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FEINT_THREADS": "none"},
+    )
+    assert "whole number of threads" in result.stderr
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "new" / "a.txt"
+
+    def fail(name):
+        name.write_text("half")
+        raise RuntimeError("interrupted")
+
+    with pytest.raises(RuntimeError, match="interrupted"):
+        write_whole(path, fail)
+    assert list(path.parent.iterdir()) == []
+    write_whole(path, lambda name: name.write_text("whole"))
+    with pytest.raises(FileExistsError, match="--force"):
+        write_whole(path, lambda name: name.write_text("other"))
+    assert path.read_text() == "whole"
+    write_whole(path, lambda name: name.write_text("other"), force=True)
+    assert path.read_text() == "other"
+
+
+def test_no_file_names_a_package_host():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    files = [ROOT / name for name in listed.stdout.split()] if listed.returncode == 0 else []
+    words = ("--index-" + "url", "pypi" + ".org/simple", "find-" + "links")
+    for path in files:
+        text = path.read_text(errors="ignore") if path.is_file() else ""
+        assert not any(word in text for word in words), path

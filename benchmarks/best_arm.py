@@ -100,7 +100,7 @@ def speed() -> str:
     ours = best_arm_probabilities(PUBLIC, 1 / np.sqrt(PULLS))[2]
     lines.append(
         "\nErrors are relative, arm by arm, against feint's own values, which tests/numerics/test_best_arm.py holds "
-        f"against 40-digit integration; e.g. arm 3 at N = (10⁴, 60, 25, 40): {ours:.6g}, by integration {EXACT_ARM_3}.\n"
+        f"against 40-digit integration; arm 3 at N = (10⁴, 60, 25, 40) is {ours:.6g}, by integration {EXACT_ARM_3}.\n"
     )
     return "\n".join(lines)
 

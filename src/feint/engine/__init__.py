@@ -1,0 +1,1 @@
+"""The compiled heart of the simulation and of the live agent: one replication, moved forward in time."""

@@ -1,0 +1,58 @@
+"""Boost in fixed proportions."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.explorers.base import FloatArray, View, register
+from feint.numerics._jit import inlined
+
+
+@register
+@dataclass(frozen=True)
+class FixedBoosting:
+    """Keep the shares of boosts at `weights`: each step boosts argmax_a (s + 1)·w_a − B_a after s boosts.
+
+    So every B_a stays within K of s·w_a, without randomness; the w of the paper's Section 5. An arm of weight 0 is never
+    boosted.
+
+    >>> FixedBoosting([0.5, 0.25, 0.25]).weights
+    (0.5, 0.25, 0.25)
+    """
+
+    KIND: ClassVar[int] = 4
+    USES_POSTERIOR: ClassVar[bool] = False
+
+    weights: tuple[float, ...]
+
+    def __init__(self, weights: npt.ArrayLike) -> None:
+        array = np.asarray(weights)
+        if array.ndim != 1 or array.dtype.kind not in "fiu" or not (array >= 0).all() or abs(array.sum() - 1) > 1e-9:
+            raise ValueError(f"weights is {weights!r}; give one number, 0 or more, for every arm, summing to 1.")
+        object.__setattr__(self, "weights", tuple(float(w) for w in array))
+
+    def parameters(self, n_arms: int) -> FloatArray:
+        """The weights."""
+        if len(self.weights) != n_arms:
+            raise ValueError(f"FixedBoosting has {len(self.weights)} weights for {n_arms} arms; give one for each.")
+        return np.array(self.weights)
+
+
+@inlined
+def choose(
+    parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]
+) -> int:
+    """See `base`."""
+    made = 0
+    for a in range(view.boosts.size):
+        made += view.boosts[a]
+    chosen = -1
+    furthest = 0.0
+    for a in range(view.boosts.size):
+        behind = (made + 1) * parameters[a] - view.boosts[a]
+        if parameters[a] > 0.0 and (chosen < 0 or behind > furthest):
+            chosen = a
+            furthest = behind
+    return chosen

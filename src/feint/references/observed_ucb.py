@@ -1,0 +1,40 @@
+"""UCB seen by an observer with samples of its own: the paper's Remark in Section 3."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from feint.references.base import register
+
+
+@register
+@dataclass(frozen=True)
+class ObservedUCB:
+    r"""UCB, which pulls argmax_a μ̂¹_a + σ·√(exploration·log t/N_a) on the agent's public means μ̂¹.
+
+    UCB is deterministic, but the observer does not see what the agent saw. After N_a pulls of an arm, its own N_a
+    independent samples have the mean μ̂²_a. With a flat prior its belief about the true mean is N(μ̂²_a, σ²/N_a); given
+    the true mean, the agent's mean is N(μ_a, σ²/N_a) and independent of the observer's samples. So the observer's
+    belief about the agent's mean has
+
+        E[μ̂¹_a] = μ̂²_a,        Var[μ̂¹_a] = σ²/N_a + σ²/N_a = 2σ²/N_a,
+
+    independent over arms, and from its view UCB pulls the arm with the largest of the normal indices
+    N(μ̂²_a + σ·√(exploration·log t/N_a), 2σ²/N_a). It does not draw on the agent's past choices to refine that belief.
+
+    The Remark leaves open whether the agent knows the observer's samples. Here it does: otherwise it could not know what
+    the observer expects, nor meet the constraint exactly.
+    """
+
+    OWN_SAMPLES: ClassVar[bool] = True
+
+    exploration: float = 2.0
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.exploration, int | float) and not isinstance(self.exploration, bool)
+        if not number or not 0 <= self.exploration < math.inf:
+            raise ValueError(f"exploration is {self.exploration!r}; UCB's factor must be a finite number, 0 or more.")
+
+    def index(self) -> tuple[float, float]:
+        """See the class."""
+        return math.sqrt(self.exploration), math.sqrt(2.0)

@@ -1,0 +1,262 @@
+"""simulate: many replications of the agent on one instance, all cores, memory that does not grow with the horizon."""
+
+import json
+import math
+import platform
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+import feint
+from feint.bandit import Bandit
+from feint.budgets import as_budget, budget_config
+from feint.engine.advance import Records, Rewards, advance, start
+from feint.engine.decide import Known, Problem, known, scratch
+from feint.explorers import Explorer, TopTwo, explorer_config
+from feint.numerics._threads import thread_count
+from feint.numerics.streams import check_word
+from feint.references import Reference, ThompsonSampling, reference_config
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+IntArray = npt.NDArray[np.int64]
+
+METHODS = ("lazy", "eager")
+_CHECKPOINTS = 100
+_STEPS_A_PIECE = 100_000  # well below a second: how soon Ctrl-C and the progress bar are served
+
+
+def simulate(
+    bandit: Bandit,
+    explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
+    *,
+    reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
+    epsilon: Any,
+    horizon: int,
+    replications: int = 100,
+    seed: int = 0,
+    checkpoints: npt.ArrayLike | None = None,
+    delta: float | None = None,
+    method: str = "lazy",
+    progress: bool = False,
+) -> "xr.Dataset":
+    """Simulate the agent (Algorithm 1, or another explorer) and record it at checkpoints.
+
+    Parameters
+    ----------
+    epsilon
+        KL budget a step: a number, math.inf, `PowerLaw` or `TotalBudget`.
+    horizon
+        Pulls a replication, the initial round included.
+    seed
+        Replication r of a seed is the same whatever the number of replications, threads, or the method.
+    checkpoints
+        Times to record, from K to the horizon; by default about 100 on a logarithmic grid.
+    delta
+        Stop a replication when the largest private posterior probability reaches 1 − δ. What it had then is repeated
+        at later checkpoints.
+    method
+        "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
+        are identical.
+    progress
+        Show a progress bar.
+
+    Returns
+    -------
+    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than the
+    true one) and `recommendation` (replication, time), and `stopping_time(replication)` if `delta` is given (NaN where not
+    reached). `time` counts pulls made.
+
+    Examples
+    --------
+    >>> bandit = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> runs = simulate(bandit, epsilon=0.1, horizon=1000, replications=20)
+    >>> bool((runs.pulls.sum("arm") == runs.time).all())
+    True
+    """
+    budget = as_budget(epsilon)
+    config = {"explorer": explorer_config(explorer), "reference": reference_config(reference)}
+    horizon = _whole(horizon, "horizon", bandit.n_arms)
+    replications = _whole(replications, "replications", 1)
+    check_word(seed, "seed")
+    times = _checkpoints(checkpoints, bandit.n_arms, horizon)
+    if delta is not None and not (isinstance(delta, float | int) and 0 < delta < 1):
+        raise ValueError(f"delta is {delta!r}; the error to stop at must lie strictly between 0 and 1.")
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
+
+    problem = make_problem(bandit.n_arms, explorer, reference, budget, bandit.sigma)
+    shape = (replications, times.size, bandit.n_arms)
+    pulls, boosts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    log_error, recommendation = np.empty(shape[:2]), np.empty(shape[:2], dtype=np.int64)
+    stopping_time = np.full(replications, math.nan)
+    interrupted = threading.Event()
+    with _progress_bar(progress, replications * horizon) as tick:
+
+        def run(replication: int) -> None:
+            knowledge = known(bandit.n_arms)
+            records = Records(
+                times, pulls[replication], boosts[replication], log_error[replication], recommendation[replication]
+            )
+            rewards = Rewards(
+                np.array(bandit.public),
+                np.array(bandit.private),
+                bandit.sigma,
+                reference.OWN_SAMPLES,
+                np.uint64(seed),
+                np.uint64(replication),
+            )
+            stop = _run_replication(
+                problem, rewards, knowledge, records, bandit.best_private, delta, method, horizon, tick, interrupted
+            )
+            if stop is not None:
+                stopping_time[replication] = stop
+
+        _run_all(run, replications, interrupted)
+    return _dataset(
+        bandit,
+        times,
+        {"pulls": pulls, "boosts": boosts, "log_error": log_error, "recommendation": recommendation},
+        stopping_time if delta is not None else None,
+        {
+            **config,
+            "epsilon": budget_config(budget),
+            "horizon": horizon,
+            "replications": replications,
+            "seed": int(seed),
+            "delta": delta,
+            "method": method,
+        },
+    )
+
+
+def make_problem(n_arms: int, explorer: Explorer, reference: Reference, budget: Any, sigma: float) -> Problem:
+    """The settings as kernels take them."""
+    parameters = explorer.parameters(n_arms)
+    return Problem(
+        explorer.KIND, explorer.USES_POSTERIOR, parameters, *reference.index(), sigma, *budget.parameters()
+    )
+
+
+def _run_replication(
+    problem: Problem,
+    rewards: Rewards,
+    knowledge: Known,
+    records: Records,
+    best: int,
+    delta: float | None,
+    method: str,
+    horizon: int,
+    tick: Any,
+    interrupted: threading.Event,
+) -> int | None:
+    """The stopping time, or None."""
+    space = scratch(knowledge.pulls.size)
+    start(problem, rewards, knowledge)
+    t, row, stopped = knowledge.pulls.size, 0, False
+    while not interrupted.is_set():
+        before = t
+        t, row, stopped = advance(
+            problem,
+            rewards,
+            knowledge,
+            space,
+            records,
+            row,
+            best,
+            0.0 if delta is None else delta,
+            method == "lazy",
+            t,
+            min(t + _STEPS_A_PIECE, horizon),
+        )
+        tick(horizon - before if stopped else t - before)
+        if stopped or t == horizon:
+            break
+    return t if stopped else None
+
+
+def _run_all(run: Any, replications: int, interrupted: threading.Event) -> None:
+    """Run every replication on all cores; an interrupt ends the threads at their next piece."""
+    threads = min(thread_count(), replications)
+    if threads == 1:
+        for replication in range(replications):
+            run(replication)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(run, replication) for replication in range(replications)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            for future in futures:
+                future.result()
+        except BaseException:
+            interrupted.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _progress_bar(show: bool, total: int) -> Iterator[Any]:
+    """A function to call with the number of steps made."""
+    if not show:
+        yield lambda steps: None
+        return
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed or 0:,.0f} steps/s")
+
+    with Progress(
+        TextColumn("simulating"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), Speed(), TimeRemainingColumn()
+    ) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more.")
+    return int(value)
+
+
+def _checkpoints(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
+    if checkpoints is None:
+        return np.unique(np.geomspace(n_arms, horizon, _CHECKPOINTS).round().astype(np.int64))
+    times = np.asarray(checkpoints)
+    fits = times.ndim == 1 and times.size > 0 and times.dtype.kind in "iu"
+    if not fits or (np.diff(times) <= 0).any() or times[0] < n_arms or times[-1] > horizon:
+        raise ValueError(
+            f"checkpoints must be increasing whole numbers from {n_arms} (every arm pulled once) to the horizon {horizon}."
+        )
+    return times.astype(np.int64)
+
+
+def _dataset(
+    bandit: Bandit, times: IntArray, variables: dict[str, Any], stopping_time: Any, config: dict[str, Any]
+) -> "xr.Dataset":
+    import numba
+    import xarray as xr
+
+    axes = ("replication", "time", "arm")
+    data = {name: (axes[: values.ndim], values) for name, values in variables.items()}
+    if stopping_time is not None:
+        data["stopping_time"] = ("replication", stopping_time)
+    instance = {"public": list(bandit.public), "private": list(bandit.private), "sigma": bandit.sigma}
+    versions = {"feint": feint.__version__, "numpy": np.__version__, "numba": numba.__version__}
+    versions["python"] = platform.python_version()
+    return xr.Dataset(
+        data,
+        coords={"replication": np.arange(len(variables["pulls"])), "time": times, "arm": np.arange(bandit.n_arms)},
+        attrs={
+            "bandit": json.dumps(instance),
+            "config": json.dumps(config),
+            "versions": json.dumps(versions),
+        },
+    )

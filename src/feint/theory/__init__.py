@@ -1,0 +1,1 @@
+"""The maximin exponent and what follows from it."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import feint
 from feint.bandit import Bandit
 from feint.budgets import as_budget, budget_config
-from feint.engine.advance import Records, Rewards, advance, start
+from feint.engine.advance import Records, Rewards, advance, rewards_of, start
 from feint.engine.decide import Known, Problem, known, scratch
 from feint.explorers import Explorer, TopTwo, explorer_config
 from feint.numerics._threads import thread_count
@@ -104,13 +104,13 @@ def simulate(
             records = Records(
                 times, pulls[replication], boosts[replication], log_error[replication], recommendation[replication]
             )
-            rewards = Rewards(
+            rewards = rewards_of(
                 np.array(bandit.public),
                 np.array(bandit.private),
                 bandit.sigma,
                 reference.OWN_SAMPLES,
-                np.uint64(seed),
-                np.uint64(replication),
+                seed,
+                replication,
             )
             stop = _run_replication(
                 problem, rewards, knowledge, records, bandit.best_private, delta, method, horizon, tick, interrupted

@@ -22,19 +22,21 @@ from feint.engine.decide import (
     Scratch,
     choose_exactly,
     most_pulled,
+    set_means,
     set_policy,
     set_posterior,
 )
-from feint.engine.policy import draw_arm, log_complement, region_cuts
-from feint.engine.posterior import exact_private, region_private, region_reference
+from feint.engine.policy import draw_arm, region_cuts
+from feint.engine.posterior import exact_private, likeliest, log_complement, region_private, region_reference
 from feint.explorers.base import P_HIGH, P_LOW, UNDECIDED, FloatArray, IntArray, View
 from feint.explorers.dispatch import choose
 from feint.numerics._jit import inlined, kernel
-from feint.numerics.streams import Word, normal_pair, step_uniforms, step_words
+from feint.numerics.streams import Word, WordArray, fill_block
 
-_RADIUS = 2.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
+_RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
 _WIDEST = 0.5  # and never more than this many s
-_NOT_STOPPED = -1
+_BLOCK = 128  # steps whose draws are made at once
+_CALM = 0.85  # build a region only where D is pulled with more than this probability: else it would not last
 
 
 class Rewards(NamedTuple):
@@ -46,6 +48,9 @@ class Rewards(NamedTuple):
     own_samples: bool
     seed: Word
     replication: Word
+    words: WordArray  # (8, n) scratch
+    uniforms: FloatArray  # (4, n) the draws of n steps, made ahead
+    normals: FloatArray  # (2, n)
 
 
 class Records(NamedTuple):
@@ -58,43 +63,54 @@ class Records(NamedTuple):
     recommendation: IntArray  # (C,)
 
 
+def rewards_of(
+    public: FloatArray, private: FloatArray, sigma: float, own_samples: bool, seed: int, replication: int
+) -> Rewards:
+    """The rewards of one replication, with space for the draws of a block of steps."""
+    return Rewards(
+        public,
+        private,
+        sigma,
+        own_samples,
+        np.uint64(seed),
+        np.uint64(replication),
+        np.empty((8, _BLOCK), dtype=np.uint64),
+        np.empty((4, _BLOCK)),
+        np.empty((2, _BLOCK)),
+    )
+
+
 @inlined
-def _reward(rewards: Rewards, k: Known, arm: int, t: int) -> None:
-    """Add the rewards of the (t + 1)-th pull."""
-    a, b, c, d = step_words(rewards.seed, rewards.replication, np.uint64(t))
-    public, private = normal_pair(a, b)
-    if rewards.own_samples:
-        public, _ = normal_pair(c, d)
+def _draw_block(rewards: Rewards, t: int) -> None:
+    fill_block(
+        rewards.seed, rewards.replication, t, rewards.own_samples, rewards.words, rewards.uniforms, rewards.normals
+    )
+
+
+@inlined
+def _reward(rewards: Rewards, k: Known, arm: int, i: int) -> None:
+    """Add the rewards of a pull, with the i-th normals of the block."""
     k.pulls[arm] += 1
-    k.public_sums[arm] += rewards.public[arm] + rewards.sigma * public
-    k.private_sums[arm] += rewards.private[arm] + rewards.sigma * private
+    k.public_sums[arm] += rewards.public[arm] + rewards.sigma * rewards.normals[0, i]
+    k.private_sums[arm] += rewards.private[arm] + rewards.sigma * rewards.normals[1, i]
 
 
 @kernel
 def record(k: Known, s: Scratch, records: Records, row: int, best: int) -> None:
     """Fill one checkpoint from exact probabilities."""
-    logs = s.logs[0]
-    exact_private(k.private_means, k.sds, s.ws, s.exact_private, logs)
-    top = 0
-    for a in range(logs.size):
+    exact_private(k.private_means, k.sds, s.ws, s.exact_private, s.logs)
+    for a in range(k.pulls.size):
         records.pulls[row, a] = k.pulls[a]
         records.boosts[row, a] = k.boosts[a]
-        if logs[a] > logs[top]:
-            top = a
-    records.log_error[row] = log_complement(logs, best)
-    records.recommendation[row] = top
+    records.log_error[row] = log_complement(s.logs, best)
+    records.recommendation[row] = likeliest(s.logs)
 
 
 @inlined
 def _sure_exactly(k: Known, s: Scratch, log_delta: float) -> bool:
     """Whether the largest private probability has reached 1 − δ, from the exact complement."""
-    logs = s.logs[0]
-    exact_private(k.private_means, k.sds, s.ws, s.exact_private, logs)
-    top = 0
-    for a in range(1, logs.size):
-        if logs[a] > logs[top]:
-            top = a
-    return log_complement(logs, top) <= log_delta
+    exact_private(k.private_means, k.sds, s.ws, s.exact_private, s.logs)
+    return log_complement(s.logs, likeliest(s.logs)) <= log_delta
 
 
 @inlined
@@ -130,7 +146,8 @@ def start(problem: Problem, rewards: Rewards, k: Known) -> None:
         k.public_sums[a] = 0.0
         k.private_sums[a] = 0.0
     for a in range(k.pulls.size):
-        _reward(rewards, k, a, a)
+        _draw_block(rewards, a)
+        _reward(rewards, k, a, 0)
         set_posterior(problem, k, a)
 
 
@@ -161,15 +178,17 @@ def advance(
     bounds_reference = lazy and problem.bonus == 0.0
     bounds_private = lazy and needs_private
     log_delta = math.log(delta) if delta > 0.0 else -math.inf
+    block = t - _BLOCK  # the first step whose draws have been made
     inside = False
-    quiet = False
+    calm = False
     public_low, public_high, private_low, private_high, most_in_region = 0.0, 0.0, 0.0, 0.0, 0
     while True:
-        if lazy and quiet and not inside:
+        if lazy and calm and not inside:
             pulls = k.pulls[dominant]
             radius = min(_WIDEST, _RADIUS / float(pulls) ** (1.0 / 3.0))
             most_in_region = pulls + 1 + int(pulls * radius / 9.0)
             sd_low = problem.sigma / math.sqrt(most_in_region)
+            set_posterior(problem, k, dominant)
             sd = k.sds[dominant]
             public_low = k.public_means[dominant] - radius * sd
             public_high = k.public_means[dominant] + radius * sd
@@ -186,8 +205,7 @@ def advance(
                     sd_low,
                     sd,
                     s.region_private,
-                    s.logs[1],
-                    s.logs[2],
+                    s.logs,
                 )
             if bounds_reference:
                 region_reference(
@@ -200,8 +218,7 @@ def advance(
                     problem.spread * sd_low,
                     problem.spread * sd,
                     s.region_reference,
-                    s.logs[1],
-                    s.logs[2],
+                    s.logs,
                 )
             for a in range(n):
                 s.cuts[2, a] = -1.0
@@ -210,18 +227,33 @@ def advance(
         stopped = False
         if delta > 0.0:
             sure = _sure_by_bounds(s.region_private, delta) if inside else UNDECIDED
-            stopped = _sure_exactly(k, s, log_delta) if sure == UNDECIDED else sure == 1
+            stopped = sure == 1
+            if sure == UNDECIDED:
+                set_posterior(problem, k, dominant)
+                stopped = _sure_exactly(k, s, log_delta)
         while row < records.checkpoints.size and (records.checkpoints[row] == t or stopped):
+            set_posterior(problem, k, dominant)
             record(k, s, records, row, best)
             row += 1
         if stopped or t >= t_end:
             return t, row, stopped
 
-        uniforms = step_uniforms(rewards.seed, rewards.replication, np.uint64(t))
+        draw = t - block
+        if draw == _BLOCK:
+            _draw_block(rewards, t)
+            block = t
+            draw = 0
+        uniforms = (
+            rewards.uniforms[0, draw],
+            rewards.uniforms[1, draw],
+            rewards.uniforms[2, draw],
+            rewards.uniforms[3, draw],
+        )
         arm = UNDECIDED
         if not problem.uses_posterior or (inside and bounds_private):
             arm = choose(problem.kind, problem.parameters, view, s.region_private, uniforms)
         if arm == UNDECIDED:
+            set_posterior(problem, k, dominant)
             arm = choose_exactly(problem, k, s, uniforms)
         k.boosts[arm] += 1
 
@@ -237,18 +269,23 @@ def advance(
             elif uniforms[3] < s.cuts[0, arm] and epsilon == s.cuts[2, arm]:
                 pulled = arm
         if pulled == UNDECIDED:
+            set_posterior(problem, k, dominant)
             set_policy(problem, k, s, t, arm)
             pulled = draw_arm(s.policy, arm, dominant, uniforms[3])
+            calm = s.policy[dominant] > _CALM
 
-        _reward(rewards, k, pulled, t)
-        set_posterior(problem, k, pulled)
+        _reward(rewards, k, pulled, draw)
         t += 1
-        quiet = pulled == dominant
-        if not quiet:
+        if pulled != dominant:
+            set_posterior(problem, k, pulled)
+            set_posterior(problem, k, dominant)
             inside = False
             if k.pulls[pulled] > k.pulls[dominant] or (k.pulls[pulled] == k.pulls[dominant] and pulled < dominant):
                 dominant = pulled
-        elif inside:
+        elif not inside:
+            set_posterior(problem, k, dominant)
+        else:
+            set_means(k, dominant)  # its standard deviation waits until something is evaluated
             inside = (
                 k.pulls[dominant] <= most_in_region
                 and public_low <= k.public_means[dominant] <= public_high

@@ -7,8 +7,8 @@ import numpy as np
 
 from feint.budgets import epsilon_at
 from feint.engine.policy import fill_policy
-from feint.engine.posterior import exact_private, exact_reference
-from feint.explorers.base import FloatArray, IntArray, View
+from feint.engine.posterior import LOG_ROWS, REFERENCE_ROWS, exact_private, exact_reference
+from feint.explorers.base import BOUND_ROWS, FloatArray, IntArray, View
 from feint.explorers.dispatch import choose
 from feint.numerics._jit import inlined, kernel
 from feint.numerics.best_arm_kernel import Workspace, workspace
@@ -46,12 +46,12 @@ class Scratch(NamedTuple):
     """Space for one decision, owned by the caller."""
 
     ws: Workspace
-    exact_private: FloatArray  # (4, K)
-    exact_reference: FloatArray  # (4, K)
-    region_private: FloatArray  # (4, K)
-    region_reference: FloatArray  # (4, K)
+    exact_private: FloatArray  # (BOUND_ROWS, K)
+    region_private: FloatArray  # (BOUND_ROWS, K)
+    exact_reference: FloatArray  # (REFERENCE_ROWS, K)
+    region_reference: FloatArray  # (REFERENCE_ROWS, K)
     policy: FloatArray  # (K,)
-    logs: FloatArray  # (3, K)
+    logs: FloatArray  # (LOG_ROWS, K)
     cuts: FloatArray  # (3, K): per boosted arm the two cuts of its region, and the ε they hold for
     explorer: FloatArray  # (3, K) for the explorers
 
@@ -64,19 +64,24 @@ def known(n_arms: int) -> Known:
 
 def scratch(n_arms: int) -> Scratch:
     """Allocate the space for decisions among `n_arms` arms."""
-    blocks = [np.empty((4, n_arms)) for _ in range(4)]
-    return Scratch(
-        workspace(n_arms), *blocks, np.empty(n_arms), np.empty((3, n_arms)), np.empty((3, n_arms)), np.empty((3, n_arms))
-    )
+    rows = (BOUND_ROWS, BOUND_ROWS, REFERENCE_ROWS, REFERENCE_ROWS)
+    blocks = [np.empty((r, n_arms)) for r in rows]
+    tail = [np.empty((r, n_arms)) for r in (LOG_ROWS, 3, 3)]
+    return Scratch(workspace(n_arms), *blocks, np.empty(n_arms), *tail)
+
+
+@inlined
+def set_means(k: Known, a: int) -> None:
+    """Posterior means of arm a from its count and sums."""
+    k.public_means[a] = k.public_sums[a] / k.pulls[a]
+    k.private_means[a] = k.private_sums[a] / k.pulls[a]
 
 
 @inlined
 def set_posterior(problem: Problem, k: Known, a: int) -> None:
-    """Means and standard deviations of arm a from its counts and sums."""
-    n = k.pulls[a]
-    k.public_means[a] = k.public_sums[a] / n
-    k.private_means[a] = k.private_sums[a] / n
-    k.sds[a] = problem.sigma / math.sqrt(n)
+    """Means and standard deviations of arm a from its count and sums."""
+    set_means(k, a)
+    k.sds[a] = problem.sigma / math.sqrt(k.pulls[a])
     k.index_means[a] = k.public_means[a]
     k.index_sds[a] = problem.spread * k.sds[a]
 
@@ -93,7 +98,7 @@ def set_indices(problem: Problem, k: Known, t: int) -> None:
 def choose_exactly(problem: Problem, k: Known, s: Scratch, uniforms: tuple[float, float, float, float]) -> int:
     """The arm to boost, from exact private probabilities where the explorer asks for them."""
     if problem.uses_posterior:
-        exact_private(k.private_means, k.sds, s.ws, s.exact_private, s.logs[0])
+        exact_private(k.private_means, k.sds, s.ws, s.exact_private, s.logs)
     view = View(k.pulls, k.boosts, k.public_means, k.private_means, s.explorer)
     return choose(problem.kind, problem.parameters, view, s.exact_private, uniforms)
 

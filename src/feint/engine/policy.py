@@ -4,8 +4,6 @@ The draw cuts (0, 1) into the boosted arm i first, then the other arms in index 
 D takes nearly every step, so "u lies above everything else" is what the lazy engine tests.
 """
 
-import math
-
 from feint.engine.posterior import LOG_HIGH, LOG_LOW, PI_HIGH, PI_LOW, SLACK
 from feint.explorers.base import FloatArray
 from feint.numerics._jit import inlined, kernel
@@ -69,17 +67,3 @@ def region_cuts(bounds: FloatArray, arm: int, dominant: int, epsilon: float) -> 
     share = others / bottom if bottom > 0.0 else 1.0
     high = q_high + (1.0 - q_high) * share
     return (q_low if q_low == 1.0 else q_low * (1.0 - SLACK)), high * (1.0 + SLACK) + SLACK
-
-
-@inlined
-def log_complement(logs: FloatArray, arm: int) -> float:
-    """log(1 − P(arm)) as the logarithm of the sum of the others."""
-    top = -math.inf
-    for a in range(logs.size):
-        if a != arm:
-            top = max(top, logs[a])
-    total = 0.0
-    for a in range(logs.size):
-        if a != arm:
-            total += math.exp(logs[a] - top)
-    return top + math.log(total)

@@ -26,7 +26,8 @@ operations that a decision makes of them.
 
 import math
 
-from feint.explorers.base import P_HIGH, P_LOW, W_HIGH, W_LOW, FloatArray
+from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, FloatArray
+from feint.explorers.draws import fill_cuts
 from feint.numerics._jit import inlined, kernel
 from feint.numerics.best_arm_kernel import SHIFT, SUM, Workspace, best_arm_sums, single_arm_sum
 
@@ -35,6 +36,11 @@ _NINE = 9.0
 
 # Rows of the reference's bounds; the private bounds have the rows of `explorers.base`.
 PI_LOW, PI_HIGH, LOG_LOW, LOG_HIGH = 0, 1, 2, 3
+REFERENCE_ROWS = 4
+
+# Rows of `logs`, the scratch of this module; EXACT holds log P(a) after `exact_private`.
+EXACT, _LOW, _HIGH, _RELATIVE_LOW, _RELATIVE_HIGH = 0, 1, 2, 3, 4
+LOG_ROWS = 5
 
 
 @inlined
@@ -44,30 +50,57 @@ def _log(arms: FloatArray, a: int) -> float:
 
 @kernel
 def exact_private(means: FloatArray, sds: FloatArray, ws: Workspace, bounds: FloatArray, logs: FloatArray) -> None:
-    """Private best-arm probabilities with both bounds equal."""
+    """Private best-arm probabilities with both bounds equal; their logarithms in row EXACT of `logs`."""
     best_arm_sums(means, sds, ws)
     for a in range(means.size):
-        logs[a] = _log(ws.arms, a)
-        bounds[P_LOW, a] = math.exp(logs[a])
+        logs[EXACT, a] = _log(ws.arms, a)
+        bounds[P_LOW, a] = math.exp(logs[EXACT, a])
         bounds[P_HIGH, a] = bounds[P_LOW, a]
-    _fill_relative(bounds, logs, logs)
+    _fill_all_cuts(bounds, logs, EXACT, EXACT)
 
 
 @inlined
-def _fill_relative(bounds: FloatArray, low: FloatArray, high: FloatArray) -> None:
-    """Rows W: probabilities relative to the second likeliest arm."""
-    n = low.size
+def _fill_all_cuts(bounds: FloatArray, logs: FloatArray, low: int, high: int) -> None:
+    """The cuts of a draw among all arms, and among all but the likeliest, whose probabilities may underflow."""
+    fill_cuts(bounds, P_LOW, P_HIGH, bounds, CUT_LOW, CUT_HIGH, -1)
+    n = logs.shape[1]
     top = 0
     for a in range(1, n):
-        if high[a] > high[top]:
+        if logs[high, a] > logs[high, top]:
             top = a
     scale = -math.inf
     for a in range(n):
         if a != top:
-            scale = max(scale, high[a])
+            scale = max(scale, logs[high, a])
+    # In logs from here on: relative to the second likeliest arm nothing that matters underflows.
     for a in range(n):
-        bounds[W_LOW, a] = math.exp(low[a] - scale) if a != top else math.inf
-        bounds[W_HIGH, a] = math.exp(high[a] - scale) if a != top else math.inf
+        logs[_RELATIVE_LOW, a] = math.exp(min(0.0, logs[low, a] - scale))
+        logs[_RELATIVE_HIGH, a] = math.exp(min(0.0, logs[high, a] - scale))
+    fill_cuts(logs, _RELATIVE_LOW, _RELATIVE_HIGH, bounds, REST_LOW, REST_HIGH, top)
+
+
+@inlined
+def likeliest(logs: FloatArray) -> int:
+    """The arm with the largest private probability after `exact_private`, the first of equals."""
+    top = 0
+    for a in range(1, logs.shape[1]):
+        if logs[EXACT, a] > logs[EXACT, top]:
+            top = a
+    return top
+
+
+@inlined
+def log_complement(logs: FloatArray, arm: int) -> float:
+    """log(1 − P(arm)) after `exact_private`: the logarithm of the sum of the others."""
+    top = -math.inf
+    for a in range(logs.shape[1]):
+        if a != arm:
+            top = max(top, logs[EXACT, a])
+    total = 0.0
+    for a in range(logs.shape[1]):
+        if a != arm:
+            total += math.exp(logs[EXACT, a] - top)
+    return top + math.log(total)
 
 
 @kernel
@@ -99,8 +132,7 @@ def _bound_others(
     mean_high: float,
     sd_low: float,
     sd_high: float,
-    log_low: FloatArray,
-    log_high: FloatArray,
+    logs: FloatArray,
 ) -> None:
     """Bounds of log P(a) for every arm but D; `means` and `sds` are left as they were."""
     mean = means[dominant]
@@ -109,12 +141,12 @@ def _bound_others(
     sds[dominant] = sd_high
     best_arm_sums(means, sds, ws)
     for a in range(means.size):
-        log_high[a] = _log(ws.arms, a) + SLACK
+        logs[_HIGH, a] = _log(ws.arms, a) + SLACK
     means[dominant] = mean_high + _NINE * (1.0 - sd_low / sd_high) * sd_low
     sds[dominant] = sd_low
     best_arm_sums(means, sds, ws)
     for a in range(means.size):
-        log_low[a] = _log(ws.arms, a) - SLACK
+        logs[_LOW, a] = _log(ws.arms, a) - SLACK
     means[dominant] = mean
     sds[dominant] = sd
 
@@ -130,23 +162,22 @@ def region_private(
     sd_low: float,
     sd_high: float,
     bounds: FloatArray,
-    log_low: FloatArray,
-    log_high: FloatArray,
+    logs: FloatArray,
 ) -> None:
     """Bounds of the private best-arm probabilities over the region."""
     n = means.size
-    _bound_others(means, sds, ws, dominant, mean_low, mean_high, sd_low, sd_high, log_low, log_high)
+    _bound_others(means, sds, ws, dominant, mean_low, mean_high, sd_low, sd_high, logs)
     others_low = 0.0
     others_high = 0.0
     for a in range(n):
         if a != dominant:
-            bounds[P_LOW, a] = math.exp(log_low[a]) * (1.0 - SLACK)
-            bounds[P_HIGH, a] = math.exp(log_high[a]) * (1.0 + SLACK)
+            bounds[P_LOW, a] = math.exp(logs[_LOW, a]) * (1.0 - SLACK)
+            bounds[P_HIGH, a] = math.exp(logs[_HIGH, a]) * (1.0 + SLACK)
             others_low += bounds[P_LOW, a]
             others_high += bounds[P_HIGH, a]
     if others_high < 0.5:
-        log_low[dominant] = math.log1p(-others_high) - SLACK
-        log_high[dominant] = min(0.0, math.log1p(-others_low) + SLACK)
+        logs[_LOW, dominant] = math.log1p(-others_high) - SLACK
+        logs[_HIGH, dominant] = min(0.0, math.log1p(-others_low) + SLACK)
     else:
         mean = means[dominant]
         sd = sds[dominant]
@@ -154,16 +185,16 @@ def region_private(
         means[dominant] = mean_low - spread
         sds[dominant] = sd_low
         single_arm_sum(means, sds, ws, dominant)
-        log_low[dominant] = _log(ws.arms, dominant) - SLACK
+        logs[_LOW, dominant] = _log(ws.arms, dominant) - SLACK
         means[dominant] = mean_high + spread
         sds[dominant] = sd_high
         single_arm_sum(means, sds, ws, dominant)
-        log_high[dominant] = _log(ws.arms, dominant) + SLACK
+        logs[_HIGH, dominant] = _log(ws.arms, dominant) + SLACK
         means[dominant] = mean
         sds[dominant] = sd
-    bounds[P_LOW, dominant] = math.exp(log_low[dominant]) * (1.0 - SLACK)
-    bounds[P_HIGH, dominant] = math.exp(log_high[dominant]) * (1.0 + SLACK)
-    _fill_relative(bounds, log_low, log_high)
+    bounds[P_LOW, dominant] = math.exp(logs[_LOW, dominant]) * (1.0 - SLACK)
+    bounds[P_HIGH, dominant] = math.exp(logs[_HIGH, dominant]) * (1.0 + SLACK)
+    _fill_all_cuts(bounds, logs, _LOW, _HIGH)
 
 
 @kernel
@@ -177,20 +208,19 @@ def region_reference(
     sd_low: float,
     sd_high: float,
     bounds: FloatArray,
-    log_low: FloatArray,
-    log_high: FloatArray,
+    logs: FloatArray,
 ) -> None:
     """Bounds of the reference's probabilities over the region; D's from the complement."""
     n = means.size
-    _bound_others(means, sds, ws, dominant, mean_low, mean_high, sd_low, sd_high, log_low, log_high)
+    _bound_others(means, sds, ws, dominant, mean_low, mean_high, sd_low, sd_high, logs)
     others_low = 0.0
     others_high = 0.0
     for a in range(n):
         if a != dominant:
-            bounds[LOG_LOW, a] = log_low[a]
-            bounds[LOG_HIGH, a] = min(0.0, log_high[a])
-            bounds[PI_LOW, a] = math.exp(log_low[a]) * (1.0 - SLACK)
-            bounds[PI_HIGH, a] = min(1.0, math.exp(log_high[a]) * (1.0 + SLACK))
+            bounds[LOG_LOW, a] = logs[_LOW, a]
+            bounds[LOG_HIGH, a] = min(0.0, logs[_HIGH, a])
+            bounds[PI_LOW, a] = math.exp(logs[_LOW, a]) * (1.0 - SLACK)
+            bounds[PI_HIGH, a] = min(1.0, math.exp(logs[_HIGH, a]) * (1.0 + SLACK))
             others_low += bounds[PI_LOW, a]
             others_high += bounds[PI_HIGH, a]
     bounds[PI_LOW, dominant] = max(0.0, 1.0 - others_high * (1.0 + SLACK))

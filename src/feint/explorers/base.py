@@ -11,9 +11,10 @@ and a kernel in the same file, all of one shape,
     choose(parameters, view, bounds, uniforms) -> arm, or −1
 
 where `view` holds what the agent knows (`View`), `uniforms` is the step's (LEADER, CHALLENGER, TOP_TWO, ARM) and `bounds`
-(4, K) holds a lower and an upper bound of every private best-arm probability. A kernel decides from the bounds: it
-returns the arm if every probability inside them leads to the same one, and −1 if not. With both bounds equal it
-always decides. That one function serves the exact and the lazy engine is what makes their trajectories equal.
+(6, K) holds a lower and an upper bound of every private best-arm probability and of the cuts they make (`draws`). A
+kernel decides from the bounds: it returns the arm if every probability inside them leads to the same one, and −1 if
+not. With both bounds equal it always decides. That one function serves the exact and the lazy engine is what makes
+their trajectories equal.
 """
 
 from dataclasses import asdict
@@ -25,9 +26,10 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Rows of `bounds`. W are the probabilities of all arms but the likeliest, divided by a common factor so that they
-# do not underflow; W of the likeliest arm itself is infinite.
-P_LOW, P_HIGH, W_LOW, W_HIGH = 0, 1, 2, 3
+# Rows of `bounds`: the probabilities P(a is the best private arm); where a draw in index order cuts (0, 1) behind arm a;
+# and the same for a draw among all arms but the likeliest, whose own entry is −1.
+P_LOW, P_HIGH, CUT_LOW, CUT_HIGH, REST_LOW, REST_HIGH = 0, 1, 2, 3, 4, 5
+BOUND_ROWS = 6
 
 UNDECIDED = -1
 

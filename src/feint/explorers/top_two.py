@@ -32,10 +32,10 @@ def choose(
     parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]
 ) -> int:
     """See `base`."""
-    leader = draw_leader(bounds, view.private_means, uniforms[0])
+    leader = draw_leader(bounds, uniforms[0])
     if leader == UNDECIDED:
         return UNDECIDED
-    challenger = draw_challenger(bounds, view.private_means, uniforms[1], leader)
+    challenger = draw_challenger(bounds, view.scratch, uniforms[1], leader)
     if challenger == UNDECIDED:
         return UNDECIDED
     pulls_of_both = view.pulls[challenger] + view.pulls[leader]

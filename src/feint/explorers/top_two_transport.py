@@ -33,7 +33,7 @@ def choose(
     parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]
 ) -> int:
     """See `base`."""
-    leader = draw_leader(bounds, view.private_means, uniforms[0])
+    leader = draw_leader(bounds, uniforms[0])
     if leader == UNDECIDED:
         return UNDECIDED
     challenger = -1

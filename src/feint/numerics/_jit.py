@@ -16,7 +16,13 @@ from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "_nrt": False,
+}
 
 
 def kernel(function: _F) -> _F:

@@ -9,7 +9,7 @@ from scipy.special import ndtr, wrightomega
 
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
-from feint.simulate import simulate
+from feint.simulation import simulate
 
 PAPER = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 NODES, WEIGHTS = np.polynomial.hermite.hermgauss(32)
@@ -117,8 +117,8 @@ def speed() -> str:
             f"| {1e6 * lazy:.3f} | {baseline[key] / lazy:.0f}× |"
         )
     lines.append(
-        f"\nNumPy's cost does not depend on the horizon; it is timed over the first steps of a run. Peak memory grew by "
-        f"{peak_mebibytes() - before:.0f} MiB during these runs.\n"
+        "\nNumPy's cost does not depend on the horizon; it is timed over the first steps of a run. Peak memory grew "
+        f"by {peak_mebibytes() - before:.0f} MiB during these runs.\n"
     )
     return "\n".join(lines)
 

@@ -6,16 +6,41 @@ Names load on first use, so that `import feint` and `feint --help` stay quick.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from feint.version import VERSION as __version__
+
 if TYPE_CHECKING:
+    from feint.agent import Agent as Agent
+    from feint.bandit import Bandit as Bandit
+    from feint.budgets import PowerLaw as PowerLaw
+    from feint.budgets import TotalBudget as TotalBudget
+    from feint.explorers import FixedBoosting as FixedBoosting
+    from feint.explorers import RoundRobin as RoundRobin
+    from feint.explorers import TopTwo as TopTwo
+    from feint.explorers import TopTwoTransport as TopTwoTransport
+    from feint.explorers import Tracking as Tracking
     from feint.numerics import best_arm_probabilities as best_arm_probabilities
     from feint.numerics import boost as boost
     from feint.numerics import boost_probability as boost_probability
     from feint.numerics import boost_probability_approx as boost_probability_approx
     from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
+    from feint.references import ObservedUCB as ObservedUCB
+    from feint.references import ThompsonSampling as ThompsonSampling
+    from feint.simulation import simulate as simulate
 
-__version__ = "0.1.0"
 
 _HOME = {
+    "Agent": "feint.agent",
+    "Bandit": "feint.bandit",
+    "PowerLaw": "feint.budgets",
+    "TotalBudget": "feint.budgets",
+    "FixedBoosting": "feint.explorers",
+    "RoundRobin": "feint.explorers",
+    "TopTwo": "feint.explorers",
+    "TopTwoTransport": "feint.explorers",
+    "Tracking": "feint.explorers",
+    "ObservedUCB": "feint.references",
+    "ThompsonSampling": "feint.references",
+    "simulate": "feint.simulation",
     "best_arm_probabilities": "feint.numerics",
     "gauss_hermite_probabilities": "feint.numerics",
     "boost": "feint.numerics",

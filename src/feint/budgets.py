@@ -103,7 +103,7 @@ class Constant:
 
 
 Budget = Constant | PowerLaw | TotalBudget
-_KINDS: dict[str, type[Budget]] = {"Constant": Constant, "PowerLaw": PowerLaw, "TotalBudget": TotalBudget}
+_KINDS: dict[str, Any] = {"Constant": Constant, "PowerLaw": PowerLaw, "TotalBudget": TotalBudget}
 
 
 def as_budget(epsilon: Any) -> Budget:
@@ -120,7 +120,8 @@ def budget_config(budget: Budget) -> dict[str, Any]:
 def budget_from_config(config: dict[str, Any]) -> Budget:
     """The budget that `budget_config` described."""
     fields = {k: math.inf if v == "inf" else v for k, v in config.items() if k != "kind"}
-    return _KINDS[config["kind"]](**fields)
+    budget: Budget = _KINDS[config["kind"]](**fields)
+    return budget
 
 
 def _check(name: str, value: float, least: float) -> None:

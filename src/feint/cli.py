@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import feint
+from feint.version import VERSION
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,7 +23,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"feint {feint.__version__}")
+        typer.echo(f"feint {VERSION}")
         raise typer.Exit
 
 

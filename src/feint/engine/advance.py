@@ -1,13 +1,13 @@
 """One replication moved forward: exactly at every step (eager), or exactly where bounds do not decide (lazy).
 
-Both methods read the same draws of the same stream and take the same decisions. The lazy one keeps a *region*: the most
-pulled arm D, an interval for each of its posterior means and for its number of pulls, and rigorous bounds of all
-best-arm probabilities over it (`posterior`). While no other arm is pulled and D stays inside, a step needs the bounds only;
-where they do not decide, it evaluates what is undecided exactly, by the very function that the eager method calls.
+Both methods read the same draws of the same stream and take the same decisions. The lazy one keeps a *region*: the
+most pulled arm D, an interval for each of its posterior means and for its number of pulls, and rigorous bounds of all
+best-arm probabilities over it (`posterior`). While no other arm is pulled and D stays inside, a step needs the bounds
+only; where they do not decide, it evaluates the undecided exactly, by the very function that the eager method calls.
 
-The region's radius weighs two costs. D's mean moves by √τ/n of its own standard deviation s·√n in τ steps, so a region of
-radius ρ·s lasts about ρ²·n steps; and a share of steps proportional to ρ stays undecided. Their sum is least at
-ρ ∝ n^(−1/3).
+The region's radius weighs two costs. In τ steps D's mean moves by about √(τ/n) of its own standard deviation s, so a
+region of radius ρ·s lasts about ρ²·n steps; and a share of steps proportional to ρ stays undecided. Their sum is least
+at ρ ∝ n^(−1/3).
 """
 
 import math
@@ -30,7 +30,7 @@ from feint.engine.policy import draw_arm, region_cuts
 from feint.engine.posterior import exact_private, likeliest, log_complement, region_private, region_reference
 from feint.explorers.base import P_HIGH, P_LOW, UNDECIDED, FloatArray, IntArray, View
 from feint.explorers.dispatch import choose
-from feint.numerics._jit import inlined, kernel
+from feint.numerics._jit import inlined, kernel, strict_inlined
 from feint.numerics.streams import Word, WordArray, fill_block
 
 _RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
@@ -80,14 +80,14 @@ def rewards_of(
     )
 
 
-@inlined
+@kernel
 def _draw_block(rewards: Rewards, t: int) -> None:
     fill_block(
         rewards.seed, rewards.replication, t, rewards.own_samples, rewards.words, rewards.uniforms, rewards.normals
     )
 
 
-@inlined
+@strict_inlined
 def _reward(rewards: Rewards, k: Known, arm: int, i: int) -> None:
     """Add the rewards of a pull, with the i-th normals of the block."""
     k.pulls[arm] += 1
@@ -106,7 +106,7 @@ def record(k: Known, s: Scratch, records: Records, row: int, best: int) -> None:
     records.recommendation[row] = likeliest(s.logs)
 
 
-@inlined
+@kernel
 def _sure_exactly(k: Known, s: Scratch, log_delta: float) -> bool:
     """Whether the largest private probability has reached 1 − δ, from the exact complement."""
     exact_private(k.private_means, k.sds, s.ws, s.exact_private, s.logs)

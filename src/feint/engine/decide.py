@@ -1,4 +1,4 @@
-"""One step's exact decision: whom to boost and with which probabilities to pull. The live agent and the engine share it."""
+"""One step's exact decision: whom to boost, and with which probabilities to pull. Agent and engine share it."""
 
 import math
 from typing import NamedTuple
@@ -58,16 +58,24 @@ class Scratch(NamedTuple):
 
 def known(n_arms: int) -> Known:
     """Nothing known yet."""
-    integers = [np.zeros(n_arms, dtype=np.int64) for _ in range(2)]
-    return Known(*integers, *(np.zeros(n_arms) for _ in range(7)))
+    counts = np.zeros((2, n_arms), dtype=np.int64)
+    floats = [np.zeros(n_arms) for _ in range(7)]
+    return Known(counts[0], counts[1], *floats)
 
 
 def scratch(n_arms: int) -> Scratch:
     """Allocate the space for decisions among `n_arms` arms."""
-    rows = (BOUND_ROWS, BOUND_ROWS, REFERENCE_ROWS, REFERENCE_ROWS)
-    blocks = [np.empty((r, n_arms)) for r in rows]
-    tail = [np.empty((r, n_arms)) for r in (LOG_ROWS, 3, 3)]
-    return Scratch(workspace(n_arms), *blocks, np.empty(n_arms), *tail)
+    return Scratch(
+        workspace(n_arms),
+        np.empty((BOUND_ROWS, n_arms)),
+        np.empty((BOUND_ROWS, n_arms)),
+        np.empty((REFERENCE_ROWS, n_arms)),
+        np.empty((REFERENCE_ROWS, n_arms)),
+        np.empty(n_arms),
+        np.empty((LOG_ROWS, n_arms)),
+        np.empty((3, n_arms)),
+        np.empty((3, n_arms)),
+    )
 
 
 @inlined
@@ -94,7 +102,7 @@ def set_indices(problem: Problem, k: Known, t: int) -> None:
             k.index_means[a] = k.public_means[a] + problem.bonus * k.sds[a] * math.sqrt(math.log(t))
 
 
-@inlined
+@kernel
 def choose_exactly(problem: Problem, k: Known, s: Scratch, uniforms: tuple[float, float, float, float]) -> int:
     """The arm to boost, from exact private probabilities where the explorer asks for them."""
     if problem.uses_posterior:
@@ -103,14 +111,12 @@ def choose_exactly(problem: Problem, k: Known, s: Scratch, uniforms: tuple[float
     return choose(problem.kind, problem.parameters, view, s.exact_private, uniforms)
 
 
-@inlined
+@kernel
 def set_policy(problem: Problem, k: Known, s: Scratch, t: int, arm: int) -> None:
     """The probabilities with which the (t + 1)-th pull is drawn when `arm` is boosted, into `s.policy`."""
     set_indices(problem, k, t)
     exact_reference(k.index_means, k.index_sds, s.ws, s.exact_reference)
-    fill_policy(
-        s.exact_reference, arm, epsilon_at(t + 1, problem.scale, problem.exponent, problem.last), s.policy
-    )
+    fill_policy(s.exact_reference, arm, epsilon_at(t + 1, problem.scale, problem.exponent, problem.last), s.policy)
 
 
 @inlined

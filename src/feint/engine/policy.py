@@ -1,7 +1,7 @@
 """From the reference's probabilities to the arm that is pulled: the boost and the draw.
 
-The draw cuts (0, 1) into the boosted arm i first, then the other arms in index order but the most pulled arm D, and D last.
-D takes nearly every step, so "u lies above everything else" is what the lazy engine tests.
+The draw cuts (0, 1) into the boosted arm first, then the other arms in index order but the most pulled arm D, and D
+last. D takes nearly every step, so "u lies above everything else" is what the lazy engine tests.
 """
 
 from feint.engine.posterior import LOG_HIGH, LOG_LOW, PI_HIGH, PI_LOW, SLACK
@@ -50,8 +50,8 @@ def draw_arm(policy: FloatArray, arm: int, dominant: int, u: float) -> int:
 def region_cuts(bounds: FloatArray, arm: int, dominant: int, epsilon: float) -> tuple[float, float]:
     """(low, high): when `arm` is boosted anywhere in the region, u < low draws `arm` and u ≥ high draws D.
 
-    For arm ≠ D, with q growing in π_arm, and ρ = O/(O + π_D) the share of the others O among all but `arm`, everything but
-    D takes q + (1 − q)·ρ, which grows with both. For arm = D it takes 1 − q, and nothing proves the other side.
+    For arm ≠ D, with q growing in π_arm, and ρ = O/(O + π_D) the share of the others O among all but `arm`,
+    everything but D takes q + (1 − q)·ρ, which grows with both. For arm = D it takes 1 − q.
     """
     n = bounds.shape[1]
     if arm == dominant:

@@ -6,22 +6,23 @@ standard deviation in [s₁, s₀], and let Z be standard normal.
 *Any other arm a.* P(a) = ∫ φ_a ∏_{j≠a,D} Φ_j · Φ((x − m)/s) dx grows with the distribution function of D. Put
 κ = 9(s₀/s₁ − 1). For every x
 
-    Φ((x − m)/s) ≤ Φ((x − m₋)/s₀ + κ):      for x < m₋ since s ≤ s₀ (and m ≥ m₋); for z = (x − m₋)/s₀ ∈ [0, 9] since
-                                           z·s₀/s ≤ z + z(s₀/s₁ − 1) ≤ z + κ; and for z > 9 up to a factor 1 + 2e-19;
-    Φ((x − m)/s) ≥ Φ((x − m₊)/s₁ − κ′),     κ′ = 9(1 − s₁/s₀): for x < m₊ since s ≥ s₁; for z = (x − m₊)/s₁ ∈ [0, 9] since
-                                           z·s₁/s ≥ z − z(1 − s₁/s₀) ≥ z − κ′; for z > 9 up to a factor 1 − 1e-18.
+    Φ((x − m)/s) ≤ Φ((x − m₋)/s₀ + κ):      for x < m₋ since s ≤ s₀ and m ≥ m₋; for z = (x − m₋)/s₀ ∈ [0, 9] since
+                                           z·s₀/s ≤ z + z(s₀/s₁ − 1) ≤ z + κ; for z > 9 up to a factor 1 + 2e-19;
+    Φ((x − m)/s) ≥ Φ((x − m₊)/s₁ − κ′),     κ′ = 9(1 − s₁/s₀): for x < m₊ since s ≥ s₁; for z = (x − m₊)/s₁ ∈ [0, 9]
+                                           since z·s₁/s ≥ z − z(1 − s₁/s₀) ≥ z − κ′; for z > 9 both are above
+                                           Φ(9s₁/s₀) ≥ Φ(8.1), so up to a factor 1 − 3e-16 (s₁ ≥ 0.9·s₀ here).
 
 Both right sides are distribution functions of normals, N(m₋ − κs₀, s₀²) and N(m₊ + κ′s₁, s₁²): put into the exact
 kernel in D's place they give an upper and a lower bound of every other P(a).
 
 *Arm D.* P(D) = E[G(m + sZ)] with G = ∏_{j≠D} Φ_j increasing. For |Z| ≤ 9, m₋ − 9(s₀ − s₁) + s₁Z ≤ m + sZ ≤
 m₊ + 9(s₀ − s₁) + s₀Z, and the part Z < −9 (upper bound) or what is left out there (lower bound) is below 2e-19 of
-P(D), again because G increases; for Z > 9 both inequalities hold without the middle term. So the kernel with
+P(D), again because G increases; for Z > 9 both inequalities hold anyway. So the kernel with
 N(m₋ − 9(s₀ − s₁), s₁²) and with N(m₊ + 9(s₀ − s₁), s₀²) bounds P(D) itself. Where D is the likeliest arm, one minus
 the bounds of the others is sharper and free.
 
-All bounds are widened by SLACK, which exceeds the kernel's error (1e-12), the factors above, and the rounding of the few
-operations that a decision makes of them.
+All bounds are widened by SLACK, which exceeds the kernel's error (1e-12), the factors above, and the rounding of the
+few operations that a decision makes of them.
 """
 
 import math
@@ -220,10 +221,10 @@ def region_reference(
             bounds[LOG_LOW, a] = logs[_LOW, a]
             bounds[LOG_HIGH, a] = min(0.0, logs[_HIGH, a])
             bounds[PI_LOW, a] = math.exp(logs[_LOW, a]) * (1.0 - SLACK)
-            bounds[PI_HIGH, a] = min(1.0, math.exp(logs[_HIGH, a]) * (1.0 + SLACK))
+            bounds[PI_HIGH, a] = math.exp(logs[_HIGH, a]) * (1.0 + SLACK)
             others_low += bounds[PI_LOW, a]
             others_high += bounds[PI_HIGH, a]
-    bounds[PI_LOW, dominant] = max(0.0, 1.0 - others_high * (1.0 + SLACK))
-    bounds[PI_HIGH, dominant] = min(1.0, 1.0 - others_low * (1.0 - SLACK))
+    bounds[PI_LOW, dominant] = max(0.0, 1.0 - others_high) * (1.0 - SLACK)
+    bounds[PI_HIGH, dominant] = max(0.0, 1.0 - others_low) * (1.0 + SLACK)
     bounds[LOG_LOW, dominant] = math.log1p(-min(1.0, others_high)) - SLACK if others_high < 1.0 else -math.inf
     bounds[LOG_HIGH, dominant] = min(0.0, math.log1p(-min(1.0, others_low)) + SLACK) if others_low < 1.0 else 0.0

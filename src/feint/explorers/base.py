@@ -10,11 +10,11 @@ and a kernel in the same file, all of one shape,
 
     choose(parameters, view, bounds, uniforms) -> arm, or −1
 
-where `view` holds what the agent knows (`View`), `uniforms` is the step's (LEADER, CHALLENGER, TOP_TWO, ARM) and `bounds`
-(6, K) holds a lower and an upper bound of every private best-arm probability and of the cuts they make (`draws`). A
-kernel decides from the bounds: it returns the arm if every probability inside them leads to the same one, and −1 if
-not. With both bounds equal it always decides. That one function serves the exact and the lazy engine is what makes
-their trajectories equal.
+where `view` holds what the agent knows (`View`), `uniforms` is the step's (LEADER, CHALLENGER, TOP_TWO, ARM) and
+`bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and of the cuts they make
+(`draws`). A kernel decides from the bounds: it returns the arm if every probability inside them leads to the same one,
+and −1 if not. With both bounds equal it always decides. That one function serves the exact and the lazy engine is what
+makes their trajectories equal.
 """
 
 from dataclasses import asdict
@@ -26,8 +26,8 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Rows of `bounds`: the probabilities P(a is the best private arm); where a draw in index order cuts (0, 1) behind arm a;
-# and the same for a draw among all arms but the likeliest, whose own entry is −1.
+# Rows of `bounds`: the probabilities P(a is the best private arm); where a draw in index order cuts (0, 1) behind
+# arm a; and the same for a draw among all arms but the likeliest, whose own entry is −1.
 P_LOW, P_HIGH, CUT_LOW, CUT_HIGH, REST_LOW, REST_HIGH = 0, 1, 2, 3, 4, 5
 BOUND_ROWS = 6
 

@@ -1,9 +1,9 @@
 """Draws from probabilities of which only bounds are known: the arm, or −1 where the bounds do not decide.
 
 A draw cuts (0, 1) at the cumulative shares of the probabilities in index order. Let A be the sum up to a cut and B the
-sum behind it. The cut A/(A + B) grows with every probability before it and falls with every one behind, so it lies between
-A_low/(A_low + B_high) and A_high/(A_high + B_low), for all probabilities inside the bounds. A uniform below the lower
-bound of a cut and not below the upper bound of the one before is thereby decided.
+sum behind it. The cut A/(A + B) grows with every probability before it and falls with every one behind, so it lies
+between A_low/(A_low + B_high) and A_high/(A_high + B_low), for all probabilities inside the bounds. A uniform below the
+lower bound of a cut and not below the upper bound of the one before is thereby decided.
 
 The bounds of the probabilities are wider than the rounding of these operations (`engine.posterior.SLACK`), so what
 they decide is what exact probabilities, computed in float64, would give.
@@ -14,35 +14,46 @@ from feint.numerics._jit import inlined
 
 _BEYOND = 2.0  # the cut behind the last arm: no uniform reaches it
 _SKIPPED = -1.0
+_ROUNDING = 1e-13  # of a cut, for up to 1000 arms; close to 1 the width of its bounds may be smaller
 
 
 @inlined
-def fill_cuts(source: FloatArray, low: int, high: int, bounds: FloatArray, cut_low: int, cut_high: int, skip: int) -> None:
+def fill_cuts(
+    source: FloatArray, low: int, high: int, bounds: FloatArray, cut_low: int, cut_high: int, skip: int
+) -> None:
     """Bounds of the cuts from bounds of the probabilities (rows `low` and `high` of `source`), leaving out `skip`."""
-    n = source.shape[1]
-    total_low = 0.0
-    total_high = 0.0
-    last = 0
-    for a in range(n):
+    behind_low = 0.0
+    behind_high = 0.0
+    # Sums behind a cut are added up from the end: total − before would cancel where the bounds are wide.
+    for a in range(source.shape[1] - 1, -1, -1):
+        bounds[cut_low, a] = behind_high
+        bounds[cut_high, a] = behind_low
         if a != skip:
-            total_low += source[low, a]
-            total_high += source[high, a]
-            last = a
+            behind_low += source[low, a]
+            behind_high += source[high, a]
     before_low = 0.0
     before_high = 0.0
-    for a in range(n):
+    for a in range(source.shape[1]):
         if a == skip:
             bounds[cut_low, a] = _SKIPPED
             bounds[cut_high, a] = _SKIPPED
-        elif a == last:
+            continue
+        before_low += source[low, a]
+        before_high += source[high, a]
+        if _is_last(a, source.shape[1], skip):
             bounds[cut_low, a] = _BEYOND
             bounds[cut_high, a] = _BEYOND
         else:
-            before_low += source[low, a]
-            before_high += source[high, a]
-            slack = before_high - before_low
-            bounds[cut_low, a] = before_low / (total_high - slack)
-            bounds[cut_high, a] = before_high / (total_low + slack)
+            lowest = before_low / (before_low + bounds[cut_low, a])
+            highest = before_high / (before_high + bounds[cut_high, a])
+            exact = before_low == before_high and bounds[cut_low, a] == bounds[cut_high, a]
+            bounds[cut_low, a] = lowest if exact else lowest * (1.0 - _ROUNDING)
+            bounds[cut_high, a] = highest if exact else highest * (1.0 + _ROUNDING)
+
+
+@inlined
+def _is_last(a: int, n: int, skip: int) -> bool:
+    return a == n - 1 or (skip == n - 1 and a == n - 2)
 
 
 @inlined

@@ -15,8 +15,8 @@ from feint.numerics._jit import inlined
 class FixedBoosting:
     """Keep the shares of boosts at `weights`: each step boosts argmax_a (s + 1)·w_a − B_a after s boosts.
 
-    So every B_a stays within K of s·w_a, without randomness; the w of the paper's Section 5. An arm of weight 0 is never
-    boosted.
+    So every B_a stays within K of s·w_a, without randomness; the w of the paper's Section 5. An arm of weight 0 is
+    never boosted.
 
     >>> FixedBoosting([0.5, 0.25, 0.25]).weights
     (0.5, 0.25, 0.25)
@@ -41,9 +41,7 @@ class FixedBoosting:
 
 
 @inlined
-def choose(
-    parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]
-) -> int:
+def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
     """See `base`."""
     made = 0
     for a in range(view.boosts.size):

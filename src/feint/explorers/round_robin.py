@@ -38,9 +38,7 @@ class RoundRobin:
 
 
 @inlined
-def choose(
-    parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]
-) -> int:
+def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
     """See `base`."""
     made = 0
     for a in range(view.boosts.size):

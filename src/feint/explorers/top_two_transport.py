@@ -29,9 +29,7 @@ class TopTwoTransport:
 
 
 @inlined
-def choose(
-    parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]
-) -> int:
+def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
     """See `base`."""
     leader = draw_leader(bounds, uniforms[0])
     if leader == UNDECIDED:

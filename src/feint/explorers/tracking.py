@@ -30,9 +30,7 @@ class Tracking:
 
 
 @inlined
-def choose(
-    parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]
-) -> int:
+def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
     """See `base`."""
     n = view.boosts.size
     made = 0

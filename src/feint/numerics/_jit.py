@@ -40,6 +40,11 @@ def strict_kernel(function: _F) -> _F:
     return numba.njit(**{**_OPTIONS, "fastmath": False})(function)
 
 
+def strict_inlined(function: _F) -> _F:
+    """An `inlined` function whose every operation rounds as written: where NumPy must be able to give the same bits."""
+    return numba.njit(**{**_OPTIONS, "fastmath": False}, forceinline=True)(function)
+
+
 def reordered_sum(function: _F) -> _F:
     """Compile a small reduction whose terms may be added in any order, so that it vectorises; the order is fixed
     when it is compiled, so the result stays reproducible.

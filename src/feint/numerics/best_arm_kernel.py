@@ -397,7 +397,7 @@ def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) 
     return _integrate(means, sds, ws, arm)
 
 
-@inlined
+@kernel
 def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> int:
     n = means.size
     arms = ws.arms

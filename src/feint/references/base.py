@@ -4,9 +4,9 @@ From the observer's view every reference here pulls the arm with the largest of 
 
     mean_a = μ̂_a + bonus·σ·√(log t/N_a),        sd_a = spread·σ/√N_a,
 
-where μ̂_a is the mean of the public rewards the observer saw, N_a the pulls and t the pulls made so far. A reference is a
-frozen dataclass with `index()`, its (bonus, spread), and `OWN_SAMPLES`: whether the observer sees samples of its own
-rather than the agent's public rewards.
+where μ̂_a is the mean of the public rewards the observer saw, N_a the pulls and t the pulls made so far. A reference
+is a frozen dataclass with `index()`, its (bonus, spread), and `OWN_SAMPLES`: whether the observer sees samples of its
+own rather than the agent's public rewards.
 """
 
 from dataclasses import asdict
@@ -42,5 +42,7 @@ def reference_config(reference: Any) -> dict[str, Any]:
 def reference_from_config(config: dict[str, Any]) -> Any:
     """The reference that `reference_config` described."""
     if config.get("kind") not in _KINDS:
-        raise ValueError(f"The state names the reference {config.get('kind')!r}; known are {', '.join(sorted(_KINDS))}.")
+        raise ValueError(
+            f"The state names the reference {config.get('kind')!r}; known are {', '.join(sorted(_KINDS))}."
+        )
     return _KINDS[config["kind"]](**{name: value for name, value in config.items() if name != "kind"})

@@ -22,8 +22,8 @@ class ObservedUCB:
     independent over arms, and from its view UCB pulls the arm with the largest of the normal indices
     N(μ̂²_a + σ·√(exploration·log t/N_a), 2σ²/N_a). It does not draw on the agent's past choices to refine that belief.
 
-    The Remark leaves open whether the agent knows the observer's samples. Here it does: otherwise it could not know what
-    the observer expects, nor meet the constraint exactly.
+    The Remark leaves open whether the agent knows the observer's samples. Here it does: otherwise it could not know
+    what the observer expects, nor meet the constraint exactly.
     """
 
     OWN_SAMPLES: ClassVar[bool] = True

@@ -10,8 +10,9 @@ Let m be the arm with the smallest Δ_a there, and v = v_m the unknown; then eve
     v_a = Δ_m²·v/((1 + v)(Δ_a² − Δ_m²) + Δ_m²)
 
 is a sum of positive terms, increasing in v, between 0 and v, so the root of Σ c_a·v_a³ = 1, c_a = (d_a/d_1)², lies in
-[(Σ c_a)^(−1/3), c_m^(−1/3)] and has no cancellation however unequal the gaps. Case 2 of the appendix (y above
-Δ_{i*}²/d_1) sets y to that bound. If the best arms coincide, w_a ∝ (d_a/Δ_a²)².
+[(Σ c_a)^(−1/3), c_m^(−1/3)]. Case 2 of the appendix (y above Δ_{i*}²/d_1) sets y to that bound, v to
+Δ_{i*}²/(Δ_m² − Δ_{i*}²). With every difference of squares taken as (μ_m − μ_a)(Δ_a + Δ_m) there is no cancellation,
+however unequal or nearly equal the gaps. If the best arms coincide, w_a ∝ (d_a/Δ_a²)².
 """
 
 import math
@@ -28,18 +29,18 @@ _STEPS = 200
 
 
 @kernel
-def _excess(v: float, costs: FloatArray, gaps: FloatArray, smallest: float) -> tuple[float, float]:
-    """Σ c_a·v_a³ − 1 and its derivative in log v."""
+def _excess(v: float, costs: FloatArray, above: FloatArray, smallest: float) -> tuple[float, float]:
+    """Σ c_a·v_a³ − 1 and its derivative in log v; `above` holds Δ_a² − Δ_m² and `smallest` is Δ_m²."""
     value = -1.0
     slope = 0.0
     for a in range(costs.size):
         if costs[a] > 0.0:
-            bottom = (1.0 + v) * (gaps[a] - smallest) + smallest
+            bottom = (1.0 + v) * above[a] + smallest
             v_a = smallest * v / bottom
             term = costs[a] * v_a * v_a * v_a
             value += term
-            # d log v_a/d log v = gap_a/bottom
-            slope += 3.0 * term * gaps[a] / bottom
+            # d log v_a/d log v = Δ_a²/bottom
+            slope += 3.0 * term * (above[a] + smallest) / bottom
     return value, slope
 
 
@@ -58,7 +59,7 @@ def optimal_weights(public: FloatArray, private: FloatArray, weights: FloatArray
         if private[a] > private[best]:
             best = a
     costs = scratch[0]
-    gaps = scratch[1]
+    above = scratch[1]
     total = 0.0
     if i_star == best:
         for a in range(n):
@@ -81,30 +82,34 @@ def optimal_weights(public: FloatArray, private: FloatArray, weights: FloatArray
         weights[best] = 1.0
         weights[i_star] = 0.0
         return TWO_ARMS
-    smallest = math.inf
+    nearest = -1
     for a in range(n):
         weights[a] = 0.0
         costs[a] = 0.0
-        gaps[a] = (private[best] - private[a]) ** 2
         if a not in (best, i_star):
-            if gaps[a] == 0.0 or public[a] == public[i_star]:
+            if private[a] == private[best] or public[a] == public[i_star]:
                 return _equal(weights, i_star)
             costs[a] = ((public[i_star] - public[a]) / d_1) ** 2
             total += costs[a]
-            smallest = min(smallest, gaps[a])
+            if nearest < 0 or private[a] > private[nearest]:
+                nearest = a
+    gap_m = private[best] - private[nearest]
+    smallest = gap_m * gap_m
     cost_of_smallest = 0.0
     for a in range(n):
-        if costs[a] > 0.0 and gaps[a] == smallest:
+        above[a] = (private[nearest] - private[a]) * ((private[best] - private[a]) + gap_m)
+        if costs[a] > 0.0 and above[a] == 0.0:
             cost_of_smallest += costs[a]
-    v = _root(costs, gaps, smallest, math.log(total) / -3.0, math.log(cost_of_smallest) / -3.0)
+    v = _root(costs, above, smallest, math.log(total) / -3.0, math.log(cost_of_smallest) / -3.0)
     case = CASE_1
-    if smallest * v / (1.0 + v) > limit:  # y·d_1 above Δ_{i*}²
-        v = limit / (smallest - limit)
+    room = (private[i_star] - private[nearest]) * (gap_m + (private[best] - private[i_star]))  # Δ_m² − Δ_{i*}²
+    if v * room > limit:  # y·d_1 above Δ_{i*}²
+        v = limit / room
         case = CASE_2
     total = 1.0
     for a in range(n):
         if costs[a] > 0.0:
-            v_a = smallest * v / ((1.0 + v) * (gaps[a] - smallest) + smallest)
+            v_a = smallest * v / ((1.0 + v) * above[a] + smallest)
             weights[a] = costs[a] * v_a * v_a
             total += weights[a]
     weights[best] = 1.0
@@ -114,11 +119,11 @@ def optimal_weights(public: FloatArray, private: FloatArray, weights: FloatArray
 
 
 @kernel
-def _root(costs: FloatArray, gaps: FloatArray, smallest: float, low: float, high: float) -> float:
+def _root(costs: FloatArray, above: FloatArray, smallest: float, low: float, high: float) -> float:
     """v with Σ c_a·v_a³ = 1: Newton's method in log v, kept inside the bracket by bisection."""
     x = high
     for _ in range(_STEPS):
-        value, slope = _excess(math.exp(x), costs, gaps, smallest)
+        value, slope = _excess(math.exp(x), costs, above, smallest)
         if value > 0.0:
             high = x
         else:

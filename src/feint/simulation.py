@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-import feint
 from feint.bandit import Bandit
 from feint.budgets import as_budget, budget_config
 from feint.engine.advance import Records, Rewards, advance, rewards_of, start
@@ -21,6 +20,7 @@ from feint.explorers import Explorer, TopTwo, explorer_config
 from feint.numerics._threads import thread_count
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling, reference_config
+from feint.version import VERSION
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,9 +69,9 @@ def simulate(
 
     Returns
     -------
-    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than the
-    true one) and `recommendation` (replication, time), and `stopping_time(replication)` if `delta` is given (NaN where not
-    reached). `time` counts pulls made.
+    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
+    the true one) and `recommendation` (replication, time), and `stopping_time(replication)` if `delta` is given (NaN
+    where not reached). `time` counts pulls made.
 
     Examples
     --------
@@ -139,9 +139,7 @@ def simulate(
 def make_problem(n_arms: int, explorer: Explorer, reference: Reference, budget: Any, sigma: float) -> Problem:
     """The settings as kernels take them."""
     parameters = explorer.parameters(n_arms)
-    return Problem(
-        explorer.KIND, explorer.USES_POSTERIOR, parameters, *reference.index(), sigma, *budget.parameters()
-    )
+    return Problem(explorer.KIND, explorer.USES_POSTERIOR, parameters, *reference.index(), sigma, *budget.parameters())
 
 
 def _run_replication(
@@ -233,7 +231,7 @@ def _checkpoints(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -
     fits = times.ndim == 1 and times.size > 0 and times.dtype.kind in "iu"
     if not fits or (np.diff(times) <= 0).any() or times[0] < n_arms or times[-1] > horizon:
         raise ValueError(
-            f"checkpoints must be increasing whole numbers from {n_arms} (every arm pulled once) to the horizon {horizon}."
+            f"checkpoints must be increasing whole numbers from {n_arms} (one pull an arm) to the horizon, {horizon}."
         )
     return times.astype(np.int64)
 
@@ -245,11 +243,11 @@ def _dataset(
     import xarray as xr
 
     axes = ("replication", "time", "arm")
-    data = {name: (axes[: values.ndim], values) for name, values in variables.items()}
+    data: dict[str, Any] = {name: (axes[: values.ndim], values) for name, values in variables.items()}
     if stopping_time is not None:
         data["stopping_time"] = ("replication", stopping_time)
     instance = {"public": list(bandit.public), "private": list(bandit.private), "sigma": bandit.sigma}
-    versions = {"feint": feint.__version__, "numpy": np.__version__, "numba": numba.__version__}
+    versions = {"feint": VERSION, "numpy": np.__version__, "numba": numba.__version__}
     versions["python"] = platform.python_version()
     return xr.Dataset(
         data,

@@ -1,0 +1,157 @@
+"""Lazy and eager trajectories are the same, bit for bit; so are any split and any number of threads."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import feint
+from feint.engine.decide import scratch
+from feint.engine.posterior import (
+    LOG_HIGH,
+    LOG_LOW,
+    PI_HIGH,
+    PI_LOW,
+    exact_private,
+    exact_reference,
+    region_private,
+    region_reference,
+)
+from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW
+
+MEANS = st.floats(-1, 1).map(lambda x: round(x, 3))
+EXPLORERS = st.sampled_from(["top-two", "transport", "tracking", "round-robin", "fixed"])
+BUDGETS = st.one_of(
+    st.floats(-6, 1).map(lambda x: 10**x),
+    st.sampled_from([0.0, math.inf, feint.PowerLaw(1.0, 0.5), feint.PowerLaw(0.3, 1.0), feint.TotalBudget(1.0, 300)]),
+)
+
+
+def make_explorer(name, n_arms):
+    return {
+        "top-two": feint.TopTwo(),
+        "transport": feint.TopTwoTransport(),
+        "tracking": feint.Tracking(),
+        "round-robin": feint.RoundRobin(range(1, n_arms)),
+        "fixed": feint.FixedBoosting(np.full(n_arms, 1 / n_arms)),
+    }[name]
+
+
+def same(first, second):
+    return all(first[name].equals(second[name]) for name in first.data_vars)
+
+
+@settings(max_examples=150)
+@given(st.data(), st.integers(2, 6), EXPLORERS, BUDGETS, st.integers(0, 2**63), st.booleans(), st.booleans())
+def test_lazy_equals_eager(data, n_arms, name, epsilon, seed, observed, stop):
+    public = data.draw(st.lists(MEANS, min_size=n_arms, max_size=n_arms))
+    private = data.draw(st.lists(MEANS, min_size=n_arms, max_size=n_arms, unique=True))
+    settings_ = {
+        "explorer": make_explorer(name, n_arms),
+        "reference": feint.ObservedUCB() if observed else feint.ThompsonSampling(),
+        "epsilon": epsilon,
+        "horizon": 700,
+        "replications": 3,
+        "seed": seed,
+        "checkpoints": range(n_arms, 701),
+        "delta": 0.02 if stop else None,
+    }
+    bandit = feint.Bandit(public, private, sigma=data.draw(st.sampled_from([0.1, 1.0, 3.0])))
+    runs = [feint.simulate(bandit, method=method, **settings_) for method in ("lazy", "eager")]
+    assert same(*runs)
+
+
+@pytest.mark.parametrize(("epsilon", "horizon"), [(0.1, 30_000), (1e-3, 30_000), (math.inf, 5_000), (1.0, 10_000)])
+def test_lazy_equals_eager_over_long_runs(epsilon, horizon):
+    bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+    runs = [
+        feint.simulate(bandit, epsilon=epsilon, horizon=horizon, replications=6, method=method)
+        for method in ("lazy", "eager")
+    ]
+    assert same(*runs)
+
+
+def test_lazy_equals_eager_where_challengers_are_e1500_times_less_likely():
+    """Bounds are then wider than a float64 resolves; sums behind a cut must not cancel."""
+    bandit = feint.Bandit([0.0, 0.0, 0.0], [0.0, 1.0, -1.0], sigma=0.1)
+    runs = [
+        feint.simulate(bandit, epsilon=1.0, horizon=700, replications=20, checkpoints=range(3, 701), method=method)
+        for method in ("lazy", "eager")
+    ]
+    assert same(*runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_arms", [2, 4, 10, 30])
+@pytest.mark.parametrize("name", ["top-two", "transport", "fixed"])
+def test_lazy_equals_eager_over_very_long_runs(n_arms, name):
+    rng = np.random.default_rng(n_arms)
+    bandit = feint.Bandit(rng.normal(0, 0.4, n_arms), rng.normal(0, 0.4, n_arms))
+    for epsilon in (0.03, 0.3):
+        runs = [
+            feint.simulate(
+                bandit,
+                make_explorer(name, n_arms),
+                epsilon=epsilon,
+                horizon=1_000_000 // n_arms,
+                replications=4,
+                method=method,
+            )
+            for method in ("lazy", "eager")
+        ]
+        assert same(*runs)
+
+
+@pytest.mark.parametrize("method", ["lazy", "eager"])
+def test_threads_and_splits_change_nothing(method, monkeypatch):
+    bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+    arguments = {"epsilon": 0.1, "horizon": 1_500, "seed": 3, "delta": 0.01, "method": method}
+    runs = {}
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("FEINT_THREADS", threads)
+        runs[threads] = feint.simulate(bandit, replications=20, **arguments)
+    assert same(runs["1"], runs["2"])
+    assert same(runs["1"], runs["7"])
+    few = feint.simulate(bandit, replications=5, **arguments)
+    assert same(few, runs["1"].isel(replication=slice(0, 5)))
+
+
+@st.composite
+def regions(draw):
+    """A posterior, one arm of which moves inside a region such as the engine builds (or four times wider)."""
+    n_arms = draw(st.integers(2, 5))
+    means = np.array(draw(st.lists(st.floats(-2, 2), min_size=n_arms, max_size=n_arms)))
+    pulls = np.array([10 ** draw(st.floats(0, 5)) for _ in range(n_arms)])
+    dominant = int(np.argmax(pulls))
+    most = pulls[dominant] * (1 + draw(st.floats(0, 0.2)))
+    radius = draw(st.floats(0, 2)) / math.sqrt(pulls[dominant])
+    return means, pulls, dominant, most, radius
+
+
+@settings(max_examples=400)
+@given(regions(), st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=3, max_size=3))
+def test_bounds_hold_everywhere_in_the_region(region, places):
+    means, pulls, dominant, most, radius = region
+    n_arms = means.size
+    sds = 1 / np.sqrt(pulls)
+    s = scratch(n_arms)
+    interval = (means[dominant] - radius, means[dominant] + radius, 1 / math.sqrt(most), sds[dominant])
+    region_private(means.copy(), sds.copy(), s.ws, dominant, *interval, s.region_private, s.logs)
+    region_reference(means.copy(), sds.copy(), s.ws, dominant, *interval, s.region_reference, s.logs)
+    for where, when in [*places, (-1, 0), (1, 0), (-1, 1), (1, 1)]:
+        inside, narrow = means.copy(), sds.copy()
+        inside[dominant] += where * radius
+        narrow[dominant] = 1 / math.sqrt(pulls[dominant] + when * (most - pulls[dominant]))
+        exact_private(inside, narrow, s.ws, s.exact_private, s.logs)
+        exact_reference(inside, narrow, s.ws, s.exact_reference)
+        pairs = ((P_LOW, P_HIGH), (CUT_LOW, CUT_HIGH))
+        if s.exact_private[REST_LOW].argmin() == s.region_private[REST_LOW].argmin():
+            pairs += ((REST_LOW, REST_HIGH),)
+        for low, high in pairs:
+            assert (s.region_private[low] <= s.exact_private[low]).all()
+            assert (s.exact_private[low] <= s.region_private[high]).all()
+        for low, high in ((PI_LOW, PI_HIGH), (LOG_LOW, LOG_HIGH)):
+            assert (s.region_reference[low] <= s.exact_reference[low]).all()
+            assert (s.exact_reference[low] <= s.region_reference[high]).all()

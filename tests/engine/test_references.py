@@ -1,0 +1,77 @@
+"""The observer's belief behind ObservedUCB, tested by simulating that very observer."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import feint
+from feint.references import reference_config, reference_from_config
+
+
+def test_moments_of_the_belief_about_the_agents_means():
+    """Worlds from a flat prior: given the observer's mean, the agent's has that mean and variance 2σ²/N.
+
+    The prior is uniform on ±50 and worlds are kept where the observer's mean lies well inside, so it is flat there.
+    """
+    rng = np.random.default_rng(0)
+    sigma, pulls, worlds = 1.3, 7, 400_000
+    truth = rng.uniform(-50, 50, worlds)
+    agent = truth + sigma * rng.standard_normal((pulls, worlds)).mean(0)
+    observer = truth + sigma * rng.standard_normal((pulls, worlds)).mean(0)
+    kept = np.abs(observer) < 45
+    difference = (agent - observer)[kept]
+    variance = 2 * sigma**2 / pulls
+    n = difference.size
+    assert abs(difference.mean()) < 4.9 * math.sqrt(variance / n)  # 1e-6
+    assert abs(difference.var() / variance - 1) < 4.9 * math.sqrt(2 / n)
+    assert stats.kstest(difference / math.sqrt(variance), "norm").pvalue > 1e-6
+    assert abs(np.corrcoef(difference, observer[kept])[0, 1]) < 4.9 / math.sqrt(n)
+    bonus, spread = feint.ObservedUCB(exploration=3.0).index()
+    assert spread**2 * sigma**2 / pulls == pytest.approx(variance)
+    assert bonus == pytest.approx(math.sqrt(3.0))
+
+
+def test_expected_choices_are_those_of_ucb_in_the_observers_worlds():
+    """P(UCB pulls a | what the observer saw), by drawing agents from the observer's worlds; chi-square at 1e-6."""
+    agent = feint.Agent(3, feint.RoundRobin([0, 1]), feint.ObservedUCB(), epsilon=0.0, sigma=0.7)
+    rewards = np.random.default_rng(1).normal([0.3, 0.0, 0.1], 0.7, (40, 3))
+    for row in rewards:
+        arm = agent.pull()
+        agent.update(arm, row[arm], 0.0)
+    t, pulls = agent.time, agent.pulls
+    observed = np.array(agent.state()["public_sums"]) / pulls
+    rng = np.random.default_rng(2)
+    n = 200_000
+    truth = observed + 0.7 / np.sqrt(pulls) * rng.standard_normal((n, 3))
+    agents_mean = truth + 0.7 / np.sqrt(pulls) * rng.standard_normal((n, 3))
+    choice = (agents_mean + 0.7 * np.sqrt(2 * math.log(t) / pulls)).argmax(1)
+    counts = np.bincount(choice, minlength=3)
+    expected = agent.reference_probabilities()
+    assert stats.chisquare(counts, n * expected / expected.sum()).pvalue > 1e-6
+    assert agent.probabilities() == pytest.approx(expected, rel=1e-12)  # ε = 0: no deviation
+
+
+def test_thompson_sampling_expects_the_posterior_probabilities():
+    agent = feint.Agent(3, epsilon=0.1, sigma=2.0)
+    for t, reward in enumerate([0.5, -0.2, 1.0, 0.3, 0.1]):
+        agent.update(t if t < 3 else agent.pull(), reward, 0.0)
+    sums = np.array(agent.state()["public_sums"])
+    expected = feint.best_arm_probabilities(sums / agent.pulls, 2.0 / np.sqrt(agent.pulls))
+    assert agent.reference_probabilities() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("reference", [feint.ThompsonSampling(), feint.ObservedUCB(), feint.ObservedUCB(0.5)])
+def test_description_makes_it_again(reference):
+    assert reference_from_config(reference_config(reference)) == reference
+
+
+@pytest.mark.parametrize("value", [-1.0, math.inf, math.nan, "two", True])
+def test_bad_settings_are_explained(value):
+    with pytest.raises(ValueError, match="finite number"):
+        feint.ObservedUCB(value)
+    with pytest.raises(ValueError, match="with its parentheses"):
+        reference_config("UCB")
+    with pytest.raises(ValueError, match="known"):
+        reference_from_config({"kind": "UCB"})

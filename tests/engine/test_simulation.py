@@ -1,0 +1,220 @@
+"""simulate: what it returns, how it stops, how it is interrupted, and bad input."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import feint
+from feint.budgets import as_budget, budget_config, budget_from_config
+
+PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+
+
+def test_dataset():
+    runs = feint.simulate(PAPER, epsilon=0.1, horizon=500, replications=7, seed=1)
+    assert runs.pulls.dims == runs.boosts.dims == ("replication", "time", "arm")
+    assert runs.log_error.dims == runs.recommendation.dims == ("replication", "time")
+    assert dict(runs.sizes) == {"replication": 7, "time": runs.time.size, "arm": 4}
+    assert "stopping_time" not in runs
+    assert (runs.pulls.sum("arm") == runs.time).all()
+    assert (runs.boosts.sum("arm") == runs.time - 4).all()
+    assert (runs.boosts.isel(time=0) == 0).all()
+    assert (runs.pulls.isel(time=0) == 1).all()
+    assert runs.time[0] == 4
+    assert runs.time[-1] == 500
+    assert (runs.pulls.diff("time") >= 0).all()
+    assert set(runs.to_dataframe().columns) == set(runs.data_vars)
+
+
+def test_attributes_are_enough_to_run_it_again(tmp_path):
+    first = feint.simulate(
+        PAPER,
+        feint.RoundRobin([1, 2]),
+        epsilon=feint.PowerLaw(1.0, 0.5),
+        horizon=300,
+        replications=3,
+        seed=9,
+        delta=0.1,
+    )
+    first.to_zarr(tmp_path / "runs.zarr", consolidated=False)
+    config, bandit = json.loads(first.attrs["config"]), json.loads(first.attrs["bandit"])
+    explorer = {"RoundRobin": feint.RoundRobin}[config["explorer"].pop("kind")](**config["explorer"])
+    second = feint.simulate(
+        feint.Bandit(**bandit),
+        explorer,
+        epsilon=budget_from_config(config["epsilon"]),
+        **{key: config[key] for key in ("horizon", "replications", "seed", "delta", "method")},
+    )
+    assert first.identical(second)
+    assert json.loads(first.attrs["versions"])["feint"] == feint.__version__
+
+
+def test_log_error_is_that_of_the_true_best_arm():
+    """At the first checkpoint every arm has one pull: recompute the posterior from the stream's normals."""
+    runs = feint.simulate(PAPER, epsilon=0.1, horizon=4, replications=5, seed=2)
+    for replication in range(5):
+        noise = feint.numerics.RandomStream(2, replication).normals(range(4))[:, 1]
+        p = feint.best_arm_probabilities(np.array(PAPER.private) + noise, np.ones(4))
+        assert float(runs.log_error[replication, 0]) == pytest.approx(math.log(p[[0, 2, 3]].sum()), rel=1e-12)
+        assert int(runs.recommendation[replication, 0]) == int(p.argmax())
+
+
+@pytest.mark.parametrize("delta", [0.3, 0.05, 1e-3])
+def test_stops_at_the_first_time_that_is_sure_enough(delta):
+    """Against a run without stopping, recorded at every step: the same path up to the stopping time."""
+    free = feint.simulate(PAPER, epsilon=1.0, horizon=3000, replications=6, checkpoints=range(4, 3001))
+    stopped = feint.simulate(PAPER, epsilon=1.0, horizon=3000, replications=6, delta=delta)
+    for r in range(6):
+        error, best = free.log_error[r].values, free.recommendation[r].values
+        reached = np.where((best == PAPER.best_private) & (error <= math.log(delta)))[0]
+        wrong = np.where(best != PAPER.best_private)[0]
+        stop = float(stopped.stopping_time[r])
+        if reached.size and (not wrong.size or wrong[wrong < reached[0]].size == 0):
+            assert stop == 4 + reached[0]
+        if not math.isnan(stop):
+            last = stopped.isel(replication=r, time=-1)
+            assert (last.pulls == free.pulls.isel(replication=r).sel(time=int(stop))).all()
+            assert float(last.pulls.sum()) == stop
+            if int(last.recommendation) == PAPER.best_private:
+                assert float(last.log_error) <= math.log(delta)
+
+
+def test_tiny_delta():
+    """δ = 1e-30 is far below 1 − (1 − δ) in float64."""
+    runs = feint.simulate(PAPER, epsilon=math.inf, horizon=20_000, replications=4, delta=1e-30)
+    final = runs.isel(time=-1)
+    assert np.isfinite(runs.stopping_time).all()
+    assert (final.log_error <= math.log(1e-30)).all()
+    assert (final.log_error > math.log(1e-30) - 5).all()
+    assert (final.pulls.sum("arm") == runs.stopping_time).all()
+
+
+def test_more_budget_pulls_more_of_the_boosted_arm():
+    pulls = [
+        float(
+            feint.simulate(PAPER, feint.RoundRobin([2]), epsilon=e, horizon=2000, replications=50)
+            .pulls[:, -1, 2]
+            .mean()
+        )
+        for e in (0.0, 1e-3, 1e-2, 0.1, 1.0)
+    ]
+    assert (np.diff(pulls) > 0).all()
+
+
+def test_infinite_budget_pulls_what_it_boosts():
+    runs = feint.simulate(PAPER, feint.RoundRobin([2, 3]), epsilon=math.inf, horizon=1004, replications=2)
+    assert runs.pulls[:, -1].values.tolist() == [[1, 1, 501, 501]] * 2
+
+
+def test_a_tie_for_the_best_public_arm_is_a_fair_instance():
+    runs = feint.simulate(feint.Bandit([0.5, 0.5, 0.1], [0.0, 1.0, 0.5]), epsilon=0.1, horizon=2000, replications=20)
+    final = runs.isel(time=-1)
+    assert (final.recommendation == 1).mean() > 0.5
+
+
+def test_interrupt_returns_promptly():
+    code = (
+        "import feint\n"
+        "bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])\n"
+        "feint.simulate(bandit, epsilon=0.1, horizon=100, replications=2)\n"
+        "print('started', flush=True)\n"
+        "feint.simulate(bandit, epsilon=0.1, horizon=10**9, replications=8, progress=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "started\n"
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - start < 3.0
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in errors
+
+
+def test_progress_shows_speed(capsys):
+    feint.simulate(PAPER, epsilon=0.1, horizon=1000, replications=2, progress=True)
+    assert "steps/s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"horizon": 3}, "4 or more"),
+        ({"horizon": 100.0}, "whole number"),
+        ({"replications": 0}, "1 or more"),
+        ({"seed": -1}, "whole number"),
+        ({"epsilon": -1}, "0 or more"),
+        ({"epsilon": math.nan}, "0 or more"),
+        ({"epsilon": None}, "PowerLaw"),
+        ({"delta": 0}, "between 0 and 1"),
+        ({"delta": 1.0}, "between 0 and 1"),
+        ({"method": "fast"}, "lazy, eager"),
+        ({"checkpoints": [3, 50]}, "increasing whole numbers"),
+        ({"checkpoints": [50, 50]}, "increasing whole numbers"),
+        ({"checkpoints": [50, 101]}, "increasing whole numbers"),
+        ({"checkpoints": []}, "increasing whole numbers"),
+        ({"explorer": feint.TopTwo}, "with its parentheses"),
+        ({"reference": "TS"}, "with its parentheses"),
+        ({"explorer": feint.FixedBoosting([0.5, 0.5])}, "2 weights for 4 arms"),
+    ],
+)
+def test_bad_input_is_explained(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        feint.simulate(PAPER, **{"epsilon": 0.1, "horizon": 100, "replications": 2, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (([0.1], [0.2]), "at least two arms"),
+        (([0.1, 0.2], [0.2, 0.1, 0.0]), "2 public and 3 private"),
+        (([0.1, 0.2], [0.2, 0.2]), "tie for the best private"),
+        (([0.1, math.nan], [0.2, 0.1]), "finite"),
+        (([0.1, 0.2], [math.inf, 0.1]), "finite"),
+        (([0.1, 0.2], [0.2, 0.1], 0.0), "above 0"),
+        (([0.1, 0.2], [0.2, 0.1], math.nan), "above 0"),
+        ((["a", "b"], [0.2, 0.1]), "list of numbers"),
+        (([[0.1, 0.2]], [0.2, 0.1]), "flat list"),
+    ],
+)
+def test_bad_instances_are_explained(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        feint.Bandit(*arguments)
+
+
+def test_bandit_is_frozen_and_comparable():
+    assert feint.Bandit([1, 0], [0, 1]) == feint.Bandit(np.array([1.0, 0.0]), (0, 1))
+    with pytest.raises(AttributeError):
+        PAPER.sigma = 2.0
+
+
+@pytest.mark.parametrize("budget", [0.1, math.inf, 0.0, feint.PowerLaw(2.0, 0.7), feint.TotalBudget(5.0, 40)])
+def test_budgets_sum_up_and_come_back_from_json(budget):
+    budget = as_budget(budget)
+    assert budget_from_config(json.loads(json.dumps(budget_config(budget)))) == budget
+    steps = [budget.at(t) for t in range(5, 61)]
+    assert all(a >= b for a, b in pairwise(steps))
+    assert budget.total(4, 60) == pytest.approx(math.fsum(steps) if math.isfinite(steps[0]) else math.inf)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: feint.PowerLaw(-1.0, 0.5), "scale is -1.0"),
+        (lambda: feint.PowerLaw(1.0, -0.5), "exponent is -0.5"),
+        (lambda: feint.PowerLaw(math.inf, 0.5), "finite"),
+        (lambda: feint.TotalBudget(-1.0, 10), "total is -1.0"),
+        (lambda: feint.TotalBudget(1.0, 0), "1 or more"),
+        (lambda: feint.TotalBudget(1.0, 2.5), "whole number"),
+    ],
+)
+def test_bad_budgets_are_explained(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

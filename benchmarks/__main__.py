@@ -35,7 +35,7 @@ def main() -> None:
     arguments = parser.parse_args()
     parts = [f"# Benchmarks\n\n{datetime.date.today()}, {machine()}. Made by `make bench`; absolute times vary.\n"]
     print(parts[0], flush=True)
-    sections = [best_arm.speed, best_arm.scaling, engine.speed] + [engine.long_run] * arguments.long
+    sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile] + [engine.long_run] * arguments.long
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

@@ -212,10 +212,14 @@ def _progress_bar(show: bool, total: int) -> Iterator[Any]:
             return Text(f"{task.speed or 0:,.0f} steps/s")
 
     with Progress(
-        TextColumn("simulating"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), Speed(), TimeRemainingColumn()
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        Speed(),
+        TimeRemainingColumn(),
     ) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda steps: bar.advance(task, steps)
+        task = bar.add_task("loading kernels (the first run compiles them)", total=total)
+        yield lambda steps: bar.update(task, advance=steps, description="simulating")
 
 
 def _whole(value: Any, name: str, least: int) -> int:

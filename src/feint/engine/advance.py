@@ -115,11 +115,15 @@ def _sure_exactly(k: Known, s: Scratch, log_delta: float) -> bool:
 
 @inlined
 def _sure_by_bounds(bounds: FloatArray, delta: float) -> int:
-    """1 or 0 where the bounds decide whether the likeliest arm has reached 1 − δ, else −1."""
+    """1 or 0 where the bounds decide whether the likeliest arm has reached 1 − δ, else −1.
+
+    The complement of arm m is at least Σ_{a≠m} of the lower bounds, which is least for the m with the largest of them;
+    and the likeliest arm's complement is at most that of this m.
+    """
     n = bounds.shape[1]
     top = 0
     for a in range(1, n):
-        if bounds[P_HIGH, a] > bounds[P_HIGH, top]:
+        if bounds[P_LOW, a] > bounds[P_LOW, top]:
             top = a
     low = 0.0
     high = 0.0
@@ -129,10 +133,7 @@ def _sure_by_bounds(bounds: FloatArray, delta: float) -> int:
             high += bounds[P_HIGH, a]
     if high <= delta:
         return 1
-    # Another arm may be the likeliest of all somewhere in the region only if nothing is near certain.
-    if low > delta and bounds[P_HIGH, top] < 1.0 - delta:
-        return 0
-    if low > delta and delta < 0.25 and bounds[P_LOW, top] > 0.5:
+    if low > delta:
         return 0
     return UNDECIDED
 

@@ -4,7 +4,7 @@ import json
 import math
 import platform
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ def simulate(
     checkpoints: npt.ArrayLike | None = None,
     delta: float | None = None,
     method: str = "lazy",
-    progress: bool = False,
+    progress: bool | Callable[[int], object] = False,
 ) -> "xr.Dataset":
     """Simulate the agent (Algorithm 1, or another explorer) and record it at checkpoints.
 
@@ -65,7 +65,7 @@ def simulate(
         "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
         are identical.
     progress
-        Show a progress bar.
+        Show a progress bar; or a function to call with the number of steps just made.
 
     Returns
     -------
@@ -199,10 +199,10 @@ def _run_all(run: Any, replications: int, interrupted: threading.Event) -> None:
 
 
 @contextmanager
-def _progress_bar(show: bool, total: int) -> Iterator[Any]:
+def _progress_bar(show: bool | Callable[[int], object], total: int) -> Iterator[Callable[[int], object]]:
     """A function to call with the number of steps made."""
-    if not show:
-        yield lambda steps: None
+    if callable(show) or not show:
+        yield show if callable(show) else lambda steps: None
         return
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.text import Text

@@ -1,1 +1,1 @@
-"""The paper's figures and tables, one file each: SETTINGS, run() -> Dataset, and how to draw or print it."""
+"""The paper's figures and ours, one file each (`contract`), under the names that `feint reproduce` takes."""

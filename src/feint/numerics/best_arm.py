@@ -70,7 +70,11 @@ def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nod
     means, sds = _checked(means, sds)
     if nodes < 1:
         raise ValueError(f"nodes is {nodes}; a Gauss–Hermite rule needs at least 1 node (the paper uses 32).")
-    points, weights = np.polynomial.hermite.hermgauss(nodes)
+    return gauss_hermite_rule(means, sds, *np.polynomial.hermite.hermgauss(nodes))
+
+
+def gauss_hermite_rule(means: FloatArray, sds: FloatArray, points: FloatArray, weights: FloatArray) -> FloatArray:
+    """The same for checked arrays and given nodes."""
     result = np.empty(means.shape)
     for a in range(means.shape[-1]):
         x = means[..., a, None] + sds[..., a, None] * (math.sqrt(2.0) * points)

@@ -1,0 +1,109 @@
+"""What the paper's two approximations, Gauss–Hermite 32 and q-hat, do to its figures 1 and 2."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from feint.bandit import Bandit
+from feint.experiments import paper_method
+from feint.experiments.claims import LEVEL, Claim
+from feint.experiments.contract import Tick
+from feint.experiments.style import COLOURS, band, new_figure, tidy
+from feint.explorers import RoundRobin, TopTwo
+from feint.simulation import simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SETTINGS: dict[str, Any] = {
+    "public": (0.6, 0.3, 0.0, 0.2),
+    "private": (0.2, 0.5, 0.1, 0.0),
+    "epsilon": 0.1,
+    "epsilons": (0.01, 0.1, 1.0),
+    "horizon": 3_000,
+    "replications": 200,
+}
+QUICK: dict[str, Any] = {"horizon": 1_000, "replications": 150}
+TITLE = "What the paper's two approximations do to figures 1 and 2"
+EXACT, PAPER = 0, 1  # along `approach`
+
+
+def steps(settings: dict[str, Any]) -> int:
+    """Trajectory-steps of the paper's method, which takes nearly all the time."""
+    runs = 1 + len(settings["epsilons"])
+    return int(runs * (settings["horizon"] - len(settings["public"])) * settings["replications"])
+
+
+def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
+    """`pulls(approach, replication, time, arm)` of figure 1, `log_error(approach, epsilon, replication, time)` of 2."""
+    bandit = Bandit(settings["public"], settings["private"])
+    times = np.unique(np.geomspace(bandit.n_arms, settings["horizon"], 60).astype(np.int64))
+    common: dict[str, Any] = {"horizon": settings["horizon"], "replications": settings["replications"], "seed": seed}
+    boosted = list(range(1, bandit.n_arms))
+    marks = [int(t) for t in times]
+    exact = simulate(bandit, RoundRobin(boosted), epsilon=settings["epsilon"], checkpoints=times, **common)
+    paper = paper_method.run(
+        bandit, epsilon=settings["epsilon"], checkpoints=marks, round_robin=boosted, tick=tick, **common
+    )
+    pulls = np.stack([exact.pulls.values.astype(float), paper.pulls.values])
+    errors = []
+    for epsilon in settings["epsilons"]:
+        ours = simulate(bandit, TopTwo(), epsilon=epsilon, checkpoints=times, **common)
+        theirs = paper_method.run(bandit, epsilon=epsilon, checkpoints=marks, tick=tick, **common)
+        errors.append(np.stack([ours.log_error.values, theirs.log_error.values]))
+    return xr.Dataset(
+        {
+            "pulls": (("approach", "replication", "time", "arm"), pulls),
+            "log_error": (("approach", "epsilon", "replication", "time"), np.stack(errors, 1)),
+        },
+        coords={"time": times, "epsilon": list(settings["epsilons"])},
+    )
+
+
+def plot(data: xr.Dataset) -> "Figure":
+    """Left: pulls of the boosted arms. Right: error probability. Solid: exact; dashed: the paper's method."""
+    figure = new_figure(7.2, 3.1)
+    left, right = figure.subplots(1, 2)
+    t = data.time.values
+    late = t >= 50
+    for style, approach, name in (("-", EXACT, "exact"), ("--", PAPER, "paper's")):
+        for arm in range(1, data.sizes["arm"]):
+            values = data.pulls.isel(approach=approach, arm=arm).values
+            band(left, t[late], values[:, late], COLOURS[arm], f"arm {arm + 1}, {name}", linestyle=style)
+        for colour, epsilon in zip(COLOURS[3:], data.epsilon.values, strict=False):
+            values = data.log_error.isel(approach=approach).sel(epsilon=epsilon).values / np.log(10)
+            label = rf"$\varepsilon = {epsilon:g}$, {name}"
+            band(right, t[late], values[:, late], colour, label, linestyle=style)
+    left.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="pulls $N_{a,t}$")
+    right.set(xscale="log", xlabel="time $t$", ylabel=r"$\log_{10}(1 - p^*_t)$, mean of seeds")
+    left.legend(frameon=False, fontsize=7, ncols=2)
+    right.legend(frameon=False, fontsize=7, ncols=2)
+    tidy(left, right)
+    return figure
+
+
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+    """The approximations move the mean pulls: the closed form wastes budget, and the quadrature errs both ways."""
+    last = int(data.time[-1])
+    changes = []
+    for arm in range(1, data.sizes["arm"]):
+        exact, paper = (data.pulls.isel(approach=i, arm=arm, time=-1).values for i in (EXACT, PAPER))
+        change = paper.mean() / exact.mean() - 1
+        spread = np.hypot(paper.std(ddof=1) / exact.mean(), exact.std(ddof=1) * paper.mean() / exact.mean() ** 2)
+        half = 1.96 * spread / np.sqrt(exact.size)
+        changes.append((stats.ttest_ind(exact, paper, equal_var=False).pvalue, arm, change, half))
+    p_value, arm, change, half = min(changes)
+    return [
+        Claim(
+            "the approximations change the pulls",
+            "(not in the paper, which uses them throughout)",
+            f"the paper's method against the exact one, mean pulls of arm {arm + 1} at t = {last:,}, % "
+            "(holds if the difference is significant)",
+            100 * float(change),
+            100 * float(change - half),
+            100 * float(change + half),
+            bool(p_value * len(changes) < LEVEL),
+        )
+    ]

@@ -1,0 +1,87 @@
+"""The KL constraint, step by step: what the agent spends against what it may spend."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from feint.agent import Agent
+from feint.bandit import Bandit
+from feint.experiments.claims import Claim
+from feint.experiments.contract import Tick
+from feint.experiments.style import COLOURS, GREY, new_figure, tidy
+from feint.numerics import RandomStream, best_arm_probabilities
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SETTINGS: dict[str, Any] = {
+    "public": (0.6, 0.3, 0.0, 0.2),
+    "private": (0.2, 0.5, 0.1, 0.0),
+    "epsilons": (0.001, 0.1, 1.0),
+    "horizon": 5_000,
+}
+QUICK: dict[str, Any] = {"horizon": 1_000}
+TITLE = "The KL constraint at every step"
+
+
+def steps(settings: dict[str, Any]) -> int:
+    """Steps of live agents."""
+    return len(settings["epsilons"]) * int(settings["horizon"])
+
+
+def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
+    """`spent(epsilon, time)` = KL(policy ‖ reference)/ε of a live agent, the reference recomputed from its rewards."""
+    bandit = Bandit(settings["public"], settings["private"])
+    n, horizon = bandit.n_arms, settings["horizon"]
+    spent = np.empty((len(settings["epsilons"]), horizon - n))
+    for i, epsilon in enumerate(settings["epsilons"]):
+        agent = Agent(n, epsilon=epsilon, seed=seed, replication=i)
+        noise = RandomStream(seed, i).normals(range(horizon))
+        sums, pulls = np.zeros(n), np.zeros(n)
+        for t in range(horizon):
+            if t >= n:
+                pi = best_arm_probabilities(sums / pulls, 1 / np.sqrt(pulls))
+                policy = agent.probabilities()
+                kept = policy > 0
+                spent[i, t - n] = float((policy[kept] * np.log(policy[kept] / pi[kept])).sum()) / epsilon
+            arm = agent.pull()
+            reward = bandit.public[arm] + noise[t, 0]
+            agent.update(arm, reward, bandit.private[arm] + noise[t, 1])
+            sums[arm] += reward
+            pulls[arm] += 1
+        tick(horizon)
+    return xr.Dataset(
+        {"spent": (("epsilon", "time"), spent)},
+        coords={"epsilon": list(settings["epsilons"]), "time": np.arange(n, horizon)},
+    )
+
+
+def plot(data: xr.Dataset) -> "Figure":
+    """The share of the budget that each step spends."""
+    figure = new_figure(7.2, 2.6)
+    panels = figure.subplots(1, data.sizes["epsilon"], sharey=True)
+    for axes, colour, epsilon in zip(panels, COLOURS, data.epsilon.values, strict=False):
+        axes.plot(data.time, data.spent.sel(epsilon=epsilon), ".", markersize=1.5, color=colour, rasterized=True)
+        axes.axhline(1.0, color=GREY, linewidth=0.8, linestyle=":")
+        axes.set(xscale="log", xlabel="time $t$", title=rf"$\varepsilon = {epsilon:g}$", ylim=(-0.05, 1.1))
+    panels[0].set_ylabel(r"KL(policy ‖ reference) / $\varepsilon$")
+    tidy(*panels)
+    return figure
+
+
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+    """Never more than the budget."""
+    largest = float(data.spent.max())
+    return [
+        Claim(
+            "the KL constraint holds at every step",
+            "d_KL(π, π_ref) ≤ ε for all t and any history",
+            f"largest KL/ε over {data.spent.size:,} steps",
+            largest,
+            largest,
+            largest,
+            bool(largest <= 1 + 1e-9),
+            0.0,
+        )
+    ]

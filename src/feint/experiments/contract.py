@@ -1,0 +1,61 @@
+"""What every experiment offers.
+
+A module with
+
+- `SETTINGS`, the paper's parameters and our horizons, and `QUICK`, what changes for a quick look;
+- `TITLE`, a line for the report;
+- `steps(settings)`: how much there is to do, in the units in which `run` calls `tick`;
+- `run(settings, seed, tick) -> Dataset`: simulate, nothing else;
+- `plot(Dataset) -> Figure`: draw, nothing else;
+- `claims(Dataset, settings) -> list[Claim]`: test what the paper states about it.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from feint.experiments.claims import Claim
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+Tick = Callable[[int], object]
+
+NAMES = ("rate", "budget", "asymmetry", "convergence", "boost", "approximations", "lemma2", "constraint")
+
+
+class Experiment(Protocol):
+    """A module of this shape; see above."""
+
+    SETTINGS: dict[str, Any]
+    QUICK: dict[str, Any]
+    TITLE: str
+
+    def steps(self, settings: dict[str, Any]) -> int:
+        """How much there is to do."""
+        ...
+
+    def run(self, settings: dict[str, Any], seed: int, tick: Tick) -> "Dataset":
+        """Simulate."""
+        ...
+
+    def plot(self, data: "Dataset") -> "Figure":
+        """Draw."""
+        ...
+
+    def claims(self, data: "Dataset", settings: dict[str, Any]) -> list[Claim]:
+        """Test."""
+        ...
+
+
+def load_experiment(name: str) -> Any:
+    """The module of an experiment."""
+    if name not in NAMES:
+        raise ValueError(f"There is no figure {name!r}; choose among {', '.join(NAMES)}.")
+    return import_module(f"feint.experiments.{name}")
+
+
+def settings_of(experiment: Experiment, quick: bool) -> dict[str, Any]:
+    """The settings of a full or of a quick run."""
+    return {**experiment.SETTINGS, **(experiment.QUICK if quick else {})}

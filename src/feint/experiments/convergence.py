@@ -1,0 +1,93 @@
+"""Figure 4 of the paper: convergence of Γ(w_t) to Γ* under Algorithm 1 on two instances, 50 seeds."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from feint.bandit import Bandit
+from feint.experiments.claims import Claim, mean_interval, not_below
+from feint.experiments.contract import Tick
+from feint.experiments.style import COLOURS, band, new_figure, tidy
+from feint.simulation import simulate
+from feint.theory import gamma, optimal_boosting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SETTINGS: dict[str, Any] = {
+    "public": ((0.6, 0.3, 0.1), (0.8, 0.3, 0.6)),
+    "private": ((0.2, 0.5, 0.3), (0.1, 0.35, 0.2)),
+    "epsilon": 0.1,
+    "horizon": 3_000_000,
+    "replications": 50,
+}
+QUICK: dict[str, Any] = {"horizon": 100_000, "replications": 20}
+TITLE = "Convergence of Γ(w_t) to Γ*"
+
+
+def steps(settings: dict[str, Any]) -> int:
+    """Trajectory-steps in all, for the progress bar."""
+    return int(len(settings["public"]) * settings["horizon"] * settings["replications"])
+
+
+def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
+    """`shortfall(instance, replication, time)` = Γ* − Γ(w_t), and `optimum(instance)` = Γ*."""
+    shortfalls, optima = [], []
+    for public, private in zip(settings["public"], settings["private"], strict=True):
+        bandit = Bandit(public, private)
+        best = optimal_boosting(bandit).gamma
+        runs = simulate(
+            bandit,
+            epsilon=settings["epsilon"],
+            horizon=settings["horizon"],
+            replications=settings["replications"],
+            seed=seed,
+            progress=tick,
+        ).isel(time=slice(1, None))
+        weights = (runs.boosts / runs.boosts.sum("arm")).values
+        values = np.array([[gamma(bandit, w) for w in row] for row in weights])
+        shortfalls.append(best - values)
+        optima.append(best)
+    return xr.Dataset(
+        {"shortfall": (("instance", "replication", "time"), np.array(shortfalls)), "optimum": ("instance", optima)},
+        coords={"time": runs.time.values, "instance": np.arange(1, len(optima) + 1)},
+    )
+
+
+def plot(data: xr.Dataset) -> "Figure":
+    """The shortfall on log axes."""
+    figure = new_figure(4.6, 3.1)
+    axes = figure.subplots()
+    late = data.time.values >= 100
+    for colour, instance in zip(COLOURS, data.instance.values, strict=False):
+        values = data.shortfall.sel(instance=instance).values
+        label = rf"instance {instance}, $\Gamma^* = {float(data.optimum.sel(instance=instance)):.4f}$"
+        band(axes, data.time.values[late], values[:, late], colour, label)
+    axes.set(xscale="log", yscale="log", xlabel="time $t$", ylabel=r"$\Gamma^* - \Gamma(w_t)$")
+    axes.legend(frameon=False, fontsize=8)
+    tidy(axes)
+    return figure
+
+
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+    """The shortfall falls, and is small at the end."""
+    found = []
+    t = data.time.values
+    early = int(np.searchsorted(t, t[-1] / 10))
+    for instance in data.instance.values:
+        share = data.shortfall.sel(instance=instance).values / float(data.optimum.sel(instance=instance))
+        fall = share[:, early] - share[:, -1]
+        mean, low, high = mean_interval(share[:, -1])
+        found.append(
+            Claim(
+                f"Γ(w_t) → Γ*, instance {instance}",
+                "Γ* − Γ(w_t) approaches 0",
+                f"mean 1 − Γ(w_t)/Γ* at t = {t[-1]:,}; it fell by {fall.mean():.3f} from t = {t[early]:,}",
+                mean,
+                low,
+                high,
+                not_below(fall, 0.0, data.sizes["instance"]) and bool(fall.mean() > 0),
+            )
+        )
+    return found

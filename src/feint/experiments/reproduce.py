@@ -1,0 +1,120 @@
+"""Run experiments into a folder, piece by piece, so that an interrupted run goes on where it stopped.
+
+A piece is one experiment's data, a Zarr store. It is written under a temporary name and renamed when it is complete,
+so a half-written piece is never taken for a finished one. A manifest names the settings; a folder with other settings,
+or one that is not ours, is refused. Figures, claims and the report are made from the pieces alone.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from feint.experiments.claims import Claim
+from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
+from feint.experiments.report import write_report
+from feint.files import write_whole
+from feint.version import VERSION
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+MANIFEST = "feint-reproduce.json"
+
+
+def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
+    """Make the folder ours, or refuse it."""
+    wanted = {"feint": VERSION, "seed": seed, "quick": quick}
+    manifest = out / MANIFEST
+    if manifest.exists():
+        found = json.loads(manifest.read_text())
+        if found == wanted:
+            return
+        if not force:
+            raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another --out, or use --force.")
+        for name in ("data", "figures", "claims.json", "report.html"):
+            path = out / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())) and not force:
+        raise ValueError(f"{out} exists and is not a folder of feint reproduce; choose another --out, or use --force.")
+    text = json.dumps(wanted)
+    write_whole(manifest, lambda name: name.write_text(text), force=True)
+
+
+def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset":
+    """One experiment's data: read if it is there, else run and written whole."""
+    import xarray as xr
+
+    experiment = load_experiment(name)
+    path = out / "data" / f"{name}.zarr"
+    if not path.exists():
+        data = experiment.run(settings_of(experiment, quick), seed, tick)
+        temporary = out / "data" / f".{name}.{os.getpid()}.zarr"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            data.to_zarr(temporary, mode="w", consolidated=False)
+            os.replace(temporary, path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    # Always read back, so that a resumed and an uninterrupted run see the same bytes.
+    with xr.open_zarr(path, consolidated=False) as stored:
+        loaded: Dataset = stored.load()
+    return loaded
+
+
+def draw(name: str, data: "Dataset", out: Path) -> None:
+    """The figure as PDF and PNG; one that is there is kept, for the data it came from has not changed."""
+    figure = load_experiment(name).plot(data)
+    for suffix in ("pdf", "png"):
+        path = out / "figures" / f"{name}.{suffix}"
+        if not path.exists():
+            # Without the date, the same data give the same bytes.
+            metadata = {"CreationDate": None} if suffix == "pdf" else None
+            write_whole(path, lambda name, m=metadata: figure.savefig(name, dpi=200, metadata=m))  # type: ignore[misc]
+
+
+def check_claims(name: str, data: "Dataset", quick: bool) -> list[Claim]:
+    """The claims about one experiment's data."""
+    experiment = load_experiment(name)
+    found: list[Claim] = experiment.claims(data, settings_of(experiment, quick))
+    return found
+
+
+@contextmanager
+def no_progress(name: str, total: int) -> Iterator[Tick]:
+    """Show nothing."""
+    yield lambda steps: None
+
+
+def reproduce(
+    names: list[str],
+    out: Path,
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    force: bool = False,
+    progress: Callable[[str, int], Any] = no_progress,
+) -> dict[str, list[Claim]]:
+    """Run the named experiments (all, if none is named) into `out`; returns the claims by experiment."""
+    chosen = [name for name in NAMES if name in names] if names else list(NAMES)
+    for name in names:
+        load_experiment(name)
+    prepare(out, seed, quick, force)
+    claims = {}
+    for name in chosen:
+        experiment = load_experiment(name)
+        with progress(name, experiment.steps(settings_of(experiment, quick))) as tick:
+            data = piece(name, out, seed, quick, tick)
+        draw(name, data, out)
+        claims[name] = check_claims(name, data, quick)
+    rows = {name: [claim.to_json() for claim in found] for name, found in claims.items()}
+    text = json.dumps({"feint": VERSION, "seed": seed, "quick": quick, "claims": rows}, indent=1, ensure_ascii=False)
+    write_whole(out / "claims.json", lambda name: name.write_text(text), force=True)
+    write_report(out, claims, seed=seed, quick=quick)
+    return claims

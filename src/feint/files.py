@@ -1,12 +1,13 @@
-"""Write a file whole or not at all, and never over one that is there unless asked."""
+"""Write a file or a folder whole or not at all, and never over one that is there unless asked."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
-    """Let `write` fill a temporary file beside `path`, then move it there in one step."""
+    """Let `write` fill a temporary file (or folder, such as a Zarr store) beside `path`, then move it there."""
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists already; choose another name, or allow overwriting it (--force).")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -14,8 +15,14 @@ def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = Fa
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         write(temporary)
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
+        if temporary.is_file():
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+        if path.is_dir():  # a folder cannot be moved over another
+            shutil.rmtree(path)
         os.replace(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary.is_dir():
+            shutil.rmtree(temporary)
+        else:
+            temporary.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SETTINGS: dict[str, Any] = {
     "parameters": ((0.5, 1.0), (2.0, 2.0), (2.0, 50.0)),
-    "log10_horizon": 12,
+    "log10_horizon": 11,
     "replications": 200,
 }
 QUICK: dict[str, Any] = {"log10_horizon": 10, "replications": 50}

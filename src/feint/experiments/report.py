@@ -59,10 +59,10 @@ def _claims_table(claims: list[Claim]) -> str:
             html.escape(claim.quantity),
         )
         rows.append(
-            f"<tr><td>{cells[0]}</td><td>{cells[1]}</td>"
-            f'<td class="number">{number(claim.measured)}{interval}</td><td>{verdict}</td></tr>'
+            f"<tr><td>{verdict}</td><td>{cells[0]}</td>"
+            f'<td class="number">{number(claim.measured)}{interval}</td><td>{cells[1]}</td></tr>'
         )
-    head = "<tr><th>claim</th><th>what was measured</th><th>value, 95 %</th><th></th></tr>"
+    head = "<tr><th></th><th>claim</th><th>measured, 95 %</th><th>what was measured</th></tr>"
     return f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>'
 
 

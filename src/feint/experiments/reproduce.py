@@ -6,7 +6,6 @@ or one that is not ours, is refused. Figures, claims and the report are made fro
 """
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +31,8 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
     if manifest.exists():
         found = json.loads(manifest.read_text())
         if found == wanted:
+            for half_written in (out / "data").glob(".*"):
+                shutil.rmtree(half_written)
             return
         if not force:
             raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another --out, or use --force.")
@@ -55,13 +56,7 @@ def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset"
     path = out / "data" / f"{name}.zarr"
     if not path.exists():
         data = experiment.run(settings_of(experiment, quick), seed, tick)
-        temporary = out / "data" / f".{name}.{os.getpid()}.zarr"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            data.to_zarr(temporary, mode="w", consolidated=False)
-            os.replace(temporary, path)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
     # Always read back, so that a resumed and an uninterrupted run see the same bytes.
     with xr.open_zarr(path, consolidated=False) as stored:
         loaded: Dataset = stored.load()

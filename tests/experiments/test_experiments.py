@@ -1,0 +1,161 @@
+"""One conformance test for every experiment, and the statistics behind the claims."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import feint
+from feint.experiments import paper_method, reference_table
+from feint.experiments.claims import LEVEL, Claim, mean_interval, not_above, not_below
+from feint.experiments.contract import NAMES, load_experiment, settings_of
+
+TINY = {
+    "rate": {"horizon": 2_000, "replications": 4},
+    "budget": {"horizon": 2_000, "horizon_unlimited": 1_000, "replications": 4},
+    "asymmetry": {"early": 500, "horizon": 1_000, "replications": 4},
+    "convergence": {"horizon": 1_000, "replications": 4},
+    "boost": {"points": 200},
+    "approximations": {"horizon": 60, "replications": 5, "replications_pulls": 6},
+    "lemma2": {"log10_horizon": 5, "replications": 5},
+    "constraint": {"horizon": 60},
+}
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def done(request):
+    """(module, settings, data, ticks) of one experiment, run once with tiny settings."""
+    experiment = load_experiment(request.param)
+    settings = {**experiment.SETTINGS, **TINY[request.param]}
+    ticks = []
+    data = experiment.run(settings, 3, ticks.append)
+    return experiment, settings, data, ticks
+
+
+def test_every_experiment_is_tested_here():
+    assert set(TINY) == set(NAMES)
+
+
+class TestConformance:
+    def test_settings(self, done):
+        experiment, settings, _, _ = done
+        assert set(experiment.QUICK) <= set(experiment.SETTINGS)
+        assert set(settings) == set(experiment.SETTINGS)
+        assert settings_of(experiment, True) == {**experiment.SETTINGS, **experiment.QUICK}
+        assert experiment.TITLE
+
+    def test_progress_adds_up(self, done):
+        experiment, settings, _, ticks = done
+        assert sum(ticks) == pytest.approx(experiment.steps(settings), rel=0.02)
+
+    def test_same_seed_same_data(self, done):
+        experiment, settings, data, _ = done
+        assert experiment.run(settings, 3, lambda steps: None).identical(data)
+
+    def test_figure_is_drawn_from_stored_data_alone(self, done, tmp_path):
+        experiment, _, data, _ = done
+        data.to_zarr(tmp_path / "data.zarr", consolidated=False)
+        with xr.open_zarr(tmp_path / "data.zarr", consolidated=False) as stored:
+            figure = experiment.plot(stored.load())
+        for axes in figure.axes:
+            assert axes.lines
+            bottom = axes.get_subplotspec().is_last_row()
+            assert axes.get_xlabel() or not bottom
+        assert any(axes.get_ylabel() for axes in figure.axes)
+        for suffix in ("pdf", "png"):
+            figure.savefig(tmp_path / f"figure.{suffix}")
+            assert (tmp_path / f"figure.{suffix}").stat().st_size > 4_000
+
+    def test_claims_are_complete(self, done):
+        experiment, settings, data, _ = done
+        found = experiment.claims(data, settings)
+        assert found
+        assert len({claim.name for claim in found}) == len(found)
+        for claim in found:
+            assert isinstance(claim.holds, bool)
+            assert math.isfinite(claim.measured)
+            assert claim.low <= claim.measured <= claim.high
+            assert 0 <= claim.level <= LEVEL
+            json.dumps(claim.to_json())
+
+
+def test_settings_are_the_papers():
+    """Means, budgets and numbers of seeds from Section 6 and Appendix C of the paper."""
+    paper = {"public": (0.6, 0.3, 0.0, 0.2), "private": (0.2, 0.5, 0.1, 0.0)}
+    expected = {
+        "rate": {"public": paper["public"], "epsilon": 0.1, "boosted": (1, 2, 3), "replications": 50},
+        "budget": {**paper, "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf), "replications": 100},
+        "asymmetry": {
+            "private": (0.2, 0.5, 0.0, 0.0),
+            "symmetric": (0.6, 0.1, 0.1, 0.1),
+            "asymmetric": (0.6, 0.5, 0.0, 0.3),
+            "epsilon": 0.1,
+            "replications": 100,
+        },
+        "convergence": {
+            "public": ((0.6, 0.3, 0.1), (0.8, 0.3, 0.6)),
+            "private": ((0.2, 0.5, 0.3), (0.1, 0.35, 0.2)),
+            "epsilon": 0.1,
+            "replications": 50,
+        },
+        "boost": {"epsilon": 0.1},
+    }
+    for name, values in expected.items():
+        settings = load_experiment(name).SETTINGS
+        assert {key: settings[key] for key in values} == values
+
+
+def test_reference_table_has_the_values_of_40_digit_integration():
+    """DESIGN.md's table."""
+    table = reference_table.run()
+    assert float(table.exact[0, 3]) == pytest.approx(0.0581918, abs=5e-8)
+    assert float(table.exact[1, 2]) == pytest.approx(0.00135642, abs=5e-9)
+    assert float(table.exact[2, 2]) == pytest.approx(6.36904e-9, abs=5e-15)
+    assert float(table.gauss_hermite.sel(nodes=32)[2, 2]) == pytest.approx(2.35e-9, rel=5e-3)
+
+
+def test_one_sided_tests_keep_their_level():
+    """Under equality a claim is rejected with probability LEVEL; 5 sds around it."""
+    rng = np.random.default_rng(0)
+    rejected = sum(not not_below(rng.normal(1.0, 2.0, 40), 1.0) for _ in range(20_000))
+    assert abs(rejected - 20_000 * LEVEL) < 5 * math.sqrt(20_000 * LEVEL)
+    assert not not_below(rng.normal(0.0, 1.0, 100), 1.0)
+    assert not not_above(rng.normal(2.0, 1.0, 100), 1.0)
+    assert not_below(np.ones(5), 1.0)
+    assert not not_below(np.ones(5), 1.1)
+
+
+def test_intervals_cover():
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(4_000):
+        _, low, high = mean_interval(rng.normal(3.0, 1.0, 12))
+        covered += low <= 3.0 <= high
+    assert abs(covered / 4_000 - 0.95) < 5 * math.sqrt(0.95 * 0.05 / 4_000)
+
+
+def test_a_false_claim_fails():
+    """A claim table that cannot fail is worth nothing: pulls below φ must be reported."""
+    rate = load_experiment("rate")
+    settings = {**rate.SETTINGS, **TINY["rate"]}
+    data = rate.run(settings, 0, lambda steps: None)
+    data["pulls"] = (data.pulls * 0.01).astype(float)
+    assert not any(claim.holds for claim in rate.claims(data, settings) if "underestimates" in claim.name)
+
+
+def test_paper_method_draws_as_algorithm_1():
+    """At ε → ∞ q-hat is 1: the boosted arm is pulled, so round-robin pulls are exact."""
+    bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
+    runs = paper_method.run(
+        bandit, epsilon=1e4, horizon=63, replications=3, seed=0, checkpoints=[63], round_robin=[1, 2]
+    )
+    assert runs.pulls[:, 0].values.tolist() == [[1.0, 31.0, 31.0]] * 3
+    assert (runs.log_error < 0).all()
+
+
+def test_unknown_figures_are_explained():
+    with pytest.raises(ValueError, match="choose among rate"):
+        load_experiment("nonsense")
+    assert Claim("a", "b", "c", 1.0, 0.5, 1.5, True).to_json()["holds"] is True

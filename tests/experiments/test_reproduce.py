@@ -1,0 +1,133 @@
+"""feint reproduce: pieces are run once, half-written ones never count, and a killed run ends with the same numbers."""
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from feint.experiments import boost, lemma2
+from feint.experiments.reproduce import MANIFEST, reproduce
+
+QUICK_PIECES = ["boost", "lemma2", "convergence", "asymmetry"]
+
+
+def refuse(*arguments):
+    raise AssertionError("a finished piece was run again")
+
+
+def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    claims = reproduce(["lemma2", "boost"], out, quick=True)
+    assert list(claims) == ["boost", "lemma2"]
+    for name in ("boost", "lemma2"):
+        assert (out / "data" / f"{name}.zarr").is_dir()
+        for suffix in ("pdf", "png"):
+            assert (out / "figures" / f"{name}.{suffix}").stat().st_size > 4_000
+    stored = json.loads((out / "claims.json").read_text())
+    assert stored["claims"]["boost"] == [claim.to_json() for claim in claims["boost"]]
+    report = (out / "report.html").read_text()
+    assert report.count("data:image/png;base64,") == 2
+    assert "http://" not in report
+    assert "https://" not in report
+    for module in (boost, lemma2):
+        monkeypatch.setattr(module, "run", refuse)
+    again = reproduce(["lemma2", "boost"], out, quick=True)
+    assert again == claims
+    # A figure is drawn again from its data.
+    (out / "figures" / "boost.png").unlink()
+    reproduce(["boost"], out, quick=True)
+    assert (out / "figures" / "boost.png").exists()
+
+
+def test_half_written_pieces_do_not_count(tmp_path):
+    out = tmp_path / "run"
+    whole = reproduce(["lemma2"], out, quick=True)
+    shutil.move(out / "data" / "lemma2.zarr", out / "data" / ".lemma2.4711.zarr")
+    shutil.rmtree(out / "data" / ".lemma2.4711.zarr" / "ratio")
+    assert reproduce(["lemma2"], out, quick=True) == whole
+    assert not list((out / "data").glob(".*"))
+
+
+def test_other_settings_and_foreign_folders_are_refused(tmp_path):
+    out = tmp_path / "run"
+    reproduce(["boost"], out, quick=True)
+    with pytest.raises(ValueError, match="choose another --out"):
+        reproduce(["boost"], out, quick=True, seed=1)
+    with pytest.raises(ValueError, match="choose another --out"):
+        reproduce(["boost"], out, quick=False)
+    reproduce(["boost"], out, quick=True, seed=1, force=True)
+    assert json.loads((out / MANIFEST).read_text())["seed"] == 1
+    foreign = tmp_path / "home"
+    foreign.mkdir()
+    (foreign / "thesis.tex").write_text("precious")
+    with pytest.raises(ValueError, match="not a folder of feint reproduce"):
+        reproduce(["boost"], foreign, quick=True)
+    assert (foreign / "thesis.tex").read_text() == "precious"
+    with pytest.raises(ValueError, match="choose among"):
+        reproduce(["nonsense"], tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def command(out):
+    return [sys.executable, "-m", "feint", "reproduce", *QUICK_PIECES, "--quick", "--out", str(out), "--seed", "7"]
+
+
+@pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
+def test_killed_at_random_moments_it_ends_with_the_same_numbers(with_signal, tmp_path):
+    straight, broken = tmp_path / "straight", tmp_path / "broken"
+    subprocess.run(command(straight), check=True, capture_output=True)
+    moments = random.Random(int(with_signal))
+    for _ in range(6):
+        process = subprocess.Popen(command(broken), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0.2, 2.5))
+        process.send_signal(with_signal)
+        process.wait(timeout=20)
+    subprocess.run(command(broken), check=True, capture_output=True)
+    assert (broken / "claims.json").read_bytes() == (straight / "claims.json").read_bytes()
+    for name in QUICK_PIECES:
+        for suffix in ("pdf", "png"):
+            figure = f"figures/{name}.{suffix}"
+            assert (broken / figure).read_bytes() == (straight / figure).read_bytes()
+    assert (broken / "report.html").read_bytes() == (straight / "report.html").read_bytes()
+
+
+def find_browser():
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(find_browser() is None, reason="page tests left out: no Chromium on this machine")
+def test_report_renders_in_a_browser(tmp_path):
+    """The page in headless Chromium: every figure has its pixels, nothing overflows a phone, nothing is logged."""
+    out = tmp_path / "run"
+    reproduce(["boost", "lemma2"], out, quick=True)
+    (out / "probe.html").write_text(
+        "<iframe id='page' src='report.html' style='width:390px;height:800px'></iframe><pre id='result'>waiting</pre>"
+        "<script>document.getElementById('page').onload = function () {"
+        " const page = this.contentDocument; const images = [...page.images];"
+        " document.getElementById('result').textContent = JSON.stringify({"
+        " images: images.length, loaded: images.filter(i => i.complete && i.naturalWidth > 300).length,"
+        " rows: page.querySelectorAll('tr').length, wide: page.documentElement.scrollWidth,"
+        " title: page.title}); };</script>"
+    )
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    flags += [
+        "--disable-component-update",
+        "--disable-sync",
+        "--allow-file-access-from-files",
+        "--enable-logging=stderr",
+    ]
+    flags += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000", "--dump-dom"]
+    result = subprocess.run(
+        [find_browser(), *flags, (out / "probe.html").as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    found = json.loads(result.stdout.split('<pre id="result">')[1].split("</pre>")[0])
+    assert found["images"] == found["loaded"] == 2
+    assert found["rows"] >= 6
+    assert found["wide"] <= 390
+    assert "reproduced" in found["title"]
+    assert "CONSOLE" not in result.stderr

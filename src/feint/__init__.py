@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from feint.references import ObservedUCB as ObservedUCB
     from feint.references import ThompsonSampling as ThompsonSampling
     from feint.simulation import simulate as simulate
+    from feint.theory import gamma as gamma
+    from feint.theory import optimal_allocation as optimal_allocation
+    from feint.theory import optimal_boosting as optimal_boosting
+    from feint.theory import plan as plan
+    from feint.theory import predicted_pulls as predicted_pulls
 
 
 _HOME = {
@@ -41,6 +46,11 @@ _HOME = {
     "ObservedUCB": "feint.references",
     "ThompsonSampling": "feint.references",
     "simulate": "feint.simulation",
+    "gamma": "feint.theory",
+    "optimal_allocation": "feint.theory",
+    "optimal_boosting": "feint.theory",
+    "plan": "feint.theory",
+    "predicted_pulls": "feint.theory",
     "best_arm_probabilities": "feint.numerics",
     "gauss_hermite_probabilities": "feint.numerics",
     "boost": "feint.numerics",

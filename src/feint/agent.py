@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from feint.bandit import check_sigma
 from feint.budgets import as_budget, budget_config, budget_from_config
 from feint.engine.decide import decide, known, most_pulled, scratch
 from feint.engine.policy import draw_arm
@@ -14,6 +15,7 @@ from feint.engine.posterior import exact_private, likeliest, log_complement
 from feint.explorers import Explorer, TopTwo, explorer_config, explorer_from_config
 from feint.explorers.base import FloatArray
 from feint.files import write_whole
+from feint.numerics._validate import as_floats, as_integers, as_number
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling, reference_config, reference_from_config
 from feint.simulation import make_problem
@@ -21,6 +23,7 @@ from feint.simulation import make_problem
 _VERSION = 1
 _COUNTS = ("pulls", "boosts")
 _SUMS = ("public_sums", "private_sums")
+_LARGEST = 1e100  # of a sum of rewards, in units of sigma: far from overflow
 
 
 class Agent:
@@ -61,8 +64,7 @@ class Agent:
     ) -> None:
         if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
             raise ValueError(f"n_arms is {n_arms!r}; an agent needs a whole number of arms, 2 or more.")
-        if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 < sigma < math.inf:
-            raise ValueError(f"sigma is {sigma!r}; the rewards' standard deviation must be a number above 0.")
+        deviation = check_sigma(sigma)
         check_word(seed, "seed")
         check_word(replication, "replication")
         budget = as_budget(epsilon)
@@ -71,11 +73,11 @@ class Agent:
             "explorer": explorer_config(explorer),
             "reference": reference_config(reference),
             "epsilon": budget_config(budget),
-            "sigma": float(sigma),
+            "sigma": deviation,
             "seed": int(seed),
             "replication": int(replication),
         }
-        self._problem = make_problem(int(n_arms), explorer, reference, budget, float(sigma))
+        self._problem = make_problem(int(n_arms), explorer, reference, budget, deviation)
         self._stream = RandomStream(int(seed), int(replication))
         self._known = known(int(n_arms))
         self._scratch = scratch(int(n_arms))
@@ -133,10 +135,17 @@ class Agent:
                 f"arm is {arm!r}; with {self.n_arms} arms it must be a whole number from 0 to {self.n_arms - 1}. "
                 "Nothing was recorded."
             )
-        for name, reward in (("public", public), ("private", private)):
-            number = isinstance(reward, int | float | np.number) and not isinstance(reward, bool)
-            if not number or not math.isfinite(reward):
-                raise ValueError(f"The {name} reward is {reward!r}; it must be a finite number. Nothing was recorded.")
+        sums = {}
+        for name, reward, known_sums in (
+            ("public", public, self._known.public_sums),
+            ("private", private, self._known.private_sums),
+        ):
+            what = (
+                f"Nothing was recorded: the {name} reward must be a finite number, and its arm's sum below 1e100 sigma"
+            )
+            sums[name] = float(known_sums[arm]) + as_number(reward, what)
+            if not abs(sums[name]) < _LARGEST * self._config["sigma"]:
+                raise ValueError(f"{what}; got {reward!r}.")
         if self.time < self.n_arms and arm != self.time:
             raise ValueError(
                 f"The initial round pulls every arm once in order, so arm {self.time} comes next, not {arm}. "
@@ -146,8 +155,8 @@ class Agent:
         if self._boosted is not None:
             self._known.boosts[self._boosted] += 1
         self._known.pulls[arm] += 1
-        self._known.public_sums[arm] += public
-        self._known.private_sums[arm] += private
+        self._known.public_sums[arm] = sums["public"]
+        self._known.private_sums[arm] = sums["private"]
         self._boosted = None
 
     @property
@@ -186,15 +195,18 @@ class Agent:
                 seed=state["seed"],
                 replication=state["replication"],
             )
-            for name in (*_COUNTS, *_SUMS):
-                values = np.array(state[name], dtype=np.int64 if name in _COUNTS else np.float64)
-                if values.shape != (agent.n_arms,) or not np.isfinite(values).all():
-                    raise ValueError(f"The state's {name} do not fit {agent.n_arms} arms.")
-                getattr(agent._known, name)[:] = values
+            for name in _COUNTS:
+                values = as_integers(state[name], f"The state is damaged: {name} must be whole numbers")
+                _set_checked(getattr(agent._known, name), values, name, 2.0**53)
+            for name in _SUMS:
+                totals = as_floats(state[name], f"The state is damaged: {name}")
+                _set_checked(getattr(agent._known, name), totals, name, _LARGEST * agent._config["sigma"])
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
-        if (agent._known.pulls < 0).any() or (agent._known.boosts < 0).any():
-            raise ValueError("The state counts fewer than no pulls; it is damaged.")
+        pulls, boosts, time = agent._known.pulls, agent._known.boosts, agent.time
+        in_order = (pulls == (np.arange(agent.n_arms) < time)).all() if time < agent.n_arms else (pulls >= 1).all()
+        if not in_order or (boosts < 0).any() or boosts.sum() != max(0, time - agent.n_arms):
+            raise ValueError("The state is damaged: its pulls and boosts cannot come from an agent.")
         return agent
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -232,3 +244,9 @@ class Agent:
         means = self._known.private_sums / self._known.pulls
         exact_private(means, sds, space.ws, space.exact_private, space.logs)
         return space.logs
+
+
+def _set_checked(target: Any, values: Any, name: str, largest: float) -> None:
+    if values.shape != target.shape or not (np.abs(values) < largest).all():
+        raise ValueError(f"The state is damaged: {name} do not fit {target.size} arms.")
+    target[:] = values

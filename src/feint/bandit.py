@@ -1,9 +1,12 @@
 """The instance: public and private mean rewards of each arm, and their common standard deviation."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from feint.numerics._validate import as_number
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -32,8 +35,7 @@ class Bandit:
                 f"There are {len(means['public'])} public and {len(means['private'])} private means; "
                 "give one of each for every arm."
             )
-        if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 < sigma < np.inf:
-            raise ValueError(f"sigma is {sigma!r}; the rewards' standard deviation must be a number above 0.")
+        deviation = check_sigma(sigma)
         best = max(means["private"])
         if means["private"].count(best) > 1:
             tied = [a for a, mean in enumerate(means["private"]) if mean == best]
@@ -42,7 +44,7 @@ class Bandit:
             )
         for name, value in means.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "sigma", float(sigma))
+        object.__setattr__(self, "sigma", deviation)
 
     @property
     def n_arms(self) -> int:
@@ -68,6 +70,15 @@ class Bandit:
     def private_gaps(self) -> FloatArray:
         """Δ_a^priv = max μ^priv − μ_a^priv."""
         return max(self.private) - np.array(self.private)
+
+
+def check_sigma(sigma: object) -> float:
+    """The rewards' standard deviation, a finite number above 0."""
+    what = "sigma, the rewards' standard deviation, must be a finite number above 0"
+    number = as_number(sigma, what)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{what}; got {sigma!r}.")
+    return number
 
 
 def _means(value: npt.ArrayLike, name: str) -> tuple[float, ...]:

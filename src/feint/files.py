@@ -9,7 +9,7 @@ from pathlib import Path
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
     """Let `write` fill a temporary file (or folder, such as a Zarr store) beside `path`, then move it there."""
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists already; choose another name, or allow overwriting it (--force).")
+        raise FileExistsError(f"{path} exists already; choose another name, or overwrite it with --force (force=True).")
     path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix stays last: matplotlib and others choose the format by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")

@@ -18,6 +18,7 @@ from feint.engine.advance import Records, Rewards, advance, rewards_of, start
 from feint.engine.decide import Known, Problem, known, scratch
 from feint.explorers import Explorer, TopTwo, explorer_config
 from feint.numerics._threads import thread_count
+from feint.numerics._validate import as_integers, as_number
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling, reference_config
 from feint.version import VERSION
@@ -29,7 +30,9 @@ IntArray = npt.NDArray[np.int64]
 
 METHODS = ("lazy", "eager")
 _CHECKPOINTS = 100
-_STEPS_A_PIECE = 100_000  # well below a second: how soon Ctrl-C and the progress bar are served
+_ARM_STEPS_A_PIECE = 400_000  # arms × steps, well below a second: how soon Ctrl-C and the progress bar are served
+_MOST = 2**53
+_LARGEST_MEAN = 1e12  # in units of sigma: beyond it float64 rounds the noise of a reward away
 
 
 def simulate(
@@ -44,6 +47,7 @@ def simulate(
     checkpoints: npt.ArrayLike | None = None,
     delta: float | None = None,
     method: str = "lazy",
+    observe: bool = False,
     progress: bool | Callable[[int], object] = False,
 ) -> "xr.Dataset":
     """Simulate the agent (Algorithm 1, or another explorer) and record it at checkpoints.
@@ -61,6 +65,8 @@ def simulate(
     delta
         Stop a replication when the largest private posterior probability reaches 1 − δ. What it had then is repeated
         at later checkpoints.
+    observe
+        Reserved for running the observer beside the agent; only False is available.
     method
         "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
         are identical.
@@ -80,21 +86,34 @@ def simulate(
     >>> bool((runs.pulls.sum("arm") == runs.time).all())
     True
     """
+    _check_scale(bandit)
+    if observe:
+        raise ValueError("observe is True, but the observer's test is not part of this version; leave it False.")
     budget = as_budget(epsilon)
     config = {"explorer": explorer_config(explorer), "reference": reference_config(reference)}
     horizon = _whole(horizon, "horizon", bandit.n_arms)
     replications = _whole(replications, "replications", 1)
     check_word(seed, "seed")
     times = _checkpoints(checkpoints, bandit.n_arms, horizon)
-    if delta is not None and not (isinstance(delta, float | int) and 0 < delta < 1):
-        raise ValueError(f"delta is {delta!r}; the error to stop at must lie strictly between 0 and 1.")
+    if delta is not None:
+        what = "delta, the error to stop at, must lie strictly between 0 and 1"
+        stop_at = as_number(delta, what)
+        if not 0 < stop_at < 1:
+            raise ValueError(f"{what}; got {delta!r}.")
+        delta = stop_at
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
 
     problem = make_problem(bandit.n_arms, explorer, reference, budget, bandit.sigma)
     shape = (replications, times.size, bandit.n_arms)
-    pulls, boosts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-    log_error, recommendation = np.empty(shape[:2]), np.empty(shape[:2], dtype=np.int64)
+    try:
+        pulls, boosts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+        log_error, recommendation = np.empty(shape[:2]), np.empty(shape[:2], dtype=np.int64)
+    except MemoryError:
+        raise ValueError(
+            f"{replications:,} replications × {times.size} checkpoints × {bandit.n_arms} arms do not fit into memory; "
+            "take fewer of the first two."
+        ) from None
     stopping_time = np.full(replications, math.nan)
     interrupted = threading.Event()
     with _progress_bar(progress, replications * horizon) as tick:
@@ -158,6 +177,7 @@ def _run_replication(
     space = scratch(knowledge.pulls.size)
     start(problem, rewards, knowledge)
     t, row, stopped = knowledge.pulls.size, 0, False
+    piece = max(100, _ARM_STEPS_A_PIECE // knowledge.pulls.size // (1 if method == "lazy" else 10))
     while not interrupted.is_set():
         before = t
         t, row, stopped = advance(
@@ -171,7 +191,7 @@ def _run_replication(
             0.0 if delta is None else delta,
             method == "lazy",
             t,
-            min(t + _STEPS_A_PIECE, horizon),
+            min(t + piece, horizon),
         )
         tick(horizon - before if stopped else t - before)
         if stopped or t == horizon:
@@ -222,22 +242,28 @@ def _progress_bar(show: bool | Callable[[int], object], total: int) -> Iterator[
         yield lambda steps: bar.update(task, advance=steps, description="simulating")
 
 
+def _check_scale(bandit: Bandit) -> None:
+    if not isinstance(bandit, Bandit):
+        raise ValueError(f"bandit is {bandit!r}; make one with feint.Bandit(public, private, sigma).")
+    largest = max(abs(mean) for mean in (*bandit.public, *bandit.private)) / bandit.sigma
+    if not largest <= _LARGEST_MEAN:
+        raise ValueError(f"A mean is {largest:.3g} sigma from 0; beyond 1e12 rounding swallows the noise. Rescale.")
+
+
 def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more.")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more (and at most 2⁵³).")
     return int(value)
 
 
 def _checkpoints(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
     if checkpoints is None:
         return np.unique(np.geomspace(n_arms, horizon, _CHECKPOINTS).round().astype(np.int64))
-    times = np.asarray(checkpoints)
-    fits = times.ndim == 1 and times.size > 0 and times.dtype.kind in "iu"
-    if not fits or (np.diff(times) <= 0).any() or times[0] < n_arms or times[-1] > horizon:
-        raise ValueError(
-            f"checkpoints must be increasing whole numbers from {n_arms} (one pull an arm) to the horizon, {horizon}."
-        )
-    return times.astype(np.int64)
+    what = f"checkpoints must be increasing whole numbers from {n_arms} (one pull an arm) to the horizon, {horizon}"
+    times = as_integers(checkpoints, what)
+    if times.size == 0 or (np.diff(times) <= 0).any() or times[0] < n_arms or times[-1] > horizon:
+        raise ValueError(f"{what}; got {checkpoints!r}.")
+    return times
 
 
 def _dataset(

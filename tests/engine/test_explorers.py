@@ -159,6 +159,16 @@ def test_tracking_follows_the_optimal_proportions():
     assert np.abs(share.values - weights).max() < 0.06
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_optimal_proportions_do_not_depend_on_the_unit(unit):
+    for private in ([0.2, 0.5, 0.1, 0.0], [0.7, 0.5, 0.1, 0.0]):
+        weights, scaled = np.empty(4), np.empty(4)
+        public = np.array([0.6, 0.3, 0.0, 0.2])
+        case = optimal_weights(public, np.array(private), weights, np.empty((2, 4)))
+        assert optimal_weights(public * unit, np.array(private) * unit, scaled, np.empty((2, 4))) == case
+        assert scaled == pytest.approx(weights, rel=1e-12)
+
+
 def test_fixed_boosting_keeps_its_shares():
     weights = np.array([0.0, 0.7, 0.2, 0.1])
     runs = feint.simulate(
@@ -193,6 +203,8 @@ def test_round_robin_takes_turns():
         (lambda: feint.RoundRobin([]), "list of arm numbers"),
         (lambda: feint.RoundRobin([-1]), "list of arm numbers"),
         (lambda: feint.RoundRobin([0.5]), "list of arm numbers"),
+        (lambda: feint.RoundRobin([[1], [2, 3]]), "list of arm numbers"),
+        (lambda: feint.FixedBoosting([[1], [2, 3]]), "real numbers"),
         (lambda: feint.RoundRobin([4]).parameters(4), "boosts arm 4"),
         (lambda: feint.FixedBoosting([0.5, 0.4]), "summing to 1"),
         (lambda: feint.FixedBoosting([1.5, -0.5]), "summing to 1"),

@@ -26,6 +26,7 @@ EXPLORERS = st.sampled_from(["top-two", "transport", "tracking", "round-robin", 
 BUDGETS = st.one_of(
     st.floats(-6, 1).map(lambda x: 10**x),
     st.sampled_from([0.0, math.inf, feint.PowerLaw(1.0, 0.5), feint.PowerLaw(0.3, 1.0), feint.TotalBudget(1.0, 300)]),
+    st.sampled_from([feint.TotalBudget(30.0, 350), feint.PowerLaw(0.2 * 200.0**6, 6.0)]),
 )
 
 
@@ -68,6 +69,26 @@ def test_lazy_equals_eager_over_long_runs(epsilon, horizon):
     bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
     runs = [
         feint.simulate(bandit, epsilon=epsilon, horizon=horizon, replications=6, method=method)
+        for method in ("lazy", "eager")
+    ]
+    assert same(*runs)
+
+
+@pytest.mark.parametrize(
+    ("public", "private", "explorer", "epsilon"),
+    [
+        ([0.6, 0.3], [0.5, 0.2], feint.FixedBoosting([1.0, 0.0]), feint.TotalBudget(20.0, 400)),
+        ([0.6, 0.3], [0.5, 0.2], feint.TopTwo(), feint.TotalBudget(50.0, 500)),
+        ([0.35, 0.2], [0.5, 0.2], feint.FixedBoosting([1.0, 0.0]), feint.PowerLaw(0.2 * 200.0**6, 6.0)),
+    ],
+)
+def test_lazy_equals_eager_where_a_falling_budget_boosts_the_most_pulled_arm(public, private, explorer, epsilon):
+    """The share left to the other arms then grows while the budget falls."""
+    bandit = feint.Bandit(public, private)
+    runs = [
+        feint.simulate(
+            bandit, explorer, epsilon=epsilon, horizon=800, replications=200, checkpoints=range(2, 801), method=method
+        )
         for method in ("lazy", "eager")
     ]
     assert same(*runs)

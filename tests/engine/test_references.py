@@ -67,7 +67,7 @@ def test_description_makes_it_again(reference):
     assert reference_from_config(reference_config(reference)) == reference
 
 
-@pytest.mark.parametrize("value", [-1.0, math.inf, math.nan, "two", True])
+@pytest.mark.parametrize("value", [-1.0, math.inf, math.nan, "two", True, 1e300, 10**400])
 def test_bad_settings_are_explained(value):
     with pytest.raises(ValueError, match="finite number"):
         feint.ObservedUCB(value)

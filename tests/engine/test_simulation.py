@@ -9,6 +9,7 @@ import time
 import tracemalloc
 from itertools import pairwise
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -164,7 +165,7 @@ def test_progress_shows_speed(capsys):
         ({"replications": 0}, "1 or more"),
         ({"seed": -1}, "whole number"),
         ({"epsilon": -1}, "0 or more"),
-        ({"epsilon": math.nan}, "0 or more"),
+        ({"epsilon": math.nan}, "must be a number"),
         ({"epsilon": None}, "PowerLaw"),
         ({"delta": 0}, "between 0 and 1"),
         ({"delta": 1.0}, "between 0 and 1"),
@@ -173,6 +174,15 @@ def test_progress_shows_speed(capsys):
         ({"checkpoints": [50, 50]}, "increasing whole numbers"),
         ({"checkpoints": [50, 101]}, "increasing whole numbers"),
         ({"checkpoints": []}, "increasing whole numbers"),
+        ({"checkpoints": [[4], [5, 6]]}, "increasing whole numbers"),
+        ({"checkpoints": np.array([40, 10, 50], dtype=np.uint64)}, "increasing whole numbers"),
+        ({"horizon": 2**64}, "at most"),
+        ({"replications": 10**15}, "do not fit into memory"),
+        ({"observe": True}, "not part of this version"),
+        ({"bandit": "paper"}, "feint.Bandit"),
+        ({"bandit": feint.Bandit([0, 1], [0, 1], sigma=1e-20)}, "Rescale"),
+        ({"bandit": feint.Bandit([0, 1e308], [0, 1e308])}, "Rescale"),
+        ({"epsilon": np.complex128(1)}, "PowerLaw"),
         ({"explorer": feint.TopTwo}, "with its parentheses"),
         ({"reference": "TS"}, "with its parentheses"),
         ({"explorer": feint.FixedBoosting([0.5, 0.5])}, "2 weights for 4 arms"),
@@ -180,7 +190,7 @@ def test_progress_shows_speed(capsys):
 )
 def test_bad_input_is_explained(arguments, says):
     with pytest.raises(ValueError, match=says):
-        feint.simulate(PAPER, **{"epsilon": 0.1, "horizon": 100, "replications": 2, **arguments})
+        feint.simulate(**{"bandit": PAPER, "epsilon": 0.1, "horizon": 100, "replications": 2, **arguments})
 
 
 @pytest.mark.parametrize(
@@ -193,6 +203,8 @@ def test_bad_input_is_explained(arguments, says):
         (([0.1, 0.2], [math.inf, 0.1]), "finite"),
         (([0.1, 0.2], [0.2, 0.1], 0.0), "above 0"),
         (([0.1, 0.2], [0.2, 0.1], math.nan), "above 0"),
+        (([0.1, 0.2], [0.2, 0.1], 10**400), "above 0"),
+        (([0.1, 0.2], [0.2, 0.1], 1j), "above 0"),
         ((["a", "b"], [0.2, 0.1]), "list of numbers"),
         (([[0.1, 0.2]], [0.2, 0.1]), "flat list"),
     ],
@@ -200,6 +212,27 @@ def test_bad_input_is_explained(arguments, says):
 def test_bad_instances_are_explained(arguments, says):
     with pytest.raises(ValueError, match=says):
         feint.Bandit(*arguments)
+
+
+def test_numpy_scalars_are_numbers():
+    plain = feint.simulate(PAPER, epsilon=0.5, horizon=50, replications=2, delta=0.25)
+    numpy = feint.simulate(
+        PAPER, epsilon=np.float32(0.5), horizon=np.int32(50), replications=np.int64(2), delta=np.float32(0.25)
+    )
+    assert plain.identical(numpy)
+    assert feint.PowerLaw(np.int64(1), np.float32(0.5)) == feint.PowerLaw(1.0, 0.5)
+
+
+def test_power_law_sums_are_exact_for_long_horizons():
+    """Against Hurwitz's zeta function: Σ t^(−s) = ζ(s, 5) − ζ(s, T + 1)."""
+    for exponent in (0.0, 0.3, 0.5, 1.0, 1.5, 3.0):
+        with mp.workdps(30):
+            if exponent == 1.0:
+                exact = mp.digamma(10**9 + 1) - mp.digamma(5)
+            else:
+                exact = mp.zeta(exponent, 5) - mp.zeta(exponent, 10**9 + 1)
+        assert feint.PowerLaw(2.0, exponent).sum_to(4, 10**9) == pytest.approx(2 * float(exact), rel=1e-13)
+    assert as_budget(math.inf).sum_to(4, 4) == 0
 
 
 def test_bandit_is_frozen_and_comparable():
@@ -214,16 +247,19 @@ def test_budgets_sum_up_and_come_back_from_json(budget):
     assert budget_from_config(json.loads(json.dumps(budget_config(budget)))) == budget
     steps = [budget.at(t) for t in range(5, 61)]
     assert all(a >= b for a, b in pairwise(steps))
-    assert budget.total(4, 60) == pytest.approx(math.fsum(steps) if math.isfinite(steps[0]) else math.inf)
+    assert budget.sum_to(4, 60) == pytest.approx(math.fsum(steps) if math.isfinite(steps[0]) else math.inf)
 
 
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: feint.PowerLaw(-1.0, 0.5), "scale is -1.0"),
-        (lambda: feint.PowerLaw(1.0, -0.5), "exponent is -0.5"),
+        (lambda: feint.PowerLaw(-1.0, 0.5), "scale .* got -1.0"),
+        (lambda: feint.PowerLaw(1.0, -0.5), "exponent .* got -0.5"),
+        (lambda: feint.PowerLaw(1.0, 0.5).at(0), "count from 1"),
+        (lambda: feint.PowerLaw(1j, 0.5), "scale .* got 1j"),
         (lambda: feint.PowerLaw(math.inf, 0.5), "finite"),
-        (lambda: feint.TotalBudget(-1.0, 10), "total is -1.0"),
+        (lambda: feint.TotalBudget(-1.0, 10), "total .* got -1.0"),
+        (lambda: feint.TotalBudget(10**400, 10), "total .* got inf"),
         (lambda: feint.TotalBudget(1.0, 0), "1 or more"),
         (lambda: feint.TotalBudget(1.0, 2.5), "whole number"),
     ],

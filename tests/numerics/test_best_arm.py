@@ -41,6 +41,8 @@ CORNERS = {
     "ratio 1e8, moderate": one_each([0.1, 0, -5], [1, 1e-8, 1]),
     "ratio 1e8, three scales": one_each([0, -0.1, 0.2], [1, 1e-8, 1e-4]),
     "five scales": one_each([0, 1, 2, 3, 4], [1, 0.1, 0.01, 2, 5]),
+    "two sharp arms far from a wide one": one_each([0.3, 1.1, 1.1e8], [1, 1, 1e8]),
+    "two sharp arms, a wide one, small units": one_each([0.3e-8, 1.1e-8, 0.77], [1e-8, 1e-8, 1.0]),
     "offset 1e6 sds": one_each([1e6, 1e6 + 1, 1e6 + 2.5], [1, 1, 1]),
     "offset −1e6 sds": one_each([-1e6, -1e6 - 20.125], [1, 1]),
     "huge units": one_each([3e200, 1e200], [1e200, 2e200]),
@@ -190,6 +192,19 @@ def test_two_arms_have_a_closed_form(first, second, sd_1, sd_2):
     assert close(logs_of([first, second], [sd_1, sd_2]), log_ndtr(np.array([z, -z])), 4e-12)
 
 
+@pytest.mark.parametrize("distance", [1e13, 1e15, 1e17, 1e18, 1e30, 1e100, 1e150])
+def test_any_distance_that_float64_can_square(distance):
+    """log Φ(−d/√2) ≈ −d²/4: no endless march where a panel is narrower than the gaps between floats."""
+    logs = feint.best_arm_probabilities([0.0, distance], [1.0, 1.0], log=True)
+    assert logs[0] == pytest.approx(-(distance**2) / 4, rel=1e-12)
+    assert logs[1] == 0
+
+
+def test_large_units_are_not_taken_for_large_distances():
+    huge = feint.best_arm_probabilities([1e308, -1e308], [1e307, 1e307], log=True)
+    assert close(huge, feint.best_arm_probabilities([10.0, -10.0], [1.0, 1.0], log=True))
+
+
 def test_batches_broadcast():
     means = np.zeros((3, 1, 4)) + PUBLIC
     sds = np.ones((5, 1))
@@ -197,6 +212,8 @@ def test_batches_broadcast():
     assert p.shape == (3, 5, 4)
     assert (p[2, 4] == feint.best_arm_probabilities(PUBLIC, np.ones(4))).all()
     assert feint.best_arm_probabilities(np.empty((0, 3)), np.ones((0, 3))).shape == (0, 3)
+    assert feint.best_arm_probabilities(np.empty((0, 3)), 1.0).shape == (0, 3)
+    assert feint.best_arm_probabilities([[0, 1, 2]], [1, 1, 1]).shape == (1, 3)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +233,7 @@ def test_batches_broadcast():
         ([[0, 1], [0]], [1, 1], "real numbers"),
         ([0, 1j], [1, 1], "real numbers"),
         ([0, 1e200], [1, 1], "apart"),
+        ([0, 0, 1], [1e-20, 1, 1], "differ by a factor"),
         ([1.7e308, -1.7e308], [1, 1], "apart"),
     ],
 )
@@ -241,5 +259,6 @@ def test_gauss_hermite_is_the_papers_rule():
         assert p[a] == pytest.approx(float(total / mp.sqrt(mp.pi)), rel=1e-12)
     exact = feint.best_arm_probabilities(PUBLIC, sds)
     assert p[3] / exact[3] - 1 == pytest.approx(-0.13, abs=0.005)
-    with pytest.raises(ValueError, match="at least 1 node"):
-        feint.gauss_hermite_probabilities(PUBLIC, sds, nodes=0)
+    for nodes in (0, 2.5, "a", 1000, True):
+        with pytest.raises(ValueError, match="at least 1 node"):
+            feint.gauss_hermite_probabilities(PUBLIC, sds, nodes=nodes)

@@ -64,6 +64,7 @@ def test_limits():
     assert (feint.boost_probability(p, 0.0) == p).all()
     assert (feint.boost_probability(p, math.inf) == 1).all()
     assert feint.boost_probability(0.0, 5.0) == 0
+    assert feint.boost_probability(None, 1e-300, log_p=-1e300) == 0  # as ε = 0, below 1e-280
     assert feint.boost_probability(1.0, 1e-15) == 1
     assert feint.boost_probability(None, 5.0, log_p=-math.inf) == 0
     assert feint.boost_probability([[0.1], [0.2]], [0.1, 0.2, 0.3]).shape == (2, 3)

@@ -100,7 +100,7 @@ def test_bad_keys_are_explained(key):
         RandomStream(*key)
 
 
-@pytest.mark.parametrize("steps", [[-1], [0.5], [[1, 2]], "x"])
+@pytest.mark.parametrize("steps", [[-1], [0.5], [[1, 2]], [[1], [2, 3]], "x", [2**63]])
 def test_bad_steps_are_explained(steps):
     with pytest.raises(ValueError, match="whole numbers"):
         RandomStream(0).uniforms(steps)

@@ -261,10 +261,10 @@ def advance(
         pulled = UNDECIDED
         if inside and bounds_reference:
             epsilon = epsilon_at(t + 1, problem.scale, problem.exponent, problem.last)
-            if s.cuts[2, arm] < 0.0:
+            # Budgets never grow, so the upper cut of another arm stays valid when ε falls. D's own grows then.
+            if s.cuts[2, arm] < 0.0 or (arm == dominant and s.cuts[2, arm] != epsilon):
                 s.cuts[0, arm], s.cuts[1, arm] = region_cuts(s.region_reference, arm, dominant, epsilon)
                 s.cuts[2, arm] = epsilon
-            # Budgets never grow, so the upper cut stays valid; the lower one only for the same ε.
             if uniforms[3] >= s.cuts[1, arm]:
                 pulled = dominant
             elif uniforms[3] < s.cuts[0, arm] and epsilon == s.cuts[2, arm]:

@@ -10,7 +10,7 @@ standard deviation in [s₁, s₀], and let Z be standard normal.
                                            z·s₀/s ≤ z + z(s₀/s₁ − 1) ≤ z + κ; for z > 9 up to a factor 1 + 2e-19;
     Φ((x − m)/s) ≥ Φ((x − m₊)/s₁ − κ′),     κ′ = 9(1 − s₁/s₀): for x < m₊ since s ≥ s₁; for z = (x − m₊)/s₁ ∈ [0, 9]
                                            since z·s₁/s ≥ z − z(1 − s₁/s₀) ≥ z − κ′; for z > 9 both are above
-                                           Φ(9s₁/s₀) ≥ Φ(8.1), so up to a factor 1 − 3e-16 (s₁ ≥ 0.9·s₀ here).
+                                           Φ(9s₁/s₀) ≥ Φ(7.3), so up to a factor 1 − 2e-13 (s₁ > 0.81·s₀ here).
 
 Both right sides are distribution functions of normals, N(m₋ − κs₀, s₀²) and N(m₊ + κ′s₁, s₁²): put into the exact
 kernel in D's place they give an upper and a lower bound of every other P(a).
@@ -21,8 +21,8 @@ P(D), again because G increases; for Z > 9 both inequalities hold anyway. So the
 N(m₋ − 9(s₀ − s₁), s₁²) and with N(m₊ + 9(s₀ − s₁), s₀²) bounds P(D) itself. Where D is the likeliest arm, one minus
 the bounds of the others is sharper and free.
 
-All bounds are widened by SLACK, which exceeds the kernel's error (1e-12), the factors above, and the rounding of the
-few operations that a decision makes of them.
+All bounds are widened by SLACK + _DEEP_SLACK·|log p|, which exceeds the kernel's error (1e-12·max(1, |log p|)), the
+factors above, and the rounding of the few operations that a decision makes of them.
 """
 
 import math
@@ -33,6 +33,7 @@ from feint.numerics._jit import inlined, kernel
 from feint.numerics.best_arm_kernel import SHIFT, SUM, Workspace, best_arm_sums, single_arm_sum
 
 SLACK = 1e-11
+_DEEP_SLACK = 2e-12  # of |log p|: the kernel's error in deep tails, there and back
 _NINE = 9.0
 
 # Rows of the reference's bounds; the private bounds have the rows of `explorers.base`.
@@ -142,12 +143,14 @@ def _bound_others(
     sds[dominant] = sd_high
     best_arm_sums(means, sds, ws)
     for a in range(means.size):
-        logs[_HIGH, a] = _log(ws.arms, a) + SLACK
+        log = _log(ws.arms, a)
+        logs[_HIGH, a] = log + SLACK - _DEEP_SLACK * log
     means[dominant] = mean_high + _NINE * (1.0 - sd_low / sd_high) * sd_low
     sds[dominant] = sd_low
     best_arm_sums(means, sds, ws)
     for a in range(means.size):
-        logs[_LOW, a] = _log(ws.arms, a) - SLACK
+        log = _log(ws.arms, a)
+        logs[_LOW, a] = log - SLACK + _DEEP_SLACK * log
     means[dominant] = mean
     sds[dominant] = sd
 
@@ -186,11 +189,13 @@ def region_private(
         means[dominant] = mean_low - spread
         sds[dominant] = sd_low
         single_arm_sum(means, sds, ws, dominant)
-        logs[_LOW, dominant] = _log(ws.arms, dominant) - SLACK
+        log = _log(ws.arms, dominant)
+        logs[_LOW, dominant] = log - SLACK + _DEEP_SLACK * log
         means[dominant] = mean_high + spread
         sds[dominant] = sd_high
         single_arm_sum(means, sds, ws, dominant)
-        logs[_HIGH, dominant] = _log(ws.arms, dominant) + SLACK
+        log = _log(ws.arms, dominant)
+        logs[_HIGH, dominant] = log + SLACK - _DEEP_SLACK * log
         means[dominant] = mean
         sds[dominant] = sd
     bounds[P_LOW, dominant] = math.exp(logs[_LOW, dominant]) * (1.0 - SLACK)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from feint.explorers.base import FloatArray, View, register
 from feint.numerics._jit import inlined
+from feint.numerics._validate import as_floats
 
 
 @register
@@ -28,8 +29,8 @@ class FixedBoosting:
     weights: tuple[float, ...]
 
     def __init__(self, weights: npt.ArrayLike) -> None:
-        array = np.asarray(weights)
-        if array.ndim != 1 or array.dtype.kind not in "fiu" or not (array >= 0).all() or abs(array.sum() - 1) > 1e-9:
+        array = as_floats(weights, "weights")
+        if array.ndim != 1 or not (array >= 0).all() or abs(array.sum() - 1) > 1e-9:
             raise ValueError(f"weights is {weights!r}; give one number, 0 or more, for every arm, summing to 1.")
         object.__setattr__(self, "weights", tuple(float(w) for w in array))
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from feint.explorers.base import FloatArray, View, register
 from feint.numerics._jit import inlined
+from feint.numerics._validate import as_integers
 
 
 @register
@@ -25,9 +26,10 @@ class RoundRobin:
     arms: tuple[int, ...]
 
     def __init__(self, arms: npt.ArrayLike) -> None:
-        array = np.asarray(arms)
-        if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu" or array.min() < 0:
-            raise ValueError(f"arms is {arms!r}; give a list of arm numbers, counted from 0.")
+        what = "arms must be a list of arm numbers, counted from 0"
+        array = as_integers(arms, what)
+        if array.size == 0 or array.min() < 0:
+            raise ValueError(f"{what}; got {arms!r}.")
         object.__setattr__(self, "arms", tuple(int(a) for a in array))
 
     def parameters(self, n_arms: int) -> FloatArray:

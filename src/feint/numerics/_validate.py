@@ -1,5 +1,7 @@
 """Turn array-likes into float64 arrays, or say in one sentence what is wrong with them."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,14 +22,39 @@ def as_floats(value: npt.ArrayLike, name: str) -> FloatArray:
     return array
 
 
+def as_number(value: object, what: str) -> float:
+    """A plain or NumPy real number as a float; `what` says in a clause what it must be."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(f"{what}; got {value!r}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise ValueError(f"{what}; got {value!r}.")
+    return number
+
+
+def as_integers(value: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
+    """A flat list of whole numbers as int64; `what` says in a clause what it must be."""
+    try:
+        array = np.asarray(value)
+        if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.max() > 2**62):
+            raise TypeError
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{what}; got {value!r}.") from None
+    return array.astype(np.int64)
+
+
 def broadcast(first: FloatArray, second: FloatArray, names: str) -> tuple[FloatArray, FloatArray]:
     """Both arrays at their common shape, contiguous."""
     try:
-        a, b = np.broadcast_arrays(first, second)
+        shape = np.broadcast_shapes(first.shape, second.shape)
     except ValueError:
         raise ValueError(
             f"{names} have shapes {first.shape} and {second.shape}, which do not broadcast; give them the same shape."
         ) from None
+    a, b = (np.array(np.broadcast_to(x, shape)) if x.shape != shape else x for x in (first, second))
     return np.asarray(a, order="C"), np.asarray(b, order="C")
 
 

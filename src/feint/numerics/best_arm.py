@@ -12,6 +12,8 @@ from feint.numerics._validate import FloatArray, as_floats, broadcast
 from feint.numerics.best_arm_kernel import SHIFT, SUM, Workspace, best_arm_sums, workspace
 
 _WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay a float64
+_WIDEST_RATIO = 1e12  # of sds: beyond it the sharpest arm is narrower than the gaps between floats 40 sds off
+_MOST_NODES = 350
 _TAILS_A_SLICE = 2_000  # arms × rows below which a second thread costs more than it brings
 
 
@@ -68,8 +70,11 @@ def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nod
     array([0.8271, 0.0931, 0.0315, 0.0507])
     """
     means, sds = _checked(means, sds)
-    if nodes < 1:
-        raise ValueError(f"nodes is {nodes}; a Gauss–Hermite rule needs at least 1 node (the paper uses 32).")
+    if isinstance(nodes, bool) or not isinstance(nodes, int | np.integer) or not 1 <= nodes <= _MOST_NODES:
+        raise ValueError(
+            f"nodes is {nodes!r}; a Gauss–Hermite rule needs at least 1 node (the paper uses 32), and beyond "
+            f"{_MOST_NODES} its weights underflow."
+        )
     return gauss_hermite_rule(means, sds, *np.polynomial.hermite.hermgauss(nodes))
 
 
@@ -98,10 +103,17 @@ def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, Floa
         raise ValueError("sds must be finite and above 0; give standard deviations, not variances or log-scales.")
     if mean_array.size:
         with np.errstate(over="ignore"):
-            spread = (mean_array.max() - mean_array.min()) / sd_array.min()
-            if spread > _WIDEST_SPREAD:  # rows may differ in scale: look at each before refusing
-                spread = ((mean_array.max(-1) - mean_array.min(-1)) / sd_array.min(-1)).max()
-        if spread > _WIDEST_SPREAD:
+            ratio = sd_array.max() / sd_array.min()
+            if ratio > _WIDEST_RATIO:
+                ratio = (sd_array.max(-1) / sd_array.min(-1)).max()
+        if ratio > _WIDEST_RATIO:
+            raise ValueError(f"sds differ by a factor {ratio:.3g}; beyond 1e12 float64 cannot place the sharpest arm.")
+        with np.errstate(over="ignore"):
+            spread = mean_array.max() / sd_array.min() - mean_array.min() / sd_array.min()
+            if not spread <= _WIDEST_SPREAD:  # rows may differ in scale: look at each before refusing
+                finest = sd_array.min(-1)
+                spread = (mean_array.max(-1) / finest - mean_array.min(-1) / finest).max()
+        if not spread <= _WIDEST_SPREAD:
             raise ValueError(
                 f"means lie {spread:.3g} standard deviations apart; beyond 1e150 not even log p fits a float64."
             )

@@ -7,20 +7,21 @@ grid lies:
 
 **Left end.** Φ_j(x) = φ_j(x)·M_j(x) with M_j (Mills' ratio) increasing. So for any set J of arms that contains a, g_a
 is the normal density with precision P = Σ_J 1/σ_j² and mean m = Σ_J μ_j/σ_j² / P, times an increasing function.
-Hence the share of g_a's mass to the left of m − 8/√P is below Φ(−8) = 6e-16, for every J; the largest such bound wins.
+Hence the share of g_a's mass to the left of m − 7.6/√P is below Φ(−7.6) = 1.5e-14, for every J; the largest such bound
+wins.
 J is taken among the sets "a and the k arms of largest mean": the k that makes m largest, the k that is best
 without a, and each k whose last arm is more precise than all before it together (so there are few).
 
 **Right end.** Beyond two points x₁ < x₂ with g_a(x₂) < g_a(x₁), log-concavity gives
-∫_{x₂}^∞ g_a ≤ g_a(x₂)·(x₂ − x₁)/log(g_a(x₁)/g_a(x₂)): the arm is done when this is below 1e-16 of its sum. Where
+∫_{x₂}^∞ g_a ≤ g_a(x₂)·(x₂ − x₁)/log(g_a(x₁)/g_a(x₂)): the arm is done when this is below 2e-15 of its sum. Where
 |log g| is so large (above 1e12) that rounding hides the decay, the sum of width × slope, a lower bound of the
 decay, ends the arm instead.
 
 **Between** the supports of the arms nothing is integrated: the grid jumps to the next left end. Very deep tails, which
 peak away from the main region, cost a few panels of their own.
 
-A panel has 16 nodes. Its width follows the curvature of log g_a at its left end, where curvature of each log Φ_j is
-greatest, and the standard deviation of the sharpest arm whose Φ is not yet 1 (z < 8.3).
+A panel has 24 nodes. Its width follows the curvature of log g_a at its left end, where curvature of each log Φ_j is
+greatest, and the standard deviation of the sharpest arm whose Φ is not yet 1 (z < 8.2).
 
 Each factor is kept as mantissa and exponent: Φ(z) = c·exp(−z²/2) for z < 0, so the sum of exponents and the product of
 mantissas never underflow, and the exponent of g_a relative to its own panel is what is exponentiated.
@@ -49,11 +50,12 @@ _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16: the factor is 1 in float64
 _FAR_RIGHT = 25.0  # exp(−25²/2) = 2e-136 is still far from underflow over one panel
 _DEEP_LEFT = -30.0  # below this 1 − curvature of log Φ is under 1e-3 and h(h + z) cancels
 _DECAY_ENOUGH = 45.0  # e^−45 = 3e-20
-# Panel widths. 16 nodes integrate exp(−y²/2) over 4.7 to 1e-15 and exp(−y) over 15; products of several factors
-# need a little less. tests/numerics/test_best_arm.py halves them and sees no change.
+# Panel widths. 24 nodes integrate exp(−y²/2) over 8.2 to 1e-15 of its peak, over 9.2 to 1e-14 of the whole, and exp(−y)
+# over 33 to 1e-15. tests/numerics/test_best_arm.py halves them and sees no change.
 _WIDTH = 9.2
 _SLOPE_WIDTH = 30.0
 _TINY_MANTISSA = 1e-150
+_FINEST = 2.0**-47
 _STEEP = 300.0  # nats over one panel: exponents are then combined before they are exponentiated
 
 
@@ -73,6 +75,8 @@ _PREFIX_PRECISION = 7  # Σ 1/σ² over the arms of largest mean
 _PREFIX_MOMENT = 8  # and Σ μ/σ²
 SUM = 9  # result: P(a) = arms[SUM, a]·exp(arms[SHIFT, a])
 SHIFT = 10
+_CENTRE_LOW = 11  # what rounding took from _CENTRE: two sharp arms far from the origin keep their distance
+_ARM_ROWS = 12
 
 # Rows of Workspace.ranks.
 _ORDER = 0  # arms by mean, then by left end
@@ -85,7 +89,7 @@ _WAITING, _ACTIVE, _DONE = 0, 1, 2
 class Workspace(NamedTuple):
     """Scratch of the best-arm kernel for K arms, owned by the caller; it holds nothing between calls."""
 
-    arms: FloatArray  # (11, K)
+    arms: FloatArray  # (_ARM_ROWS, K)
     ranks: IntArray  # (4, K)
     exponents: FloatArray  # (NODES,) of F
     mantissas: FloatArray  # (NODES,) of F
@@ -96,7 +100,7 @@ class Workspace(NamedTuple):
 def workspace(n_arms: int) -> Workspace:
     """Allocate the scratch space for `n_arms` arms."""
     return Workspace(
-        np.empty((11, n_arms)),
+        np.empty((_ARM_ROWS, n_arms)),
         np.empty((4, n_arms), dtype=np.int64),
         np.empty(NODES),
         np.empty(NODES),
@@ -129,7 +133,7 @@ def _sort_by(keys: FloatArray, order: IntArray, descending: bool) -> None:
 
 @kernel
 def _standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
-    """Centre on the largest mean and scale by a power of two, both free of rounding beyond one subtraction."""
+    """Centre on the largest mean and scale by a power of two, both without rounding: centres have two parts."""
     n = means.size
     top = means[0]
     sharpest = sds[0]
@@ -138,7 +142,12 @@ def _standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
         sharpest = min(sharpest, sds[a])
     _, exponent = math.frexp(sharpest)
     for a in range(n):
-        arms[_CENTRE, a] = math.ldexp(means[a] - top, -exponent)
+        mean = 0.5 * means[a]  # halves, so that the difference of two of the largest floats does not overflow
+        difference = mean - 0.5 * top
+        virtual = difference - mean
+        error = (mean - (difference - virtual)) - (0.5 * top + virtual)  # Knuth's exact error of a difference
+        arms[_CENTRE, a] = math.ldexp(difference, 1 - exponent)
+        arms[_CENTRE_LOW, a] = math.ldexp(error, 1 - exponent)
         arms[_PRECISION, a] = 1.0 / math.ldexp(sds[a], -exponent)
 
 
@@ -226,7 +235,7 @@ def _arm_width(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_s
     """How wide a panel at x may be for the integrand of arm a; notes its decay rate."""
     precision = arms[_PRECISION, a]
     curvature = curvature_sum - arms[_CURVATURE, a] + precision * precision
-    # 16 nodes over a piece that starts e^−decay below the peak may err e^decay more, which is e^(decay/33) in width.
+    # 24 nodes over a piece that starts e^−decay below the peak may err e^decay more, which is e^(decay/33) in width.
     ease = 1.0 + arms[_DECAY, a] / 49.0
     width = _WIDTH * ease / math.sqrt(curvature)
     fall = (x - arms[_CENTRE, a]) * precision * precision - (slope_sum - arms[_HAZARD, a])
@@ -302,7 +311,7 @@ def _panel_products(
         mantissas[i] = 1.0
     for a in range(arms.shape[1]):
         precision = arms[_PRECISION, a]
-        z0 = (middle - arms[_CENTRE, a]) * precision
+        z0 = ((middle - arms[_CENTRE, a]) - arms[_CENTRE_LOW, a]) * precision
         step = half * precision
         first = z0 + step * _NODES[0]
         if first > _SATURATED and ranks[_STATE, a] != _ACTIVE:
@@ -342,7 +351,7 @@ def _add_panel(
 ) -> bool:
     """Add the panel to the integral of arm a; true when what lies beyond it no longer counts."""
     precision = arms[_PRECISION, a]
-    z0 = (middle - arms[_CENTRE, a]) * precision
+    z0 = ((middle - arms[_CENTRE, a]) - arms[_CENTRE_LOW, a]) * precision
     step = half * precision
     first = z0 + step * _NODES[0]
     last = z0 + step * _NODES[NODES - 1]
@@ -439,14 +448,16 @@ def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> 
         for a in range(n):
             if ranks[_STATE, a] == _ACTIVE:
                 width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
-        while started < wanted and arms[_LEFT, ranks[_ORDER, started]] < x + width:
+        # Far out (1e14 widths from the origin) a panel must still be wider than the gaps between floats.
+        finest = abs(x) * _FINEST
+        while started < wanted and arms[_LEFT, ranks[_ORDER, started]] <= x + max(width, finest):
             a = ranks[_ORDER, started]
             width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
             ranks[_STATE, a] = _ACTIVE
             started += 1
             active += 1
 
-        width = _short(width)
+        width = _short(max(width, finest))
         if jumped:
             x = _on_grid(x, width)
         panels += 1

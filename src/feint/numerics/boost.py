@@ -97,7 +97,8 @@ def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
     r"""Definition 1: the distribution within KL ε of `pi` that maximises the probability of `arm`.
 
     The arm gets q*(π_a) and the others keep their proportions, which is optimal by the chain rule of KL (proof of
-    Lemma 1). Rounded inside the ball: KL(boost ‖ π) ≤ ε for the float64 numbers returned.
+    Lemma 1). Rounded inside the ball: once both are normalised, KL(boost ‖ π) ≤ ε for the
+    float64 numbers returned.
 
     Parameters
     ----------

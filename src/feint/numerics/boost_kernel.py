@@ -24,6 +24,7 @@ from feint.numerics._jit import fused_multiply_add, inlined, kernel, strict_kern
 _SERIES_BELOW = 0.2
 _SERIES = tuple(1.0 / (k * (k - 1)) for k in range(24, 1, -1))
 _TINY_P = 1e-290
+_NO_BUDGET = 1e-280  # ε below this is taken as 0
 _INWARD = 1.0 - 2e-14
 _ONE_FLOAT_DOWN = 1.0 - 2.0**-52
 _STEPS = 40  # a bound that is never met: 7 is the most seen
@@ -151,7 +152,7 @@ def _tiny(log_p: float, epsilon: float) -> float:
 @kernel
 def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> float:
     """q*(p). `exact_log`: log_p is the given number and p its rounded exponential; else the other way round."""
-    if epsilon == 0.0 or p == 1.0:
+    if epsilon < _NO_BUDGET or p == 1.0:
         return p
     if epsilon == math.inf:
         return 1.0

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.numerics._jit import inlined, kernel, multiply_high
-from feint.numerics._validate import FloatArray
+from feint.numerics._validate import FloatArray, as_integers
 from feint.numerics.normal import log_positive
 
 Word = np.uint64
@@ -174,8 +174,8 @@ class RandomStream:
         return self._draw(_normals, steps)
 
     def _draw(self, fill: Callable[[Word, Word, WordArray, FloatArray], None], steps: npt.ArrayLike) -> FloatArray:
-        array = np.atleast_1d(np.asarray(steps))
-        if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        array = as_integers(steps, "steps must be a list of whole numbers, 0 or more")
+        if array.size and array.min() < 0:
             raise ValueError(f"steps must be a list of whole numbers, 0 or more; got {steps!r}.")
         out = np.empty((array.size, 4))
         fill(np.uint64(self.seed), np.uint64(self.replication), array.astype(np.uint64), out)

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from feint.numerics._validate import as_number
 from feint.references.base import register
 
 
@@ -31,9 +32,11 @@ class ObservedUCB:
     exploration: float = 2.0
 
     def __post_init__(self) -> None:
-        number = isinstance(self.exploration, int | float) and not isinstance(self.exploration, bool)
-        if not number or not 0 <= self.exploration < math.inf:
-            raise ValueError(f"exploration is {self.exploration!r}; UCB's factor must be a finite number, 0 or more.")
+        what = "exploration, UCB's factor, must be a finite number from 0 to 1e12"
+        number = as_number(self.exploration, what)
+        if not 0 <= number <= 1e12:
+            raise ValueError(f"{what}; got {self.exploration!r}.")
+        object.__setattr__(self, "exploration", number)
 
     def index(self) -> tuple[float, float]:
         """See the class."""

@@ -61,21 +61,30 @@ def optimal_weights(public: FloatArray, private: FloatArray, weights: FloatArray
     costs = scratch[0]
     above = scratch[1]
     total = 0.0
+    # Gaps in units of the largest: squares then neither overflow nor underflow, whatever the rewards' unit.
+    public_unit = 0.0
+    private_unit = 0.0
+    for a in range(n):
+        public_unit = max(public_unit, public[i_star] - public[a])
+        private_unit = max(private_unit, private[best] - private[a])
+    if public_unit == 0.0 or private_unit == 0.0:
+        return _equal(weights, i_star)
     if i_star == best:
         for a in range(n):
             weights[a] = 0.0
             if a != best:
-                gap = private[best] - private[a]
+                gap = (private[best] - private[a]) / private_unit
                 if gap == 0.0 or public[a] == public[best]:
                     return _equal(weights, i_star)
-                ratio = (public[best] - public[a]) / (gap * gap)
+                ratio = (public[best] - public[a]) / public_unit / (gap * gap)
                 weights[a] = ratio * ratio
                 total += weights[a]
         for a in range(n):
             weights[a] /= total
         return COINCIDE
     d_1 = public[i_star] - public[best]
-    limit = (private[best] - private[i_star]) ** 2
+    gap_i = (private[best] - private[i_star]) / private_unit
+    limit = gap_i * gap_i
     if d_1 == 0.0 or limit == 0.0:
         return _equal(weights, i_star)
     if n == 2:
@@ -93,16 +102,17 @@ def optimal_weights(public: FloatArray, private: FloatArray, weights: FloatArray
             total += costs[a]
             if nearest < 0 or private[a] > private[nearest]:
                 nearest = a
-    gap_m = private[best] - private[nearest]
+    gap_m = (private[best] - private[nearest]) / private_unit
     smallest = gap_m * gap_m
     cost_of_smallest = 0.0
     for a in range(n):
-        above[a] = (private[nearest] - private[a]) * ((private[best] - private[a]) + gap_m)
+        further = (private[nearest] - private[a]) / private_unit
+        above[a] = further * ((private[best] - private[a]) / private_unit + gap_m)
         if costs[a] > 0.0 and above[a] == 0.0:
             cost_of_smallest += costs[a]
     v = _root(costs, above, smallest, math.log(total) / -3.0, math.log(cost_of_smallest) / -3.0)
     case = CASE_1
-    room = (private[i_star] - private[nearest]) * (gap_m + (private[best] - private[i_star]))  # Δ_m² − Δ_{i*}²
+    room = (private[i_star] - private[nearest]) / private_unit * (gap_m + gap_i)  # Δ_m² − Δ_{i*}²
     if v * room > limit:  # y·d_1 above Δ_{i*}²
         v = limit / room
         case = CASE_2

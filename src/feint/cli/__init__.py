@@ -1,0 +1,36 @@
+"""The `feint` command, one file a subcommand. Heavy imports wait inside them, so that --help answers at once."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from feint.cli import plan, reproduce, run
+from feint.cli.shared import app
+from feint.version import VERSION
+
+__all__ = ["app", "main", "plan", "reproduce", "run"]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"feint {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; wrong input ends with one clear line and exit code 2, never a traceback."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        typer.echo(f"feint: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,104 @@
+"""`feint reproduce`: the paper's figures and claims."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from feint.cli.shared import app
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from xarray import Dataset
+
+
+@app.command()
+def reproduce(
+    figures: Annotated[list[str] | None, typer.Argument(help="Which to run; all if none is named.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: half a minute.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for data, figures, claims and report.")] = Path("results"),
+    seed: Annotated[int, typer.Option(help="Seed of every experiment.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a run with other settings in the folder.")] = False,
+) -> None:
+    """Rerun the paper's figures and claims; an interrupted run goes on where it stopped."""
+    from rich.console import Console
+
+    from feint.experiments import reference_table
+    from feint.experiments.reproduce import reproduce as run
+
+    console = Console()
+    claims = run(figures or [], out, seed=seed, quick=quick, force=force, progress=_experiment_bar(console))
+    if not figures:
+        console.print(_reference_table(reference_table.run()))
+    console.print(_claims_table(claims))
+    found = [claim for part in claims.values() for claim in part]
+    console.print(
+        f"{sum(claim.holds for claim in found)} of {len(found)} claims hold"
+        + (" (quick run)" if quick else "")
+        + f". Report: {out / 'report.html'}",
+        highlight=False,
+    )
+
+
+def _experiment_bar(console: "Console") -> Any:
+    """A progress bar an experiment, with the time left."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    @contextmanager
+    def bar(name: str, total: int) -> Iterator[Any]:
+        columns = (TextColumn(f"{name:>15}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
+        with Progress(
+            *columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console
+        ) as shown:
+            task = shown.add_task("", total=total)
+            yield lambda steps: shown.advance(task, steps)
+            shown.update(task, completed=total)
+
+    return bar
+
+
+def _claims_table(claims: dict[str, Any]) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title="What the paper states, and what was measured", box=box.SIMPLE_HEAD)
+    for name in ("figure", "claim", "measured", "95 %", ""):
+        table.add_column(name, overflow="fold")
+    for name, found in claims.items():
+        for i, claim in enumerate(found):
+            interval = "" if claim.low == claim.high else f"{claim.low:.3g} … {claim.high:.3g}"
+            verdict = "[green]holds[/]" if claim.holds else "[red]fails[/]"
+            table.add_row(name if i == 0 else "", claim.name, f"{claim.measured:.4g}", interval, verdict)
+        table.add_section()
+    return table
+
+
+def _reference_table(data: "Dataset") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title="What Thompson Sampling pulls, exactly and by Gauss–Hermite (GH)\n"
+        "public means (0.6, 0.3, 0, 0.2), σ = 1, at three moments of a run",
+        box=box.SIMPLE_HEAD,
+    )
+    rules = [f"GH {n}" for n in data["nodes"].values]
+    for name in ("arm", "pulls", "exact", *(part for rule in rules for part in (rule, "off by"))):
+        table.add_column(name, justify="right", no_wrap=True)
+    for state in range(data.sizes["state"]):
+        moment = data.isel(state=state)
+        for a, arm in enumerate(moment["arm"].values):
+            exact = float(moment["exact"][a])
+            cells = []
+            for value in moment["gauss_hermite"][:, a].values:
+                cells += [f"{value:.4g}", _percent(value / exact - 1)]
+            table.add_row(str(arm), f"{int(moment['pulls'][a]):,}", f"{exact:.6g}", *cells)
+        table.add_section()
+    return table
+
+
+def _percent(share: float) -> str:
+    return "< 0.01 %" if abs(share) < 1e-4 else f"{100 * share:+.2g} %"

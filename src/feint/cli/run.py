@@ -1,0 +1,144 @@
+"""`feint run`: the user's own instance."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from feint.cli.shared import app, numbers
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from xarray import Dataset
+
+    from feint.bandit import Bandit
+
+EXPLORERS = ("top-two", "top-two-transport", "tracking", "round-robin")
+
+
+@app.command()
+def run(
+    public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
+    private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
+    instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, sigma.")] = None,
+    epsilon: Annotated[float, typer.Option(help="KL budget a step; inf for no limit.")] = 0.1,
+    horizon: Annotated[int, typer.Option(help="Pulls a run, the initial round included.")] = 10_000,
+    explorer: Annotated[str, typer.Option(help=f"Whom to boost: {', '.join(EXPLORERS)}.")] = "top-two",
+    replications: Annotated[int, typer.Option(help="Runs.")] = 100,
+    delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
+    sigma: Annotated[float | None, typer.Option(help="Standard deviation of the rewards; 1 if not given.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Write the runs as a Zarr store.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the error over time (.pdf, .png or .svg).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --save and --plot files that exist.")] = False,
+) -> None:
+    """Simulate the agent on your own instance."""
+    from rich.console import Console
+
+    from feint.files import write_whole
+    from feint.simulation import simulate
+
+    bandit = _bandit(public, private, sigma, instance)
+    for path, suffixes in ((save, (".zarr",)), (plot, (".pdf", ".png", ".svg"))):
+        if path is not None and path.suffix not in suffixes:
+            raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
+        if path is not None and path.exists() and not force:
+            raise FileExistsError(f"{path} exists already; choose another name, or use --force.")
+    runs = simulate(
+        bandit,
+        _explorer(explorer, bandit),
+        epsilon=epsilon,
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+        delta=delta,
+        progress=True,
+    )
+    console = Console()
+    console.print(_summary(bandit, runs))
+    if save is not None:
+        write_whole(save, lambda name: runs.to_zarr(name, mode="w", consolidated=False), force=force)
+        console.print(f"saved {save}", highlight=False)
+    if plot is not None:
+        figure = _draw(runs, epsilon)
+        write_whole(plot, lambda name: figure.savefig(name, dpi=200), force=force)
+        console.print(f"drew {plot}", highlight=False)
+
+
+def _bandit(public: str | None, private: str | None, sigma: float | None, instance: Path | None) -> "Bandit":
+    from feint.bandit import Bandit
+    from feint.instances import load_bandit
+
+    if instance is not None:
+        if public is not None or private is not None or sigma is not None:
+            raise ValueError("Give either --instance, or --public and --private (and --sigma), not both.")
+        return load_bandit(instance)
+    if public is None or private is None:
+        raise ValueError("Give --public and --private, as in --public 0.6,0.3 --private 0.2,0.5, or --instance.")
+    return Bandit(numbers(public, "--public"), numbers(private, "--private"), 1.0 if sigma is None else sigma)
+
+
+def _explorer(name: str, bandit: "Bandit") -> Any:
+    from feint.explorers import RoundRobin, TopTwo, TopTwoTransport, Tracking
+
+    if name == "round-robin":
+        return RoundRobin([a for a in range(bandit.n_arms) if a != bandit.best_public])
+    kinds = {"top-two": TopTwo, "top-two-transport": TopTwoTransport, "tracking": Tracking}
+    if name not in kinds:
+        raise ValueError(f"There is no explorer {name!r}; choose among {', '.join(EXPLORERS)}.")
+    return kinds[name]()
+
+
+def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":
+    import numpy as np
+    from rich import box
+    from rich.table import Table
+
+    final = runs.isel(time=-1)
+    right = int((final.recommendation == bandit.best_private).sum())
+    error = float(np.exp(final.log_error).mean())
+    table = Table(
+        title=f"{runs.sizes['replication']} runs of {int(runs.time[-1]):,} pulls: best private arm found in {right},\n"
+        f"its mean posterior error is {error:.2g} (log error {float(final.log_error.mean()):.3g} on average)",
+        box=box.SIMPLE_HEAD,
+    )
+    for name in ("arm", "public", "private", "pulls", "± 95 %", "boosts", "recommended"):
+        table.add_column(name, justify="right")
+    pulls, boosts = final.pulls.values, final.boosts.values
+    half = 1.96 * pulls.std(0) / math.sqrt(len(pulls))
+    for a in range(bandit.n_arms):
+        marks = ("*" if a == bandit.best_public else "", "*" if a == bandit.best_private else "")
+        table.add_row(
+            str(a),
+            f"{bandit.public[a]:g}{marks[0]}",
+            f"{bandit.private[a]:g}{marks[1]}",
+            f"{pulls[:, a].mean():,.1f}",
+            f"{half[a]:,.1f}",
+            f"{boosts[:, a].mean():,.1f}",
+            str(int((final.recommendation == a).sum())),
+        )
+    if "stopping_time" in runs:
+        stopped = runs.stopping_time.dropna("replication")
+        median = f", median {float(stopped.median()):,.0f} pulls" if stopped.size else ""
+        table.caption = f"{stopped.size} runs stopped{median}; arms count from 0, * marks the best"
+    else:
+        table.caption = "arms count from 0, * marks the best"
+    return table
+
+
+def _draw(runs: "Dataset", epsilon: float) -> Any:
+    from feint.experiments.style import COLOURS, band, new_figure, tidy
+
+    figure = new_figure(7.2, 3.0)
+    left, right = figure.subplots(1, 2)
+    t = runs.time.values
+    band(left, t, runs.log_error.values / math.log(10), COLOURS[0], "")
+    for a in range(runs.sizes["arm"]):
+        band(right, t, runs.pulls.isel(arm=a).values.astype(float), COLOURS[a % len(COLOURS)], f"arm {a}")
+    left.set(xscale="log", xlabel="time $t$", ylabel=r"$\log_{10}(1 - p^*_t)$, mean of runs")
+    left.set_title(rf"$\varepsilon = {epsilon:g}$", fontsize=10)
+    right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="pulls")
+    right.legend(frameon=False, fontsize=8)
+    tidy(left, right)
+    return figure

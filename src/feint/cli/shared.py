@@ -1,0 +1,19 @@
+"""What every command uses: the application they register with, and how they read lists of numbers."""
+
+import typer
+
+app = typer.Typer(
+    name="feint",
+    help="Deceptive exploration in multi-armed bandits: explore, plan and audit.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def numbers(text: str, name: str) -> list[float]:
+    """The numbers of an option such as 0.6,0.3,0,0.2."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{name} is {text!r}; give numbers with commas between, as 0.6,0.3,0,0.2.") from None

@@ -1,0 +1,300 @@
+r"""How fast boosted arms are pulled: Lemma 1, Lemma 2, Theorem 1 and what they predict at a finite time.
+
+With c_a = d_a²/2σ² the reference's probability of a publicly worse arm falls like exp(−c_a·N_a), a boost lifts it to
+about ε/(c_a·N_a + log ε), and N_a grows by that each time the arm is boosted (a share w_a of the steps):
+
+    first     N_a = √(2·w_a·B/c_a) = (2σ/d_a)·√(w_a·B),   B = Σ_{s ≤ t} ε_s;   εt for constant ε: the paper's φ
+    second    N_a = first + (1/c_a)·⟨log 1/ε⟩,            log(1/ε)/c_a for constant ε
+    fluid     dN_a/dt = P(the step pulls a), by the exact q* and best-arm probabilities at the true means and N
+
+The second order comes from dN/dt = w·ε/(cN + log ε) with N = N₀ + N₁, N₀ the first order: (N₀·N₁)′ = N₀′·log(1/ε)/c,
+so N₁ is the mean of log(1/ε_s)/c over N₀ ∝ √B(s), uniform from 0 to its value at t.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.bandit import Bandit
+from feint.budgets import Budget, PowerLaw, TotalBudget, as_budget
+from feint.numerics import best_arm_probabilities, boost_probability
+from feint.numerics._jit import kernel
+from feint.numerics._validate import FloatArray, as_floats, check_epsilon
+from feint.numerics.streams import Word, check_word, step_uniforms
+from feint.theory.maximin import check_unique_best_public, check_weights, gamma
+
+IntArray = npt.NDArray[np.int64]
+
+ORDERS = ("first", "second", "fluid")
+_SUMMED_EXACTLY = 1000  # terms of a power law before Euler–Maclaurin, whose error is then below 1e-14
+_RELATIVE, _ABSOLUTE = 1e-8, 1e-8
+
+
+def boost_limit(p: npt.ArrayLike | None, epsilon: npt.ArrayLike, *, log_p: npt.ArrayLike | None = None) -> FloatArray:
+    r"""Lemma 1: q*(p) → ε/log(ε/p) as p → 0; meaningful, and a lower bound, for small p only.
+
+    .. math:: \lim_{p \to 0} q^*(p)\,\log(\varepsilon/p)/\varepsilon = 1
+
+    Shapes as `boost_probability`. Give `log_p` (and p None) for probabilities below float64's range.
+
+    >>> print(f"{boost_limit(1e-6, 0.1):.6f}")
+    0.008686
+    """
+    budget = as_floats(epsilon, "epsilon")
+    check_epsilon(budget)
+    if (p is None) == (log_p is None):
+        raise ValueError("Give either p or log_p (then p must be None), not both and not neither.")
+    if log_p is None:
+        assert p is not None
+        probability = as_floats(p, "p")
+        if not ((probability > 0) & (probability <= 1)).all():
+            raise ValueError(f"p is {p!r}; the limit is about probabilities above 0 and at most 1.")
+        logarithm = np.log(probability)
+    else:
+        logarithm = as_floats(log_p, "log_p")
+    if not (budget > 0).all() or not (np.log(budget) > logarithm).all():
+        raise ValueError(
+            f"epsilon is {epsilon!r}; ε/log(ε/p) needs 0 < p < ε, and describes q* only for p far below ε."
+        )
+    return np.asarray(budget / (np.log(budget) - logarithm))
+
+
+def bernoulli_process(
+    success: float, offset: float, times: npt.ArrayLike, *, replications: int = 1, seed: int = 0
+) -> IntArray:
+    r"""Lemma 2's process: trials that succeed with probability c/(M + M_0) after M successes; simulated exactly.
+
+    .. math:: M_T/\sqrt{2cT} \to 1 \quad\text{a.s.}
+
+    The waiting times between successes are geometric (the proof's X_i) and drawn as such, so that T trials cost √T
+    draws. Replication r of a seed reads the first uniform of steps 0, 1, … of stream (seed, r).
+
+    Parameters
+    ----------
+    success, offset
+        c and M_0 with 0 < c ≤ M_0.
+    times
+        (n,) increasing numbers of trials T.
+
+    Returns
+    -------
+    (replications, n), the successes M_T among the first T trials.
+
+    >>> bernoulli_process(1.0, 1.0, [1, 10**6, 10**10], seed=1)[0, 0]  # the first trial succeeds: c = M_0
+    np.int64(1)
+    """
+    if not 0 < success <= offset < math.inf:
+        raise ValueError(f"success is {success} and offset {offset}; Lemma 2 needs 0 < c ≤ M_0.")
+    trials = np.asarray(times)
+    if trials.ndim != 1 or trials.dtype.kind not in "iu" or (np.diff(trials) <= 0).any() or (trials < 0).any():
+        raise ValueError(f"times are {times!r}; give increasing whole numbers of trials.")
+    if isinstance(replications, bool) or not isinstance(replications, int | np.integer) or replications < 1:
+        raise ValueError(f"replications is {replications!r}; it must be a whole number, 1 or more.")
+    check_word(seed, "seed")
+    out = np.empty((replications, trials.size), dtype=np.int64)
+    for replication in range(replications):
+        _successes(success, offset, trials.astype(np.int64), np.uint64(seed), np.uint64(replication), out[replication])
+    return out
+
+
+@kernel
+def _successes(success: float, offset: float, times: IntArray, seed: Word, replication: Word, out: IntArray) -> None:
+    made = 0
+    row = 0
+    t = 0.0
+    while row < times.size:
+        p = success / (made + offset)
+        u = step_uniforms(seed, replication, np.uint64(made))[0]
+        t += 1.0 if p >= 1.0 else math.floor(math.log(u) / math.log1p(-p)) + 1.0
+        while row < times.size and times[row] < t:
+            out[row] = made
+            row += 1
+        made += 1
+
+
+def bernoulli_limit(success: float, times: npt.ArrayLike) -> FloatArray:
+    """Lemma 2's limit √(2cT) of the number of successes, (n,) -> (n,).
+
+    >>> bernoulli_limit(0.5, [100, 10000])
+    array([ 10., 100.])
+    """
+    return np.asarray(np.sqrt(2.0 * success * as_floats(times, "times")))
+
+
+def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
+    r"""Theorem 1: lim N_{a,T}/√T for an arm boosted at every step, (K,); ∞ for the best public arm.
+
+    .. math:: \lim_{T \to \infty} N_{a,T}/\sqrt{T} = \sqrt{4\varepsilon\sigma^2/d_a^2}
+
+    >>> pull_rate(Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0]), 0.09).round(6)
+    array([inf, 2. , 1. , 1.5])
+    """
+    check_unique_best_public(bandit)
+    check_epsilon(as_floats(epsilon, "epsilon"))
+    with np.errstate(divide="ignore"):
+        return np.where(bandit.public_gaps > 0, 2.0 * bandit.sigma * math.sqrt(epsilon) / bandit.public_gaps, np.inf)
+
+
+def log_error_limit(bandit: Bandit, weights: npt.ArrayLike, epsilon: Any, times: npt.ArrayLike) -> FloatArray:
+    r"""The leading term of log(1 − p*) when boosts are shared as `weights`: −√(Σ ε_s)·Γ(w), (n,) -> (n,).
+
+    The paper has −√(4εT)·Γ(w), which loses the ½ of the evidence (docs/errata.md). σ is inside Γ (`maximin`).
+
+    >>> bandit = Bandit([0.0, 1.0], [1.0, 0.0])  # Γ = Δ²/d = 1
+    >>> log_error_limit(bandit, [1.0, 0.0], 0.01, [10_000])
+    array([-10.])
+    """
+    budget = as_budget(epsilon)
+    return -np.sqrt(total_budget(budget, _checked_times(bandit, times))) * gamma(bandit, weights)
+
+
+def predicted_pulls(
+    bandit: Bandit, weights: npt.ArrayLike, epsilon: Any, times: npt.ArrayLike, order: str = "fluid"
+) -> FloatArray:
+    r"""Pulls of every arm after t pulls in all, when a share w_a of the steps boosts arm a.
+
+    Parameters
+    ----------
+    weights
+        (K,) on the simplex.
+    epsilon
+        KL budget: a number, `PowerLaw` or `TotalBudget`; math.inf with order "fluid" only.
+    times
+        (n,) numbers of pulls, each K or more (the initial round pulls every arm once).
+    order
+        "first", "second" or "fluid"; the formulas stand at the top of this file. The first two are limits: they leave
+        out what Thompson Sampling pulls by itself, and give an arm that is never boosted 0 pulls. The best public arm
+        gets what remains of t.
+
+    Returns
+    -------
+    (n, K). docs/theory.md compares all three with simulations.
+
+    >>> bandit = Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+    >>> predicted_pulls(bandit, [0, 1/3, 1/3, 1/3], 0.09, [10_000], order="first").round(2)
+    array([[9740.19,  115.47,   57.74,   86.6 ]])
+    >>> predicted_pulls(bandit, [0, 1/3, 1/3, 1/3], 0.09, [4, 1000])[0]
+    array([1., 1., 1., 1.])
+    """
+    check_unique_best_public(bandit)
+    share = check_weights(bandit, weights)
+    budget = as_budget(epsilon)
+    moments = _checked_times(bandit, times)
+    if order not in ORDERS:
+        raise ValueError(f"order is {order!r}; choose one of {', '.join(ORDERS)}.")
+    if order == "fluid":
+        return fluid(bandit, share, budget, moments)[0]
+    if budget.at(1) == math.inf:
+        raise ValueError(f"epsilon is inf; the {order} order is about a limited budget, so ask for order='fluid'.")
+    spent = total_budget(budget, moments)
+    slow = (np.arange(bandit.n_arms) != bandit.best_public) & (share > 0)
+    cost = bandit.public_gaps[slow] ** 2 / (2.0 * bandit.sigma**2)
+    pulls = np.zeros((moments.size, bandit.n_arms))
+    pulls[:, slow] = np.sqrt(2.0 * spent[:, None] * share[slow] / cost)
+    if order == "second":
+        pulls[:, slow] += _mean_log_inverse(budget, moments)[:, None] / cost
+    pulls[:, bandit.best_public] = moments - pulls.sum(1)
+    return pulls
+
+
+def fluid(bandit: Bandit, weights: FloatArray, budget: Budget, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(pulls (n, K), KL spent (n,)) at `times` ≥ K, from one of each arm at time K.
+
+    A step boosts b with probability w_b: b then has q*(π_b) and the others share 1 − q* in proportion to π. It spends
+    ε, or −log π_b where that is less and q* = 1. Solved in log t, in which nothing is stiff.
+    """
+    from scipy.integrate import solve_ivp
+
+    scale, exponent, last = budget.parameters()
+    means = np.array(bandit.public)
+
+    def slope(log_t: float, state: FloatArray, epsilon_scale: float) -> FloatArray:
+        t = math.exp(log_t)
+        # The (t + 1)-th pull spends ε_{t+1} between t and t + 1: halfway, at t, that is ε_{t + ½}.
+        epsilon = epsilon_scale * (t + 0.5) ** -exponent if exponent else epsilon_scale
+        sds = bandit.sigma / np.sqrt(np.maximum(state[:-1], 1.0))  # N ≥ 1, but a trial step may leave that
+        log_pi = np.minimum(0.0, best_arm_probabilities(means, sds, log=True))
+        return t * _step_probabilities(log_pi, weights, epsilon)
+
+    start, order = float(bandit.n_arms), np.argsort(times, kind="stable")
+    state = np.append(np.ones(bandit.n_arms), 0.0)
+    result = np.empty((times.size, bandit.n_arms + 1))
+    # A total budget ends at its horizon: a piece before and a piece after the jump.
+    for stop, epsilon_scale in ((min(last, math.inf), scale), (math.inf, 0.0)):
+        inside = [i for i in order if start <= times[i] and (times[i] < stop or stop == math.inf)]
+        end = stop if stop < times.max() else float(times.max())
+        if start < end:
+            points = np.append(np.log(times[inside]), math.log(end)).clip(math.log(start), math.log(end))
+            solution = solve_ivp(
+                slope,
+                (math.log(start), math.log(end)),
+                state,
+                method="DOP853",
+                t_eval=np.unique(points),
+                args=(epsilon_scale,),
+                rtol=_RELATIVE,
+                atol=_ABSOLUTE,
+            )
+            if not solution.success:
+                raise RuntimeError(f"The fluid equations could not be solved: {solution.message}")
+            result[inside] = solution.y.T[np.searchsorted(np.unique(points), points[:-1])]
+            state = solution.y[:, -1]
+        else:
+            result[inside] = state
+        start = max(start, end)
+        if stop >= times.max():
+            break
+    return result[:, :-1], result[:, -1]
+
+
+def _step_probabilities(log_pi: FloatArray, weights: FloatArray, epsilon: float) -> FloatArray:
+    """P(a step pulls a), (K,), and the KL it spends in the mean, appended."""
+    pi = np.exp(log_pi)
+    leader = int(pi.argmax())
+    rest = 1.0 - pi
+    rest[leader] = pi.sum() - pi[leader] if pi[leader] < 0.5 else np.delete(pi, leader).sum()
+    q = np.asarray(boost_probability(None, epsilon, log_p=log_pi))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = np.where(rest > 0, weights * (1.0 - q) / rest, 0.0)
+    return np.append(weights * q + pi * (left.sum() - left), weights @ np.minimum(epsilon, -log_pi))
+
+
+def total_budget(budget: Budget, times: FloatArray) -> FloatArray:
+    """B = Σ_{s ≤ t} ε_s, every pull counted, (n,) -> (n,); the paper's εT."""
+    if isinstance(budget, TotalBudget):
+        return budget.at(1) * np.minimum(times, budget.horizon)
+    if not isinstance(budget, PowerLaw):
+        return budget.at(1) * times
+    p, m = budget.exponent, float(_SUMMED_EXACTLY)
+    sums = np.append(0.0, np.cumsum(np.arange(1.0, m + 1.0) ** -p))[np.minimum(times, m).astype(np.int64)]
+    t = np.maximum(times, m)
+    area = np.log(t / m) if p == 1.0 else (t ** (1.0 - p) - m ** (1.0 - p)) / (1.0 - p)
+    # Euler–Maclaurin
+    return budget.scale * (sums + area + 0.5 * (t**-p - m**-p) + p * (m ** (-p - 1.0) - t ** (-p - 1.0)) / 12.0)
+
+
+def _mean_log_inverse(budget: Budget, times: FloatArray) -> FloatArray:
+    """⟨log 1/ε⟩ up to each t, over √B uniform from 0; (n,) -> (n,)."""
+    scale, p, _ = budget.parameters()
+    if scale == 0.0:
+        raise ValueError("The budget is 0; the second order is about a budget above 0, so ask for order='fluid'.")
+    if p == 0.0:
+        return np.full(times.size, -math.log(scale))
+    steps = np.unique(np.append(np.arange(1, _SUMMED_EXACTLY + 1), np.geomspace(1, times.max(), 4000).round()))
+    root = np.sqrt(np.append(0.0, total_budget(budget, steps)))
+    # √B grows by root[i + 1] − root[i] while log s moves evenly between the two steps, the first at s = 1.
+    log_s = np.append(0.0, np.log(steps))
+    area = np.append(0.0, np.cumsum(np.diff(root) * 0.5 * (log_s[1:] + log_s[:-1])))
+    end = np.sqrt(total_budget(budget, times))
+    return p * np.interp(end, root, area) / end - math.log(scale)
+
+
+def _checked_times(bandit: Bandit, times: npt.ArrayLike) -> FloatArray:
+    array = as_floats(times, "times")
+    if array.ndim != 1 or not array.size or (array < bandit.n_arms).any() or np.isinf(array).any():
+        raise ValueError(
+            f"times are {times!r}; give a flat list of numbers of pulls, {bandit.n_arms} (one an arm) or more."
+        )
+    return array

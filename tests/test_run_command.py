@@ -1,0 +1,88 @@
+"""feint run, typed by a user: a table, a plot, a store, instances from files, and one clear line for wrong input."""
+
+import subprocess
+import sys
+
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import feint
+from feint.cli import app
+
+SMALL = ["run", "--horizon", "300", "--replications", "5"]
+MEANS = ["--public", "0.6,0.3,0", "--private", "0.2,0.5,0.1"]
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [*SMALL, *arguments])
+
+
+def test_table_plot_and_store(tmp_path):
+    plot, store = tmp_path / "error.pdf", tmp_path / "runs.zarr"
+    result = invoke(*MEANS, "--delta", "0.2", "--plot", str(plot), "--save", str(store), "--seed", "3")
+    assert result.exit_code == 0, result.output
+    assert "best private arm found in" in result.output
+    assert "runs stopped" in result.output
+    assert plot.read_bytes().startswith(b"%PDF")
+    bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
+    again = feint.simulate(bandit, epsilon=0.1, horizon=300, replications=5, seed=3, delta=0.2)
+    with xr.open_zarr(store, consolidated=False) as stored:
+        assert again.identical(stored.load())
+
+
+def test_nothing_is_overwritten_unasked(tmp_path):
+    plot = tmp_path / "mine.png"
+    plot.write_text("precious")
+    refused = invoke(*MEANS, "--plot", str(plot))
+    assert isinstance(refused.exception, FileExistsError)
+    assert plot.read_text() == "precious"
+    assert invoke(*MEANS, "--plot", str(plot), "--force").exit_code == 0
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("explorer", ["top-two", "top-two-transport", "tracking", "round-robin"])
+def test_every_explorer_by_name(explorer):
+    assert invoke(*MEANS, "--explorer", explorer).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.toml", "public = [0.6, 0.3]\nprivate = [0.2, 0.5]\nsigma = 2.0\n"),
+        ("a.json", '{"public": [0.6, 0.3], "private": [0.2, 0.5]}'),
+    ],
+)
+def test_instances_from_files(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    assert invoke("--instance", str(tmp_path / name)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "Give --public and --private"),
+        (["--public", "0.6,x", "--private", "1,2"], "numbers with commas"),
+        (["--public", "0.6,0.3", "--private", "0.5,0.5"], "tie for the best private"),
+        ([*MEANS, "--epsilon", "-1"], "0 or more"),
+        ([*MEANS, "--explorer", "magic"], "choose among top-two"),
+        ([*MEANS, "--horizon", "2"], "3 or more"),
+        ([*MEANS, "--delta", "2"], "between 0 and 1"),
+        ([*MEANS, "--plot", "figure.doc"], "must end in"),
+        ([*MEANS, "--save", "runs.csv"], "must end in"),
+        ([*MEANS, "--instance", "x.toml"], "not both"),
+        (["--instance", "missing.toml"], "missing.toml"),
+        (["--instance", "broken.toml"], "cannot be read"),
+        (["--instance", "other.json"], "and nothing else"),
+        (["--instance", "instance.yaml"], "must be a .toml or a .json"),
+    ],
+)
+def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
+    (tmp_path / "broken.toml").write_text("public = [0.6,")
+    (tmp_path / "other.json").write_text('{"public": [1, 2], "means": 3}')
+    result = subprocess.run(
+        [sys.executable, "-m", "feint", *SMALL, *arguments], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1

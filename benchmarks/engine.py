@@ -1,73 +1,24 @@
 """The engine against the paper's method as a careful NumPy user would write it, side by side in one run."""
 
-import math
 import os
 import resource
 import time
 
 import numpy as np
-from scipy.special import ndtr, wrightomega
 
 from feint.bandit import Bandit
+from feint.experiments import paper_method
 from feint.explorers import Explorer, FixedBoosting, TopTwo
 from feint.numerics.streams import fill_block
 from feint.simulation import simulate
 
 PAPER = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
-NODES, WEIGHTS = np.polynomial.hermite.hermgauss(32)
-ROOT_2 = math.sqrt(2.0)
-
-
-def gauss_hermite(means: np.ndarray, sds: np.ndarray) -> np.ndarray:
-    """(R, K) best-arm probabilities by the paper's 32-node rule."""
-    out = np.empty(means.shape)
-    for a in range(means.shape[1]):
-        x = means[:, a, None] + sds[:, a, None] * (ROOT_2 * NODES)
-        product = np.ones(x.shape)
-        for j in range(means.shape[1]):
-            if j != a:
-                product *= ndtr((x - means[:, j, None]) / sds[:, j, None])
-        out[:, a] = product @ WEIGHTS
-    return out / out.sum(1, keepdims=True)
-
-
-def pick(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One arm a row."""
-    cumulative = p.cumsum(1)
-    u = rng.random((len(p), 1)) * cumulative[:, -1:]
-    return np.minimum((u >= cumulative).sum(1), p.shape[1] - 1)
 
 
 def numpy_seconds(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> float:
     """Seconds a trajectory-step of Algorithm 1 with Gauss–Hermite 32 and q-hat, vectorised over replications."""
-    rng = np.random.default_rng(0)
-    public, private = np.array(bandit.public), np.array(bandit.private)
-    rows = np.arange(replications)
-    pulls = np.ones((replications, bandit.n_arms))
-    public_sums = public + rng.standard_normal(pulls.shape)
-    private_sums = private + rng.standard_normal(pulls.shape)
     start = time.perf_counter()
-    for _ in range(steps):
-        sds = 1.0 / np.sqrt(pulls)
-        p = gauss_hermite(private_sums / pulls, sds)
-        leader = pick(p, rng)
-        p[rows, leader] = 0.0
-        p += 1e-300
-        p[rows, leader] = 0.0
-        challenger = pick(p, rng)
-        n_leader, n_challenger = pulls[rows, leader], pulls[rows, challenger]
-        boosted = np.where(rng.random(replications) * (n_leader + n_challenger) < n_challenger, leader, challenger)
-        pi = gauss_hermite(public_sums / pulls, sds)
-        x = np.maximum(pi[rows, boosted], 1e-300)
-        q = epsilon / wrightomega(math.log(epsilon) - np.log(x)).real
-        q = np.minimum(1.0, np.maximum(np.maximum(q, x), x + np.sqrt(epsilon * x * (1.0 - x))))
-        pi[rows, boosted] = 0.0
-        pi *= ((1.0 - q) / np.maximum(pi.sum(1), 1e-300))[:, None]
-        pi[rows, boosted] = q
-        arm = pick(pi, rng)
-        pulls[rows, arm] += 1.0
-        public_sums[rows, arm] += public[arm] + rng.standard_normal(replications)
-        private_sums[rows, arm] += private[arm] + rng.standard_normal(replications)
+    paper_method.run(bandit, epsilon=epsilon, horizon=bandit.n_arms + steps, replications=replications, seed=0)
     return (time.perf_counter() - start) / (steps * replications)
 
 

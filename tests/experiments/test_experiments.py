@@ -9,7 +9,7 @@ import xarray as xr
 
 import feint
 from feint.experiments import paper_method, reference_table
-from feint.experiments.claims import LEVEL, Claim, mean_interval, not_above, not_below
+from feint.experiments.claims import LEVEL, Claim, mean_interval, not_above, not_below, within
 from feint.experiments.contract import NAMES, load_experiment, settings_of
 
 TINY = {
@@ -123,6 +123,9 @@ def test_one_sided_tests_keep_their_level():
     assert abs(rejected - 20_000 * LEVEL) < 5 * math.sqrt(20_000 * LEVEL)
     assert not not_below(rng.normal(0.0, 1.0, 100), 1.0)
     assert not not_above(rng.normal(2.0, 1.0, 100), 1.0)
+    assert within(rng.normal(1.02, 0.1, 50), 0.95, 1.05)
+    assert not within(rng.normal(1.2, 0.1, 50), 0.95, 1.05)
+    assert not within(rng.normal(0.8, 0.1, 50), 0.95, 1.05)
     assert not_below(np.ones(5), 1.0)
     assert not not_below(np.ones(5), 1.1)
 

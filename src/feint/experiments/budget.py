@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, Claim, FloatArray, mean_interval, not_above
+from feint.experiments.claims import Claim, FloatArray, mean_interval, not_above, within
 from feint.experiments.contract import Tick
 from feint.experiments.style import COLOURS, band, new_figure, tidy
 from feint.simulation import simulate
@@ -134,7 +134,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             mean,
             low,
             high,
-            bool(low < 1.05 and high > 0.95),
+            within(ratio, 0.95, 1.05),
         )
     )
     growth = _growth(unlimited, t[-1] / 10, t[-1])
@@ -147,13 +147,14 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             mean,
             low,
             high,
-            bool(low < 1.1 and high > 0.9),
+            within(growth, 0.9, 1.1),
         )
     )
     for epsilon in finite:
         errors = data.log_error.sel(epsilon=epsilon)
         last = float(errors.time[-1])
-        mean, low, high = mean_interval(_growth(errors, last / 10, last))
+        growth = _growth(errors, last / 10, last)
+        mean, low, high = mean_interval(growth)
         found.append(
             Claim(
                 f"ε = {epsilon:g} decays like exp(−C√t)",
@@ -162,8 +163,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 mean,
                 low,
                 high,
-                bool(low < 0.6 and high > 0.4),
-                LEVEL,
+                within(growth, 0.4, 0.6),
             )
         )
     return found

@@ -54,3 +54,8 @@ def not_below(values: FloatArray, bound: float, tests: int = 1) -> bool:
 def not_above(values: FloatArray, bound: float, tests: int = 1) -> bool:
     """False if the mean is significantly above the bound."""
     return not_below(-np.asarray(values), -bound, tests)
+
+
+def within(values: FloatArray, low: float, high: float, tests: int = 1) -> bool:
+    """False if the mean is significantly below `low` or above `high`."""
+    return not_below(values, low, 2 * tests) and not_above(values, high, 2 * tests)

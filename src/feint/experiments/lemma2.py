@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from feint.experiments.claims import Claim, mean_interval
+from feint.experiments.claims import Claim, mean_interval, within
 from feint.experiments.contract import Tick
 from feint.experiments.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import bernoulli_limit, bernoulli_process
@@ -80,7 +80,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 mean,
                 low,
                 high,
-                bool(low < 1 + TOLERANCE and high > 1 - TOLERANCE),
+                within(one.ratio.values, 1 - TOLERANCE, 1 + TOLERANCE, data.sizes["process"]),
             )
         )
     return found

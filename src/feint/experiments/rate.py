@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import Claim, mean_interval, not_below
+from feint.experiments.claims import Claim, mean_interval, not_below, within
 from feint.experiments.contract import Tick
 from feint.experiments.style import COLOURS, GREY, band, new_figure, tidy
 from feint.explorers import RoundRobin
@@ -120,7 +120,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 mean,
                 low,
                 high,
-                bool(low <= 5.0 and high >= -5.0),
+                within(100 * fluid, -5.0, 5.0, arms),
             )
         )
     return found

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._validate import as_number
-
-FloatArray = npt.NDArray[np.float64]
+from feint.numerics._validate import FloatArray, as_floats, as_number
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,7 @@ def check_sigma(sigma: object) -> float:
 
 
 def _means(value: npt.ArrayLike, name: str) -> tuple[float, ...]:
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiu":
-            raise TypeError
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} means must be a list of numbers; got {value!r}.") from None
+    array = as_floats(value, f"{name} means")
     if array.ndim != 1 or array.size < 2:
         raise ValueError(f"{name} means have shape {array.shape}; give a flat list with at least two arms.")
     if not np.isfinite(array).all():

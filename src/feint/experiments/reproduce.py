@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ def draw(name: str, data: "Dataset", out: Path) -> None:
         if not path.exists():
             # Without the date, the same data give the same bytes.
             metadata = {"CreationDate": None} if suffix == "pdf" else None
-            write_whole(path, lambda name, m=metadata: figure.savefig(name, dpi=200, metadata=m))  # type: ignore[misc]
+            write_whole(path, partial(figure.savefig, dpi=200, metadata=metadata))
 
 
 def check_claims(name: str, data: "Dataset", quick: bool) -> list[Claim]:

@@ -155,6 +155,20 @@ def _bound_others(
     sds[dominant] = sd
 
 
+@inlined
+def _fill_others(bounds: FloatArray, low: int, high: int, logs: FloatArray, dominant: int) -> tuple[float, float]:
+    """Bounds of P(a) from those of log P(a) for every arm but D, into rows `low` and `high`; returns their sums."""
+    others_low = 0.0
+    others_high = 0.0
+    for a in range(bounds.shape[1]):
+        if a != dominant:
+            bounds[low, a] = math.exp(logs[_LOW, a]) * (1.0 - SLACK)
+            bounds[high, a] = math.exp(logs[_HIGH, a]) * (1.0 + SLACK)
+            others_low += bounds[low, a]
+            others_high += bounds[high, a]
+    return others_low, others_high
+
+
 @kernel
 def region_private(
     means: FloatArray,
@@ -169,16 +183,8 @@ def region_private(
     logs: FloatArray,
 ) -> None:
     """Bounds of the private best-arm probabilities over the region."""
-    n = means.size
     _bound_others(means, sds, ws, dominant, mean_low, mean_high, sd_low, sd_high, logs)
-    others_low = 0.0
-    others_high = 0.0
-    for a in range(n):
-        if a != dominant:
-            bounds[P_LOW, a] = math.exp(logs[_LOW, a]) * (1.0 - SLACK)
-            bounds[P_HIGH, a] = math.exp(logs[_HIGH, a]) * (1.0 + SLACK)
-            others_low += bounds[P_LOW, a]
-            others_high += bounds[P_HIGH, a]
+    others_low, others_high = _fill_others(bounds, P_LOW, P_HIGH, logs, dominant)
     if others_high < 0.5:
         logs[_LOW, dominant] = math.log1p(-others_high) - SLACK
         logs[_HIGH, dominant] = min(0.0, math.log1p(-others_low) + SLACK)
@@ -217,18 +223,12 @@ def region_reference(
     logs: FloatArray,
 ) -> None:
     """Bounds of the reference's probabilities over the region; D's from the complement."""
-    n = means.size
     _bound_others(means, sds, ws, dominant, mean_low, mean_high, sd_low, sd_high, logs)
-    others_low = 0.0
-    others_high = 0.0
-    for a in range(n):
+    others_low, others_high = _fill_others(bounds, PI_LOW, PI_HIGH, logs, dominant)
+    for a in range(means.size):
         if a != dominant:
             bounds[LOG_LOW, a] = logs[_LOW, a]
             bounds[LOG_HIGH, a] = min(0.0, logs[_HIGH, a])
-            bounds[PI_LOW, a] = math.exp(logs[_LOW, a]) * (1.0 - SLACK)
-            bounds[PI_HIGH, a] = math.exp(logs[_HIGH, a]) * (1.0 + SLACK)
-            others_low += bounds[PI_LOW, a]
-            others_high += bounds[PI_HIGH, a]
     bounds[PI_LOW, dominant] = max(0.0, 1.0 - others_high) * (1.0 - SLACK)
     bounds[PI_HIGH, dominant] = max(0.0, 1.0 - others_low) * (1.0 + SLACK)
     bounds[LOG_LOW, dominant] = math.log1p(-min(1.0, others_high)) - SLACK if others_high < 1.0 else -math.inf

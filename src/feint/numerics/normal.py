@@ -108,12 +108,3 @@ def reverse_hazard(z: float) -> float:
         return 1.0 / (SQRT_2PI * tail)
     density = exp_nonpositive(-0.5 * z * z)
     return density / (SQRT_2PI * (1.0 - density * tail))
-
-
-@inlined
-def log_cdf(z: float) -> float:
-    """Log Φ(z), with full relative accuracy in both tails."""
-    tail = scaled_tail(abs(z))
-    if z < 0.0:
-        return math.log(tail) - 0.5 * z * z
-    return math.log1p(-exp_nonpositive(-0.5 * z * z) * tail)

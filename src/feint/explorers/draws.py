@@ -9,7 +9,7 @@ The bounds of the probabilities are wider than the rounding of these operations 
 they decide is what exact probabilities, computed in float64, would give.
 """
 
-from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, FloatArray
+from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, FloatArray, IntArray
 from feint.numerics._jit import inlined
 
 _BEYOND = 2.0  # the cut behind the last arm: no uniform reaches it
@@ -80,3 +80,9 @@ def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: i
         return _locate(bounds, REST_LOW, REST_HIGH, u)
     fill_cuts(bounds, P_LOW, P_HIGH, scratch, 0, 1, leader)
     return _locate(scratch, 0, 1, u)
+
+
+@inlined
+def select(pulls: IntArray, leader: int, challenger: int, u: float) -> int:
+    """Line 6 of Algorithm 1: the leader with probability N_c/(N_c + N_l), else the challenger."""
+    return leader if u * (pulls[challenger] + pulls[leader]) < pulls[challenger] else challenger

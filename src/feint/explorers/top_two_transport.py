@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from feint.explorers.base import UNDECIDED, FloatArray, View, register
-from feint.explorers.draws import draw_leader
+from feint.explorers.draws import draw_leader, select
 from feint.numerics._jit import inlined
 
 
@@ -43,5 +43,4 @@ def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tup
             if cost < cheapest:
                 cheapest = cost
                 challenger = a
-    pulls_of_both = view.pulls[challenger] + view.pulls[leader]
-    return leader if uniforms[2] * pulls_of_both < view.pulls[challenger] else challenger
+    return select(view.pulls, leader, challenger, uniforms[2])

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from feint.explorers import TopTwoTransport as TopTwoTransport
     from feint.explorers import Tracking as Tracking
     from feint.numerics import best_arm_probabilities as best_arm_probabilities
+    from feint.numerics import beta_best_arm_probabilities as beta_best_arm_probabilities
     from feint.numerics import boost as boost
     from feint.numerics import boost_probability as boost_probability
     from feint.numerics import boost_probability_approx as boost_probability_approx
     from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
+    from feint.observer import Observer as Observer
+    from feint.references import BetaThompsonSampling as BetaThompsonSampling
     from feint.references import ObservedUCB as ObservedUCB
     from feint.references import ThompsonSampling as ThompsonSampling
     from feint.simulation import simulate as simulate
@@ -43,6 +46,8 @@ _HOME = {
     "TopTwo": "feint.explorers",
     "TopTwoTransport": "feint.explorers",
     "Tracking": "feint.explorers",
+    "Observer": "feint.observer",
+    "BetaThompsonSampling": "feint.references",
     "ObservedUCB": "feint.references",
     "ThompsonSampling": "feint.references",
     "simulate": "feint.simulation",
@@ -52,6 +57,7 @@ _HOME = {
     "plan": "feint.theory",
     "predicted_pulls": "feint.theory",
     "best_arm_probabilities": "feint.numerics",
+    "beta_best_arm_probabilities": "feint.numerics",
     "gauss_hermite_probabilities": "feint.numerics",
     "boost": "feint.numerics",
     "boost_probability": "feint.numerics",

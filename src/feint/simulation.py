@@ -16,11 +16,12 @@ from feint.bandit import Bandit
 from feint.budgets import as_budget, budget_config
 from feint.engine.advance import Records, Rewards, advance, rewards_of, start
 from feint.engine.decide import Known, Problem, known, scratch
+from feint.engine.watch import DETECTION_TIME, HIGHEST, Watch, watch
 from feint.explorers import Explorer, TopTwo, explorer_config
 from feint.numerics._threads import thread_count
-from feint.numerics._validate import as_integers, as_number
+from feint.numerics._validate import as_integers, check_level
 from feint.numerics.streams import check_word
-from feint.references import Reference, ThompsonSampling, reference_config
+from feint.references import BetaThompsonSampling, Reference, ThompsonSampling, reference_config
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def simulate(
     delta: float | None = None,
     method: str = "lazy",
     observe: bool = False,
+    alpha: float = 0.05,
     progress: bool | Callable[[int], object] = False,
 ) -> "xr.Dataset":
     """Simulate the agent (Algorithm 1, or another explorer) and record it at checkpoints.
@@ -66,7 +68,10 @@ def simulate(
         Stop a replication when the largest private posterior probability reaches 1 − δ. What it had then is repeated
         at later checkpoints.
     observe
-        Reserved for running the observer beside the agent; only False is available.
+        Run the observer's test (`Observer`, with its usual settings) beside the agent. It needs the reference's
+        probabilities at every step, so a step takes about 10 µs then. The trajectories are the same.
+    alpha
+        Level of that test: it raises the alarm when the e-value reaches 1/α.
     method
         "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
         are identical.
@@ -77,7 +82,9 @@ def simulate(
     -------
     Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
     the true one) and `recommendation` (replication, time), and `stopping_time(replication)` if `delta` is given (NaN
-    where not reached). `time` counts pulls made.
+    where not reached). If observed, also `kl_spent` and `log_e_value` (replication, time), the divergence spent so far
+    and the evidence it left, `detection_time(replication)`, the first alarm (NaN where there was none), and
+    `p_value(replication)`, the anytime p-value at the end, so that one run serves every level. `time` counts pulls made.
 
     Examples
     --------
@@ -87,8 +94,9 @@ def simulate(
     True
     """
     _check_scale(bandit)
-    if observe:
-        raise ValueError("observe is True, but the observer's test is not part of this version; leave it False.")
+    if not isinstance(observe, bool):
+        raise ValueError(f"observe is {observe!r}; it must be True or False.")
+    level = check_level(alpha, "alpha, the level of the observer's test,")
     budget = as_budget(epsilon)
     config = {"explorer": explorer_config(explorer), "reference": reference_config(reference)}
     horizon = _whole(horizon, "horizon", bandit.n_arms)
@@ -96,11 +104,7 @@ def simulate(
     check_word(seed, "seed")
     times = _checkpoints(checkpoints, bandit.n_arms, horizon)
     if delta is not None:
-        what = "delta, the error to stop at, must lie strictly between 0 and 1"
-        stop_at = as_number(delta, what)
-        if not 0 < stop_at < 1:
-            raise ValueError(f"{what}; got {delta!r}.")
-        delta = stop_at
+        delta = check_level(delta, "delta, the error to stop at,")
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
 
@@ -109,12 +113,14 @@ def simulate(
     try:
         pulls, boosts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
         log_error, recommendation = np.empty(shape[:2]), np.empty(shape[:2], dtype=np.int64)
+        kl_spent, log_e_value = (np.empty((replications, times.size if observe else 0)) for _ in range(2))
     except MemoryError:
         raise ValueError(
             f"{replications:,} replications × {times.size} checkpoints × {bandit.n_arms} arms do not fit into memory; "
             "take fewer of the first two."
         ) from None
     stopping_time = np.full(replications, math.nan)
+    detection_time, p_value = np.empty(replications), np.empty(replications)
     interrupted = threading.Event()
     with _progress_bar(progress, replications * horizon) as tick:
 
@@ -131,18 +137,36 @@ def simulate(
                 seed,
                 replication,
             )
+            watched = watch(bandit.n_arms, level if observe else None, kl_spent[replication], log_e_value[replication])
             stop = _run_replication(
-                problem, rewards, knowledge, records, bandit.best_private, delta, method, horizon, tick, interrupted
+                problem,
+                rewards,
+                knowledge,
+                records,
+                watched,
+                bandit.best_private,
+                delta,
+                method,
+                horizon,
+                tick,
+                interrupted,
             )
             if stop is not None:
                 stopping_time[replication] = stop
+            detection_time[replication] = watched.now[DETECTION_TIME]
+            p_value[replication] = math.exp(-watched.now[HIGHEST])
 
         _run_all(run, replications, interrupted)
+    variables = {"pulls": pulls, "boosts": boosts, "log_error": log_error, "recommendation": recommendation}
+    if delta is not None:
+        variables["stopping_time"] = stopping_time
+    if observe:
+        variables |= {"kl_spent": kl_spent, "log_e_value": log_e_value}
+        variables |= {"detection_time": detection_time, "p_value": p_value}
     return _dataset(
         bandit,
         times,
-        {"pulls": pulls, "boosts": boosts, "log_error": log_error, "recommendation": recommendation},
-        stopping_time if delta is not None else None,
+        variables,
         {
             **config,
             "epsilon": budget_config(budget),
@@ -151,12 +175,16 @@ def simulate(
             "seed": int(seed),
             "delta": delta,
             "method": method,
+            "observe": observe,
+            "alpha": level if observe else None,
         },
     )
 
 
 def make_problem(n_arms: int, explorer: Explorer, reference: Reference, budget: Any, sigma: float) -> Problem:
     """The settings as kernels take them."""
+    if isinstance(reference, BetaThompsonSampling) or reference.pseudo_pulls(sigma) > 0:
+        raise ValueError(f"{reference!r} is for the observer and for audits; the agent follows the paper's flat prior.")
     parameters = explorer.parameters(n_arms)
     return Problem(explorer.KIND, explorer.USES_POSTERIOR, parameters, *reference.index(), sigma, *budget.parameters())
 
@@ -166,6 +194,7 @@ def _run_replication(
     rewards: Rewards,
     knowledge: Known,
     records: Records,
+    watched: Watch,
     best: int,
     delta: float | None,
     method: str,
@@ -177,7 +206,9 @@ def _run_replication(
     space = scratch(knowledge.pulls.size)
     start(problem, rewards, knowledge)
     t, row, stopped = knowledge.pulls.size, 0, False
-    piece = max(100, _ARM_STEPS_A_PIECE // knowledge.pulls.size // (1 if method == "lazy" else 10))
+    piece = max(
+        100, _ARM_STEPS_A_PIECE // knowledge.pulls.size // (10 if method == "eager" or watched.observing else 1)
+    )
     while not interrupted.is_set():
         before = t
         t, row, stopped = advance(
@@ -186,6 +217,7 @@ def _run_replication(
             knowledge,
             space,
             records,
+            watched,
             row,
             best,
             0.0 if delta is None else delta,
@@ -266,16 +298,12 @@ def _checkpoints(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -
     return times
 
 
-def _dataset(
-    bandit: Bandit, times: IntArray, variables: dict[str, Any], stopping_time: Any, config: dict[str, Any]
-) -> "xr.Dataset":
+def _dataset(bandit: Bandit, times: IntArray, variables: dict[str, Any], config: dict[str, Any]) -> "xr.Dataset":
     import numba
     import xarray as xr
 
     axes = ("replication", "time", "arm")
     data: dict[str, Any] = {name: (axes[: values.ndim], values) for name, values in variables.items()}
-    if stopping_time is not None:
-        data["stopping_time"] = ("replication", stopping_time)
     instance = {"public": list(bandit.public), "private": list(bandit.private), "sigma": bandit.sigma}
     versions = {"feint": VERSION, "numpy": np.__version__, "numba": numba.__version__}
     versions["python"] = platform.python_version()

@@ -4,6 +4,7 @@ Both methods read the same draws of the same stream and take the same decisions.
 most pulled arm D, an interval for each of its posterior means and for its number of pulls, and rigorous bounds of all
 best-arm probabilities over it (`posterior`). While no other arm is pulled and D stays inside, a step needs the bounds
 only; where they do not decide, it evaluates the undecided exactly, by the very function that the eager method calls.
+An observer needs the reference's probabilities at every step, so with one only the private side is lazy.
 
 The region's radius weighs two costs. In τ steps D's mean moves by about √(τ/n) of its own standard deviation s, so a
 region of radius ρ·s lasts about ρ²·n steps; and a share of steps proportional to ρ stays undecided. Their sum is least
@@ -28,6 +29,7 @@ from feint.engine.decide import (
 )
 from feint.engine.policy import draw_arm, region_cuts
 from feint.engine.posterior import exact_private, likeliest, log_complement, region_private, region_reference
+from feint.engine.watch import KL_SPENT, LOG_E_VALUE, Watch, see
 from feint.explorers.base import P_HIGH, P_LOW, UNDECIDED, FloatArray, IntArray, View
 from feint.explorers.dispatch import choose
 from feint.numerics._jit import inlined, kernel, strict_inlined
@@ -159,6 +161,7 @@ def advance(
     k: Known,
     s: Scratch,
     records: Records,
+    watch: Watch,
     row: int,
     best: int,
     delta: float,
@@ -168,7 +171,7 @@ def advance(
 ) -> tuple[int, int, bool]:
     """From t pulls to t_end, or to the stopping time; returns (t, next checkpoint's row, stopped).
 
-    Nothing but `k` carries over between calls, so the pieces in which a horizon is run do not matter.
+    Nothing but `k` and `watch` carries over between calls, so the pieces in which a horizon is run do not matter.
     """
     n = k.pulls.size
     view = View(k.pulls, k.boosts, k.public_means, k.private_means, s.explorer)
@@ -176,7 +179,7 @@ def advance(
         set_posterior(problem, k, a)
     dominant = most_pulled(k.pulls)
     needs_private = problem.uses_posterior or delta > 0.0
-    bounds_reference = lazy and problem.bonus == 0.0
+    bounds_reference = lazy and problem.bonus == 0.0 and not watch.observing
     bounds_private = lazy and needs_private
     log_delta = math.log(delta) if delta > 0.0 else -math.inf
     block = t - _BLOCK  # the first step whose draws have been made
@@ -235,6 +238,9 @@ def advance(
         while row < records.checkpoints.size and (records.checkpoints[row] == t or stopped):
             set_posterior(problem, k, dominant)
             record(k, s, records, row, best)
+            if watch.observing:
+                watch.kl_spent[row] = watch.now[KL_SPENT]
+                watch.log_e_value[row] = watch.now[LOG_E_VALUE]
             row += 1
         if stopped or t >= t_end:
             return t, row, stopped
@@ -274,6 +280,8 @@ def advance(
             set_policy(problem, k, s, t, arm)
             pulled = draw_arm(s.policy, arm, dominant, uniforms[3])
             calm = s.policy[dominant] > _CALM
+            if watch.observing:
+                see(watch, s, arm, pulled, t + 1)
 
         _reward(rewards, k, pulled, draw)
         t += 1

@@ -62,3 +62,12 @@ def check_epsilon(epsilon: FloatArray) -> None:
     """KL budgets are numbers from 0 to ∞."""
     if (epsilon < 0).any():
         raise ValueError(f"epsilon is {epsilon.min()}; a KL budget must be 0 or more (math.inf for no limit).")
+
+
+def check_level(value: object, name: str) -> float:
+    """A probability strictly between 0 and 1."""
+    what = f"{name} must lie strictly between 0 and 1"
+    number = as_number(value, what)
+    if not 0 < number < 1:
+        raise ValueError(f"{what}; got {value!r}.")
+    return number

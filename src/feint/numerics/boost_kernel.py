@@ -4,8 +4,8 @@ With δ = q − p, r = 1 − p and φ(u) = (1 + u)·log(1 + u) − u,
 
     KL = p·φ(δ/p) + r·φ(−δ/r),        KL′ = log(1 + δ/p) − log(1 − δ/r),
 
-two non-negative terms without cancellation once φ is (a series near 0). KL is convex in δ, so Newton's method comes
-down to the root from above after one step, from the paper's underestimate q-hat. Where q* lies in the upper half of
+two non-negative terms without cancellation once φ is (a series near 0). From the paper's underestimate q-hat,
+Halley's method takes 2 or 3 steps. Where q* lies in the upper half of
 [p, 1] the slope grows without bound, and the same equation in η = 1 − q is solved instead,
 
     η·(log(r/η) − log p) − (1 − η)·log(1 − η) = −log p − ε,
@@ -22,13 +22,15 @@ import math
 from feint.numerics._jit import fused_multiply_add, inlined, kernel, strict_kernel
 
 _SERIES_BELOW = 0.2
-_SERIES = tuple(1.0 / (k * (k - 1)) for k in range(24, 1, -1))
+_EVEN = tuple(1.0 / (k * (k - 1)) for k in range(24, 1, -2))
+_ODD = tuple(1.0 / (k * (k - 1)) for k in range(23, 2, -2))
 _TINY_P = 1e-290
 _NO_BUDGET = 1e-280  # ε below this is taken as 0
 _INWARD = 1.0 - 2e-14
 _ONE_FLOAT_DOWN = 1.0 - 2.0**-52
 _STEPS = 40  # a bound that is never met: 7 is the most seen
-_CLOSE = 1e-15  # relative step at which Newton's method has converged
+_CLOSE_HALLEY = 1e-5
+_CLOSE = 1e-8  # relative step after which Newton's method, doubling its digits, has converged
 
 
 @inlined
@@ -36,10 +38,14 @@ def _phi(u: float, log1p_u: float) -> float:
     """(1 + u)·log(1 + u) − u = Σ_{k≥2} (−u)^k/(k(k − 1)), to 3e-15 relative."""
     if abs(u) > _SERIES_BELOW:
         return (1.0 + u) * log1p_u - u
-    total = 0.0
-    for k in range(len(_SERIES)):
-        total = total * -u + _SERIES[k]
-    return total * u * u
+    square = u * u
+    even = 0.0
+    for k in range(len(_EVEN)):
+        even = even * square + _EVEN[k]
+    odd = 0.0
+    for k in range(len(_ODD)):
+        odd = odd * square + _ODD[k]
+    return (even - odd * u) * square
 
 
 @inlined
@@ -129,8 +135,10 @@ def _excess(p: float, log_p: float, epsilon: float) -> float:
     for _ in range(_STEPS):
         kl, slope = _kl_and_slope(delta, p)
         step = (kl - epsilon) / slope
+        # Halley's method: KL″ = 1/(q(1 − q)) costs nothing, and triples the digits at each step.
+        step /= 1.0 - 0.5 * step / (slope * (p + delta) * (r - delta))
         delta = min(delta - step, highest)
-        if abs(step) < _CLOSE * delta:
+        if abs(step) < _CLOSE_HALLEY * delta:
             break
     return delta
 
@@ -147,6 +155,18 @@ def _tiny(log_p: float, epsilon: float) -> float:
         if abs(step) < _CLOSE * q:
             break
     return q
+
+
+@kernel
+def bernoulli_kl(q: float, p: float, log_p: float) -> float:
+    """KL(Ber(q) ‖ Ber(p)) for q ≥ p, such as a boost spends; `log_p` counts where p is too small for a float64."""
+    if q <= p:
+        return 0.0
+    if q == 1.0:
+        return -log_p
+    if p < _TINY_P:
+        return q * (math.log(q) - log_p) + (1.0 - q) * math.log1p(-q)
+    return _kl_and_slope(q - p, p)[0]
 
 
 @kernel

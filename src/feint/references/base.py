@@ -1,14 +1,16 @@
 """The contract of references.
 
-From the observer's view every reference here pulls the arm with the largest of K independent normal indices, with
+From the observer's view a reference with normal rewards pulls the arm with the largest of K independent normal indices,
 
-    mean_a = μ̂_a + bonus·σ·√(log t/N_a),        sd_a = spread·σ/√N_a,
+    mean_a = μ̂_a + bonus·σ·√(log t/n_a),        sd_a = spread·σ/√n_a,        n_a = N_a + κ,
 
-where μ̂_a is the mean of the public rewards the observer saw, N_a the pulls and t the pulls made so far. A reference
-is a frozen dataclass with `index()`, its (bonus, spread), and `OWN_SAMPLES`: whether the observer sees samples of its
-own rather than the agent's public rewards.
+where N_a are the pulls, μ̂_a is the mean of the public rewards the observer saw and of κ more at the prior mean, and t
+the pulls made so far. Such a reference is a frozen dataclass with `index()`, its (bonus, spread), `pseudo_pulls(sigma)`,
+its κ, and `OWN_SAMPLES`: whether the observer sees samples of its own rather than the agent's public rewards. The agent
+and the simulation follow those with κ = 0, the paper's flat prior; `BetaThompsonSampling` is for the observer alone.
 """
 
+import math
 from dataclasses import asdict
 from typing import Any, ClassVar, Protocol
 
@@ -22,6 +24,10 @@ class Reference(Protocol):
         """(bonus, spread)."""
         ...
 
+    def pseudo_pulls(self, sigma: float) -> float:
+        """κ."""
+        ...
+
 
 _KINDS: dict[str, type] = {}
 
@@ -33,10 +39,11 @@ def register(cls: type) -> type:
 
 
 def reference_config(reference: Any) -> dict[str, Any]:
-    """A JSON-ready description of a reference."""
+    """A JSON-ready description of a reference; ∞ is written as "inf"."""
     if type(reference) not in _KINDS.values():
         raise ValueError(f"reference is {reference!r}; use one of {', '.join(sorted(_KINDS))} with its parentheses.")
-    return {"kind": type(reference).__name__} | asdict(reference)
+    fields = {name: "inf" if value == math.inf else value for name, value in asdict(reference).items()}
+    return {"kind": type(reference).__name__} | fields
 
 
 def reference_from_config(config: dict[str, Any]) -> Any:
@@ -45,4 +52,5 @@ def reference_from_config(config: dict[str, Any]) -> Any:
         raise ValueError(
             f"The state names the reference {config.get('kind')!r}; known are {', '.join(sorted(_KINDS))}."
         )
-    return _KINDS[config["kind"]](**{name: value for name, value in config.items() if name != "kind"})
+    fields = {name: math.inf if value == "inf" else value for name, value in config.items() if name != "kind"}
+    return _KINDS[config["kind"]](**fields)

@@ -41,3 +41,7 @@ class ObservedUCB:
     def index(self) -> tuple[float, float]:
         """See the class."""
         return math.sqrt(self.exploration), math.sqrt(2.0)
+
+    def pseudo_pulls(self, sigma: float) -> float:
+        """UCB has no prior."""
+        return 0.0

@@ -1,0 +1,150 @@
+"""The contract of tests.
+
+The null hypothesis is that the agent does what it claims: P(A_t = a | the public past) = π_t(a), where π_t is known to
+the observer before the pull. Every test here is an e-process: E_0 = 1, and each pull multiplies it by a ratio r_t(A_t)
+with Σ_a π_t(a)·r_t(a) ≤ 1, where r_t is fixed before the pull. So under the null it is a non-negative
+supermartingale, and by Ville's inequality
+
+    P(E_t ≥ 1/α for any t) ≤ α,
+
+however often it is looked at and whenever the observer stops. Rewards are drawn after the arm and cancel. Everything is
+kept as logarithms. A test is a subclass of `EProcess` with
+
+- its settings as arguments of the constructor, all by name but `n_arms`, and repeated by `settings()`;
+- `_arrays()`, what it has learned so far: float arrays by name;
+- `_extend(arms, log_pi, log_e)`, which writes log E after every row into `log_e`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.numerics._validate import FloatArray, as_floats, as_integers
+
+IntArray = npt.NDArray[np.int64]
+
+_VERSION = 1
+_SUM_TOLERANCE = 1e-9
+
+
+class EProcess(ABC):
+    """A test that is valid at every moment; see the module's docstring."""
+
+    SHARES_OF_ALL_ARMS: ClassVar[bool] = True  # whether a row of `log_pi` has all K arms, or only the one pulled
+
+    def __init__(self, n_arms: int) -> None:
+        if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
+            raise ValueError(f"n_arms is {n_arms!r}; a test needs a whole number of arms, 2 or more.")
+        self.n_arms = int(n_arms)
+        self._tested = 0
+        self._log_e = 0.0
+        self._highest = 0.0
+
+    @property
+    def tested(self) -> int:
+        """Pulls that were tested."""
+        return self._tested
+
+    @property
+    def log_e_value(self) -> float:
+        """log E now: the evidence against the claim, 0 at the start."""
+        return self._log_e
+
+    @property
+    def highest_log_e_value(self) -> float:
+        """The largest log E so far."""
+        return self._highest
+
+    @property
+    def p_value(self) -> float:
+        """The anytime p-value 1/max_t E_t: below α with probability at most α under the null, at any moment."""
+        return math.exp(-self._highest)
+
+    def update(self, arm: int, log_pi: npt.ArrayLike) -> float:
+        """Test one pull: `log_pi` (K,) is what was claimed before it. Returns log E."""
+        return float(self.extend(np.array([arm]), np.asarray(log_pi)[None])[0])
+
+    def extend(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> FloatArray:
+        """Test many pulls in order: arms (n,), and log π (n, K) before each. Returns log E after each."""
+        chosen, claimed = self._checked(arms, log_pi)
+        log_e = np.empty(chosen.size)
+        if chosen.size:
+            self._extend(chosen, claimed, log_e)
+            self.count(chosen.size, float(log_e[-1]), float(log_e.max()))
+        return log_e
+
+    def count(self, tested: int, log_e: float, highest: float) -> None:
+        """Note what a kernel that moved this test's arrays found."""
+        self._tested += tested
+        self._log_e = log_e
+        self._highest = max(self._highest, highest)
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on identically, as plain JSON types."""
+        arrays = {name: array.tolist() for name, array in self._arrays().items()}
+        facts = {"tested": self._tested, "log_e_value": self._log_e, "highest_log_e_value": self._highest}
+        return {"feint_test": _VERSION, "kind": type(self).__name__, **self.settings(), **facts, **arrays}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], **unsaved: Any) -> Self:
+        """The test that `state` described; `unsaved` are settings that are no data, such as an alternative."""
+        if not isinstance(state, dict) or state.get("feint_test") != _VERSION or state.get("kind") != cls.__name__:
+            raise ValueError(f"This is not the state of a {cls.__name__} of version {_VERSION}; make one with state().")
+        try:
+            test = cls.__new__(cls)
+            settings = {name: state[name] for name in cls._setting_names()}
+            test.__init__(settings.pop("n_arms"), **settings, **unsaved)  # type: ignore[misc]
+            facts = (state["tested"], state["log_e_value"], state["highest_log_e_value"])
+            test._tested = int(as_integers([facts[0]], "The state is damaged: tested must be a whole number")[0])
+            test._log_e, test._highest = (float(x) for x in as_floats(facts[1:], "The state is damaged: log E"))
+            for name, array in test._arrays().items():
+                values = as_floats(state[name], f"The state is damaged: {name}")
+                if values.shape != array.shape or not np.isfinite(values).all():
+                    raise ValueError(f"The state is damaged: {name} does not fit {test.n_arms} arms.")
+                array[...] = values
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
+        if test._tested < 0 or not test._log_e <= test._highest < math.inf or test._highest < 0:
+            raise ValueError("The state is damaged: its counts and e-values cannot come from a test.")
+        return test
+
+    def settings(self) -> dict[str, Any]:
+        """What the constructor was given, as plain JSON types."""
+        return {name: getattr(self, name) for name in self._setting_names()}
+
+    @classmethod
+    def _setting_names(cls) -> tuple[str, ...]:
+        return ("n_arms",)
+
+    @abstractmethod
+    def _arrays(self) -> dict[str, FloatArray]: ...
+
+    @abstractmethod
+    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None: ...
+
+    def _checked(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
+        chosen = as_integers(arms, f"arms must be whole numbers from 0 to {self.n_arms - 1}")
+        if chosen.size and not (0 <= chosen.min() and chosen.max() < self.n_arms):
+            raise ValueError(f"arms must be whole numbers from 0 to {self.n_arms - 1}; got {chosen.tolist()!r}.")
+        claimed = as_floats(log_pi, "log_pi")
+        if not self.SHARES_OF_ALL_ARMS:
+            claimed = claimed.reshape(-1) if claimed.shape == (chosen.size, 1) else claimed
+            expected: tuple[int, ...] = (chosen.size,)
+            of_chosen = claimed
+        else:
+            expected = (chosen.size, self.n_arms)
+            of_chosen = claimed[np.arange(chosen.size), chosen] if claimed.shape == expected else claimed
+        if claimed.shape != expected:
+            raise ValueError(f"log_pi has shape {claimed.shape}; {chosen.size} pulls need {expected}.")
+        if (claimed > 0).any():
+            raise ValueError(f"log_pi contains {claimed.max()}; the logarithm of a probability is at most 0.")
+        if self.SHARES_OF_ALL_ARMS and claimed.size:
+            totals = np.exp(claimed).sum(1)
+            if abs(totals - 1).max() > _SUM_TOLERANCE:
+                raise ValueError(f"Probabilities sum to {totals[abs(totals - 1).argmax()]}; normalise them to 1.")
+        if np.isneginf(of_chosen).any():
+            raise ValueError("An arm was pulled that the claim gives probability 0; that refutes it without a test.")
+        return chosen, np.ascontiguousarray(claimed)

@@ -1,0 +1,118 @@
+r"""Is each arm pulled as often as claimed? A test by arm that needs no model of the deceiver, and a confidence sequence.
+
+**Test.** For arm a and a tilt λ of its log-odds, X = 1{A = a} and
+
+    E ← E·exp(λX)/(1 + π_a·(e^λ − 1)),
+
+the likelihood ratio of a coin whose odds are e^λ times those claimed. E of the test is the mean over arms and tilts of
+both signs: it notices an arm that is pulled too often or too rarely, for whatever reason.
+
+**Confidence sequence.** Let p_t(a) be the agent's true probabilities, D_t = Σ (X − π_a) the excess of observed over
+expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ λ < 1, exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for
+ψ(λ) = −log(1 − λ) − λ (Fan, Grama & Liu 2015), so exp(λ·Σ(X − p) − ψ(λ)·V) is a supermartingale whatever p is
+(Howard, Ramdas, McAuliffe & Sekhon 2021, Theorem 4), and so is it for the other sign. With a mixture over λ_k,
+
+    |Σ (X − p)| ≤ u(V_t)  for all t,        u(V): mean_k exp(λ_k·u − ψ(λ_k)·V) = 2K/α,
+
+for all arms at once with probability 1 − α. So Σ (p_t(a) − π_t(a)), by how much the agent really departs from its
+claim, lies in D_t ± u(V_t) at all times.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from feint.numerics._jit import kernel
+from feint.numerics._validate import FloatArray, check_level
+from feint.observer.base import EProcess, IntArray
+from feint.observer.fixed_share import log_mean_exp
+
+_TILTS = np.array([-3.0, -1.0, -0.3, -0.1, 0.1, 0.3, 1.0, 3.0])
+_ODDS = np.expm1(_TILTS)
+_MIXED = np.geomspace(0.9, 1e-4, 24)  # λ_k: optimal for V from 10 to 10⁹
+_PSI = -np.log1p(-_MIXED) - _MIXED
+
+
+@kernel
+def _tilt_rows(
+    arms: IntArray,
+    log_pi: FloatArray,
+    tilts: FloatArray,
+    odds: FloatArray,
+    logs: FloatArray,
+    sums: FloatArray,
+    log_e: FloatArray,
+) -> None:
+    n_arms, n_tilts = logs.shape[0], tilts.size
+    for i in range(arms.size):
+        for a in range(n_arms):
+            p = math.exp(log_pi[i, a])
+            pulled = 1.0 if a == arms[i] else 0.0
+            for k in range(n_tilts):
+                logs[a, k] += tilts[k] * pulled - math.log1p(p * odds[k])
+            # Where p is near 1, 1 − p has its digits in expm1 only.
+            surprise = -math.expm1(log_pi[i, a]) if a == arms[i] else -p
+            sums[0, a] += pulled
+            sums[1, a] += surprise
+            sums[2, a] += surprise * surprise
+        log_e[i] = log_mean_exp(logs.reshape(-1))
+
+
+class Calibration(EProcess):
+    """Is each arm pulled as often as claimed?
+
+    >>> test = Calibration(2)
+    >>> for _ in range(40):
+    ...     _ = test.update(1, np.log([0.9, 0.1]))
+    >>> test.excess.round(9)
+    array([-36.,  36.])
+    >>> low, high = test.confidence_sequence(0.05)
+    >>> bool(low[1] > 0)
+    True
+    """
+
+    def __init__(self, n_arms: int) -> None:
+        super().__init__(n_arms)
+        self._logs = np.zeros((self.n_arms, _TILTS.size))
+        self._sums = np.zeros((3, self.n_arms))  # observed, observed − expected, V
+
+    @property
+    def observed(self) -> FloatArray:
+        """Tested pulls of each arm."""
+        return self._sums[0].copy()
+
+    @property
+    def excess(self) -> FloatArray:
+        """D, observed less expected pulls of each arm."""
+        return self._sums[1].copy()
+
+    def log_e_values(self) -> FloatArray:
+        """log E of each arm alone."""
+        return np.asarray(logsumexp(self._logs, axis=1) - math.log(_TILTS.size))
+
+    def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """(low, high) for Σ (p_t(a) − π_t(a)): all arms at all times with probability 1 − α."""
+        level = check_level(alpha, "alpha") / (2 * self.n_arms)
+        radius = np.array([_radius(variance, level) for variance in self._sums[2]])
+        return self._sums[1] - radius, self._sums[1] + radius
+
+    def _arrays(self) -> dict[str, Any]:
+        return {"logs": self._logs, "sums": self._sums}
+
+    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+        _tilt_rows(arms, log_pi, _TILTS, _ODDS, self._logs, self._sums, log_e)
+
+
+def _radius(variance: float, level: float) -> float:
+    """u(V) at the level of one arm and one side."""
+    goal = math.log(_MIXED.size / level)
+
+    def above(u: float) -> float:
+        return float(logsumexp(_MIXED * u - _PSI * variance)) - goal
+
+    # One λ alone reaches the goal no earlier than all together.
+    highest = float(((goal + _PSI * variance) / _MIXED).min())
+    return float(brentq(above, 0.0, highest, xtol=1e-10 * highest))

@@ -1,0 +1,54 @@
+"""The best test there is against an alternative that is known: what every other test can be compared with."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from feint.numerics._validate import FloatArray, as_floats
+from feint.observer.base import EProcess, IntArray
+
+
+class LikelihoodRatio(EProcess):
+    r"""E_t = ∏ q_s(A_s)/π_s(A_s) for a known q, by Neyman and Pearson the most powerful test.
+
+    If the agent follows q, log E grows by KL(q_t ‖ π_t) a step in the mean. So at ε a step no test reaches 1/α much
+    before log(1/α)/ε steps.
+
+    Parameters
+    ----------
+    alternative
+        Called with log π (n, K) of the coming pulls, returns log q of the same shape: for a live agent
+        `lambda log_pi: np.log(agent.probabilities())[None]`.
+
+    >>> from feint.numerics import boost
+    >>> test = LikelihoodRatio(2, alternative=lambda log_pi: np.log(boost(np.exp(log_pi), 1, 0.1)))
+    >>> round(test.update(1, np.log([0.9, 0.1])), 4)
+    0.9434
+    """
+
+    def __init__(self, n_arms: int, *, alternative: Callable[[FloatArray], FloatArray]) -> None:
+        super().__init__(n_arms)
+        if not callable(alternative):
+            raise ValueError(f"alternative is {alternative!r}; give a function from log π to log q, both (n, K).")
+        self._alternative = alternative
+
+    def _arrays(self) -> dict[str, Any]:
+        return {}
+
+    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+        log_q = as_floats(self._alternative(log_pi), "The alternative's log q")
+        if log_q.shape != log_pi.shape or (log_q > 0).any() or abs(np.exp(log_q).sum(1) - 1).max() > 1e-9:
+            raise ValueError("The alternative must return the logarithms of probabilities, in the shape of log π.")
+        rows = np.arange(arms.size)
+        # One addition after another, so that it does not matter in which pieces the rows arrive.
+        steps = log_q[rows, arms] - log_pi[rows, arms]
+        steps[0] += self._log_e
+        log_e[:] = np.cumsum(steps)
+
+    def settings(self) -> dict[str, Any]:
+        """The alternative is no data; give it to `from_state` again."""
+        if math.isinf(self._log_e):
+            raise ValueError("The alternative is refuted (E = 0) and can never recover; there is no state to save.")
+        return super().settings()

@@ -1,0 +1,310 @@
+"""One conformance test for every e-process, and each against its formula in 40 digits."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slow_observer
+from feint.numerics import boost
+from feint.observer import BoostMixture, Calibration, LikelihoodRatio, PropensityMixture
+from feint.observer.boost_mixture import EPSILONS
+from feint.observer.fixed_share import SHARE
+
+
+def boost_second(log_pi):
+    with np.errstate(divide="ignore"):
+        return np.log(boost(np.exp(log_pi) / np.exp(log_pi).sum(-1, keepdims=True), 1, 0.1))
+
+
+def bend(log_pi):
+    """0.8·π + 0.2/K, which refutes nothing."""
+    return np.logaddexp(math.log(0.8) + log_pi, math.log(0.2 / log_pi.shape[1]))
+
+
+TESTS = {
+    "mixture": BoostMixture,
+    "mixture, other settings": lambda n: BoostMixture(n, epsilons=[0.07, 2.5], share=0.5),
+    "propensity": PropensityMixture,
+    "calibration": Calibration,
+    "likelihood ratio": lambda n: LikelihoodRatio(n, alternative=bend),
+}
+UNSAVED = {LikelihoodRatio: {"alternative": bend}}
+
+
+def random_log_pi(rng, rows, n_arms):
+    """Rows from nearly even to nearly sure."""
+    logs = rng.normal(size=(rows, n_arms)) * rng.exponential(8, size=(rows, 1))
+    logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
+    leader = logs.argmax(1)
+    others = np.exp(logs)
+    others[np.arange(rows), leader] = 0.0
+    logs[np.arange(rows), leader] = np.log1p(-others.sum(1))
+    return logs
+
+
+def draw(rng, log_pi):
+    return (rng.random((len(log_pi), 1)) > np.exp(log_pi).cumsum(1)).sum(1).clip(max=log_pi.shape[1] - 1)
+
+
+def seen_by(test, arms, log_pi):
+    """What a test is given of rows with the probabilities of all arms."""
+    return log_pi if test.SHARES_OF_ALL_ARMS else log_pi[np.arange(len(arms)), arms]
+
+
+@pytest.fixture(params=TESTS)
+def make(request):
+    return TESTS[request.param]
+
+
+@pytest.mark.parametrize("n_arms", [2, 4, 9])
+def test_the_next_step_is_fair_whatever_happened(make, n_arms):
+    """Σ_a π(a)·E(after a)/E(before) = 1: with Ville's inequality this is all that validity needs."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        log_pi = random_log_pi(rng, 31, n_arms)
+        arms = rng.integers(0, n_arms, 31)
+        before = make(n_arms)
+        before.extend(arms[:-1], seen_by(before, arms[:-1], log_pi[:-1]))
+        total = 0.0
+        for a in range(n_arms):
+            after = type(before).from_state(before.state(), **UNSAVED.get(type(before), {}))
+            last = seen_by(after, [a], log_pi[-1:])
+            total += math.exp(log_pi[-1, a] + float(after.extend([a], last)[0]) - before.log_e_value)
+        assert total == pytest.approx(1.0, abs=1e-11)
+
+
+def test_pieces_and_saved_states_change_nothing(make):
+    rng = np.random.default_rng(2)
+    log_pi = random_log_pi(rng, 500, 4)
+    arms = draw(rng, log_pi)
+    whole = make(4)
+    expected = whole.extend(arms, seen_by(whole, arms, log_pi))
+    test, found = make(4), []
+    for start, stop in [(0, 1), (1, 100), (100, 100), (100, 499), (499, 500)]:
+        test = type(test).from_state(json.loads(json.dumps(test.state())), **UNSAVED.get(type(test), {}))
+        found.append(test.extend(arms[start:stop], seen_by(test, arms, log_pi)[start:stop]))
+    assert (np.concatenate(found) == expected).all()
+    assert test.tested == 500
+    assert test.log_e_value == expected[-1]
+    assert test.highest_log_e_value == max(0.0, expected.max())
+    assert test.p_value == math.exp(-max(0.0, expected.max()))
+    one = make(4)
+    row = seen_by(one, arms, log_pi)[0]
+    assert one.update(int(arms[0]), np.atleast_1d(row)) == expected[0]
+
+
+def test_impossible_pulls_are_finite_evidence(make):
+    """Pulls of an arm with log π = −10⁵ and below, a thousand times over, neither overflow nor become NaN."""
+    test = make(3)
+    log_pi = np.tile([-1e-300, -1e5, math.log(1e-300)], (1000, 1))
+    arms = np.ones(1000, dtype=int)
+    log_e = test.extend(arms, seen_by(test, arms, log_pi))
+    assert np.isfinite(log_e).all()
+    assert (np.diff(log_e) > 0).all()
+
+
+def test_null_runs_rarely_alarm(make):
+    """Alarms at any of 200 steps, 4,000 runs: at most α of them, by the exact binomial at 1e-6."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    runs, highest = 4_000, []
+    for _ in range(runs):
+        test = make(4)
+        log_pi = random_log_pi(rng, 200, 4)
+        arms = draw(rng, log_pi)
+        test.extend(arms, seen_by(test, arms, log_pi))
+        highest.append(test.highest_log_e_value)
+    for alpha in (0.05, 0.01):
+        alarms = (np.array(highest) >= math.log(1 / alpha)).sum()
+        assert alarms <= stats.binom.ppf(1 - 1e-6, runs, alpha)
+
+
+@pytest.mark.parametrize(
+    ("arms", "log_pi", "says"),
+    [
+        ([4], np.log(np.full((1, 4), 0.25)), "from 0 to 3"),
+        ([-1], np.log(np.full((1, 4), 0.25)), "from 0 to 3"),
+        ([0.5], np.log(np.full((1, 4), 0.25)), "whole numbers"),
+        ([0, 1], np.log(np.full((1, 4), 0.25)), "shape"),
+        ([0], np.full((1, 4), 0.25), "at most 0"),
+        ([0], np.full((1, 4), math.nan), "NaN"),
+        ([0], np.array([[-math.inf, 0.0, -math.inf, -math.inf]]), "probability 0"),
+    ],
+)
+def test_wrong_rows_are_refused(make, arms, log_pi, says):
+    test = make(4)
+    if not test.SHARES_OF_ALL_ARMS:
+        log_pi = log_pi[:, 0]
+    with pytest.raises(ValueError, match=says):
+        test.extend(arms, log_pi)
+    assert test.tested == 0
+    assert test.log_e_value == 0.0
+
+
+def test_probabilities_must_sum_to_one():
+    for kind in (BoostMixture, Calibration):
+        with pytest.raises(ValueError, match="sum to 0.99"):
+            kind(2).extend([0], np.log([[0.5, 0.49]]))
+
+
+def test_wrong_settings_are_refused():
+    for wrong in ({"epsilons": []}, {"epsilons": [0.0]}, {"epsilons": [math.inf]}, {"epsilons": [0.1, 0.1]}):
+        with pytest.raises(ValueError, match="epsilons is"):
+            BoostMixture(4, **wrong)
+    for share in (0, 1.5, math.nan, "x"):
+        with pytest.raises(ValueError, match="share must be"):
+            BoostMixture(4, share=share)
+    with pytest.raises(ValueError, match="2 or more"):
+        Calibration(1)
+    with pytest.raises(ValueError, match="function"):
+        LikelihoodRatio(2, alternative=0.5)
+    with pytest.raises(ValueError, match="in the shape of"):
+        LikelihoodRatio(2, alternative=lambda log_pi: log_pi + 0.1).extend([0], np.log([[0.5, 0.5]]))
+
+
+@given(key=st.sampled_from(["tested", "log_e_value", "weights", "log_e", "share", "epsilons", "n_arms", "kind"]))
+def test_damaged_states_are_refused(key):
+    test = BoostMixture(3)
+    test.extend([0, 1], np.log(np.full((2, 3), 1 / 3)))
+    for wrong in (None, "x", [[1.0]], math.nan, *([-1.5] if key != "log_e_value" else [])):
+        with pytest.raises(ValueError, match=r"\w"):
+            BoostMixture.from_state({**test.state(), key: wrong})
+    state = test.state()
+    del state[key]
+    with pytest.raises(ValueError, match=r"\w"):
+        BoostMixture.from_state(state)
+
+
+@settings(deadline=None, max_examples=6)
+@given(seed=st.integers(0, 10**6), n_arms=st.integers(2, 4))
+def test_mixture_against_40_digits(seed, n_arms):
+    rng = np.random.default_rng(seed)
+    log_pi = random_log_pi(rng, 12, n_arms)
+    arms = rng.integers(0, n_arms, 12)
+    expected = slow_observer.boost_mixture(arms, log_pi, EPSILONS, SHARE)
+    assert BoostMixture(n_arms).extend(arms, log_pi) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 10**6), n_arms=st.integers(2, 4))
+def test_calibration_against_40_digits(seed, n_arms):
+    rng = np.random.default_rng(seed)
+    log_pi = random_log_pi(rng, 30, n_arms)
+    arms = rng.integers(0, n_arms, 30)
+    expected = slow_observer.calibration(arms, log_pi, (-3, -1, -0.3, -0.1, 0.1, 0.3, 1, 3))
+    test = Calibration(n_arms)
+    assert test.extend(arms, log_pi) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+    pi = np.exp(log_pi)
+    hits = np.eye(n_arms)[arms]
+    assert test.observed == pytest.approx(hits.sum(0))
+    assert test.excess == pytest.approx((hits - pi).sum(0), abs=1e-12)
+    # E of all arms is the mean of those of each.
+    assert np.log(np.exp(test.log_e_values()).mean()) == pytest.approx(expected[-1])
+
+
+def test_propensity_ratio_by_hand():
+    """After one pull: the mean over λ of (1 − λ) + λ/(K·π)."""
+    mixed = np.array([0.001, 0.004, 0.016, 0.064, 0.256])
+    expected = np.log(((1 - mixed) + mixed / (4 * 0.02)).mean())
+    assert PropensityMixture(4).update(2, [math.log(0.02)]) == pytest.approx(expected, rel=1e-13)
+
+
+def test_likelihood_ratio_grows_by_the_divergence():
+    """Against boosts of arm 1 at ε = 0.1 its mean step is KL = 0.1 nats: 5 standard errors of 20,000 steps."""
+    rng = np.random.default_rng(4)
+    log_pi = random_log_pi(rng, 40_000, 4)
+    log_pi = log_pi[(log_pi[:, 1] < -0.2) & (log_pi[:, 1] > -5)][:20_000]
+    test = LikelihoodRatio(4, alternative=boost_second)
+    steps = np.diff(test.extend(draw(rng, boost_second(log_pi)), log_pi), prepend=0.0)
+    assert abs(steps.mean() - 0.1) < 5 * steps.std() / math.sqrt(steps.size)
+    assert steps.std() / math.sqrt(steps.size) < 0.005
+
+
+def test_a_refuted_alternative_stays_refuted():
+    test = LikelihoodRatio(2, alternative=lambda log_pi: np.array([[0.0, -math.inf]] * len(log_pi)))
+    assert test.update(1, np.log([0.5, 0.5])) == -math.inf
+    assert test.update(0, np.log([0.5, 0.5])) == -math.inf
+    with pytest.raises(ValueError, match="refuted"):
+        test.state()
+
+
+def test_mixture_names_the_boosted_arm_and_the_budget():
+    rng = np.random.default_rng(5)
+    log_pi = np.tile(np.log([0.9, 0.06, 0.03, 0.01]), (3_000, 1))
+    test = BoostMixture(4)
+    test.extend(draw(rng, np.log(boost(np.exp(log_pi), 2, 0.03))), log_pi)
+    assert test.boosts.argmax() == 2
+    assert test.likeliest_epsilon == 0.03
+    assert test.boosts.sum() == pytest.approx(3_000)
+
+
+class TestConfidenceSequence:
+    @pytest.mark.parametrize("drift", [0.0, 0.4])
+    def test_covers_the_true_departure_at_all_times(self, drift):
+        """p = π bent towards arm 0 by a share that changes; 500 runs of 300 steps, looked at 10 times each."""
+        from scipy import stats
+
+        rng = np.random.default_rng(6)
+        runs, missed = 500, 0
+        for _ in range(runs):
+            log_pi = random_log_pi(rng, 300, 3)
+            pi = np.exp(log_pi)
+            share = drift * (rng.random((300, 1)) < 0.5)
+            p = (1 - share) * pi + share * np.eye(3)[0]
+            arms = draw(rng, np.log(p))
+            truth = (p - pi).cumsum(0)
+            test = Calibration(3)
+            outside = False
+            for end in range(30, 301, 30):
+                test.extend(arms[end - 30 : end], log_pi[end - 30 : end])
+                low, high = test.confidence_sequence(0.1)
+                outside |= bool(((truth[end - 1] < low) | (truth[end - 1] > high)).any())
+            missed += outside
+        assert missed <= stats.binom.ppf(1 - 1e-6, runs, 0.1)
+
+    def test_is_narrow_enough_to_be_useful(self):
+        """After n fair coins its half-width is within a factor 2 of 3.1·√V, five per cent split over two sides and two
+        arms at one fixed time (z = 2.24 would be the least)."""
+        rng = np.random.default_rng(7)
+        test = Calibration(2)
+        test.extend(rng.integers(0, 2, 10_000), np.full((10_000, 2), math.log(0.5)))
+        low, high = test.confidence_sequence(0.05)
+        assert (high - low)[0] / 2 < 2 * 2.24 * math.sqrt(2_500)
+        assert (high - low)[0] / 2 > 2.24 * math.sqrt(2_500)
+
+    def test_radius_solves_its_equation(self):
+        import mpmath as mp
+
+        test = Calibration(2)
+        test.extend([0] * 50, np.tile(np.log([0.7, 0.3]), (50, 1)))
+        low, high = test.confidence_sequence(0.05)
+        radius, variance = mp.mpf(float((high - low)[0])) / 2, mp.mpf(50) * mp.mpf("0.09")
+        lambdas = [mp.mpf("0.9") * (mp.mpf("1e-4") / mp.mpf("0.9")) ** (mp.mpf(k) / 23) for k in range(24)]
+        mean = sum(mp.exp(x * radius + (mp.log(1 - x) + x) * variance) for x in lambdas) / 24
+        assert float(mean) == pytest.approx(2 * 2 / 0.05, rel=1e-7)
+
+    def test_refuses_levels_that_are_none(self):
+        for alpha in (0, 1, -0.1, math.nan, "x"):
+            with pytest.raises(ValueError, match="strictly between"):
+                Calibration(2).confidence_sequence(alpha)
+
+
+@pytest.mark.slow
+def test_ten_million_updates_do_not_underflow():
+    """A true claim, where E falls towards 0, and then a boosted arm, where it must rise at once."""
+    rng = np.random.default_rng(8)
+    test = BoostMixture(4)
+    log_pi = np.tile(np.log([0.97, 0.01, 0.015, 0.005]), (10**6, 1))
+    for _ in range(10):
+        log_e = test.extend(draw(rng, log_pi), log_pi)
+        assert np.isfinite(log_e).all()
+    assert log_e[-1] < -100
+    # The smallest budget of the grid has lost least; from there a clear boost is seen again.
+    before = test.log_e_value
+    test.extend(np.full(2_000, 3), log_pi[:2_000])
+    assert test.log_e_value > before + 1_000

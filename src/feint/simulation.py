@@ -16,7 +16,7 @@ from feint.bandit import Bandit
 from feint.budgets import as_budget, budget_config
 from feint.engine.advance import Records, Rewards, advance, rewards_of, start
 from feint.engine.decide import Known, Problem, known, scratch
-from feint.engine.watch import DETECTION_TIME, HIGHEST, Watch, watch
+from feint.engine.watch import DETECTION_TIME, HIGHEST, RECORDED, Watch, watch
 from feint.explorers import Explorer, TopTwo, explorer_config
 from feint.numerics._threads import thread_count
 from feint.numerics._validate import as_integers, check_level
@@ -82,9 +82,10 @@ def simulate(
     -------
     Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
     the true one) and `recommendation` (replication, time), and `stopping_time(replication)` if `delta` is given (NaN
-    where not reached). If observed, also `kl_spent` and `log_e_value` (replication, time), the divergence spent so far
-    and the evidence it left, `detection_time(replication)`, the first alarm (NaN where there was none), and
-    `p_value(replication)`, the anytime p-value at the end, so that one run serves every level. `time` counts pulls made.
+    where not reached). `time` counts pulls made. If observed, also, by (replication, time), `kl_spent`, the divergence
+    so far, `log_e_value`, the evidence it left, and `log_likelihood_ratio`, that of an observer who knows what the
+    agent does; and by replication `detection_time`, the first alarm (NaN where there was none), and `p_value`, the
+    anytime p-value at the end, so that one run serves every level.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def simulate(
     try:
         pulls, boosts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
         log_error, recommendation = np.empty(shape[:2]), np.empty(shape[:2], dtype=np.int64)
-        kl_spent, log_e_value = (np.empty((replications, times.size if observe else 0)) for _ in range(2))
+        recorded = np.empty((replications, len(RECORDED), times.size if observe else 0))
     except MemoryError:
         raise ValueError(
             f"{replications:,} replications × {times.size} checkpoints × {bandit.n_arms} arms do not fit into memory; "
@@ -161,7 +162,7 @@ def simulate(
     if delta is not None:
         variables["stopping_time"] = stopping_time
     if observe:
-        variables |= {"kl_spent": kl_spent, "log_e_value": log_e_value}
+        variables |= {name: recorded[:, i] for i, name in enumerate(RECORDED)}
         variables |= {"detection_time": detection_time, "p_value": p_value}
     return _dataset(
         bandit,

@@ -44,15 +44,18 @@ def test_a_log_tells_what_the_simulation_saw(reference, sigma):
         assert found[3:] == pytest.approx(runs.log_e_value[r].values, rel=1e-9, abs=1e-9)
 
 
-def test_kl_spent_is_the_divergence_of_every_step():
-    """Against Σ q·log(q/π) over all arms, from the live agent's two distributions."""
+def test_kl_spent_and_likelihood_ratio_of_every_step():
+    """Against Σ q·log(q/π) over all arms, and log q/π of the one pulled, from the live agent's two distributions."""
     runs = feint.simulate(PAPER, epsilon=0.2, horizon=200, replications=1, observe=True, checkpoints=range(4, 201))
-    spent = 0.0
-    for agent, _, _ in live(PAPER, 200, epsilon=0.2):
-        assert runs.kl_spent[0].sel(time=max(4, agent.time)).item() == pytest.approx(spent, rel=1e-9, abs=1e-12)
+    spent = ratio = 0.0
+    for agent, arm, _ in live(PAPER, 200, epsilon=0.2):
+        now = runs.isel(replication=0).sel(time=max(4, agent.time))
+        assert now.kl_spent.item() == pytest.approx(spent, rel=1e-9, abs=1e-12)
+        assert now.log_likelihood_ratio.item() == pytest.approx(ratio, rel=1e-9, abs=1e-12)
         if agent.time >= 4:
             q, pi = agent.probabilities(), agent.reference_probabilities()
             spent += float((q[q > 0] * np.log(q[q > 0] / pi[q > 0])).sum())
+            ratio += math.log(q[arm] / pi[arm])
     assert spent <= 0.2 * 196 * (1 + 1e-12)
 
 
@@ -63,7 +66,8 @@ def test_watching_changes_nothing(epsilon, method):
     alone, watched = (feint.simulate(PAPER, observe=observe, **settings) for observe in (False, True))
     for name in ("pulls", "boosts", "log_error", "recommendation"):
         assert (alone[name] == watched[name]).all()
-    assert set(watched) - set(alone) == {"kl_spent", "log_e_value", "detection_time", "p_value"}
+    added = {"kl_spent", "log_e_value", "log_likelihood_ratio", "detection_time", "p_value"}
+    assert set(watched) - set(alone) == added
     assert (watched.kl_spent.diff("time") >= 0).all()
     assert (watched.kl_spent.isel(time=0) == 0).all()
 

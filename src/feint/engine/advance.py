@@ -29,7 +29,7 @@ from feint.engine.decide import (
 )
 from feint.engine.policy import draw_arm, region_cuts
 from feint.engine.posterior import exact_private, likeliest, log_complement, region_private, region_reference
-from feint.engine.watch import KL_SPENT, LOG_E_VALUE, Watch, see
+from feint.engine.watch import Watch, record_watch, see
 from feint.explorers.base import P_HIGH, P_LOW, UNDECIDED, FloatArray, IntArray, View
 from feint.explorers.dispatch import choose
 from feint.numerics._jit import inlined, kernel, strict_inlined
@@ -239,8 +239,7 @@ def advance(
             set_posterior(problem, k, dominant)
             record(k, s, records, row, best)
             if watch.observing:
-                watch.kl_spent[row] = watch.now[KL_SPENT]
-                watch.log_e_value[row] = watch.now[LOG_E_VALUE]
+                record_watch(watch, row)
             row += 1
         if stopped or t >= t_end:
             return t, row, stopped

@@ -127,7 +127,7 @@ class EProcess(ABC):
 
     def _checked(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
         chosen = as_integers(arms, f"arms must be whole numbers from 0 to {self.n_arms - 1}")
-        if chosen.size and not (0 <= chosen.min() and chosen.max() < self.n_arms):
+        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.n_arms):
             raise ValueError(f"arms must be whole numbers from 0 to {self.n_arms - 1}; got {chosen.tolist()!r}.")
         claimed = as_floats(log_pi, "log_pi")
         if not self.SHARES_OF_ALL_ARMS:

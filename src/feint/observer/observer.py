@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from feint.bandit import check_sigma
 from feint.files import write_whole
-from feint.numerics._validate import FloatArray, as_floats, as_number
 from feint.numerics._jit import kernel
+from feint.numerics._validate import FloatArray, as_floats, as_number
 from feint.observer.boost_mixture import EPSILONS, BoostMixture, bet
 from feint.observer.expected import NormalExpected, NormalPast, expect, expected_of
 from feint.observer.fixed_share import SHARE, Experts

@@ -138,7 +138,7 @@ def simulate(
                 seed,
                 replication,
             )
-            watched = watch(bandit.n_arms, level if observe else None, kl_spent[replication], log_e_value[replication])
+            watched = watch(bandit.n_arms, level if observe else None, recorded[replication])
             stop = _run_replication(
                 problem,
                 rewards,

@@ -1,4 +1,4 @@
-r"""Is each arm pulled as often as claimed? A test by arm that needs no model of the deceiver, and a confidence sequence.
+r"""Is each arm pulled as often as claimed? A test by arm without a model of the deceiver, and a confidence sequence.
 
 **Test.** For arm a and a tilt λ of its log-odds, X = 1{A = a} and
 

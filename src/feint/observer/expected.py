@@ -126,8 +126,10 @@ class NormalExpected(Expected):
     def __init__(self, n_arms: int, reference: ThompsonSampling | ObservedUCB, sigma: float) -> None:
         super().__init__(n_arms)
         prior = reference.prior_mean if isinstance(reference, ThompsonSampling) else 0.0, reference.pseudo_pulls(sigma)
-        vectors = (self.pulls, self.sums, *(np.empty(n_arms) for _ in range(3)))
-        self.past = NormalPast(*reference.index(), sigma, *prior, *vectors, workspace(n_arms))
+        means, sds, log_pi = (np.empty(n_arms) for _ in range(3))
+        self.past = NormalPast(
+            *reference.index(), sigma, *prior, self.pulls, self.sums, means, sds, log_pi, workspace(n_arms)
+        )
         self._complete = prior[1] > 0
 
     def accepts(self, rewards: Any) -> Any:

@@ -5,7 +5,7 @@ The boost of arm b moves probability from all arms in proportion: q^b = (1 − �
 
     q^b(A)/π(A) = 1 − λ + λ·1{A = b}/π(A),
 
-which needs π(A) alone and averages to 1 (to less where π_b = 0). Experts (b, λ) share their weights as in `fixed_share`.
+which needs π(A) alone and averages to 1 (to less where π_b = 0). Experts (b, λ) share weights as in `fixed_share`.
 """
 
 import math

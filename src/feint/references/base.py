@@ -5,9 +5,10 @@ From the observer's view a reference with normal rewards pulls the arm with the 
     mean_a = μ̂_a + bonus·σ·√(log t/n_a),        sd_a = spread·σ/√n_a,        n_a = N_a + κ,
 
 where N_a are the pulls, μ̂_a is the mean of the public rewards the observer saw and of κ more at the prior mean, and t
-the pulls made so far. Such a reference is a frozen dataclass with `index()`, its (bonus, spread), `pseudo_pulls(sigma)`,
-its κ, and `OWN_SAMPLES`: whether the observer sees samples of its own rather than the agent's public rewards. The agent
-and the simulation follow those with κ = 0, the paper's flat prior; `BetaThompsonSampling` is for the observer alone.
+the pulls made so far. Such a reference is a frozen dataclass with `index()`, its (bonus, spread), its κ by
+`pseudo_pulls(sigma)`, and `OWN_SAMPLES`: whether the observer sees samples of its own rather than the agent's public
+rewards. The agent and the simulation follow those with κ = 0, the paper's flat prior; `BetaThompsonSampling` is for
+the observer alone.
 """
 
 import math

@@ -10,6 +10,9 @@ from feint.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from feint.agent import Agent as Agent
+    from feint.auditing import AuditReport as AuditReport
+    from feint.auditing import audit as audit
+    from feint.auditing import audit_log as audit_log
     from feint.bandit import Bandit as Bandit
     from feint.budgets import PowerLaw as PowerLaw
     from feint.budgets import TotalBudget as TotalBudget
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Agent": "feint.agent",
+    "AuditReport": "feint.auditing",
+    "audit": "feint.auditing",
+    "audit_log": "feint.auditing",
     "Bandit": "feint.bandit",
     "PowerLaw": "feint.budgets",
     "TotalBudget": "feint.budgets",

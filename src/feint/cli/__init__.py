@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from feint.cli import plan, reproduce, run
+from feint.cli import audit, plan, reproduce, run
 from feint.cli.shared import app
 from feint.version import VERSION
 
-__all__ = ["app", "main", "plan", "reproduce", "run"]
+__all__ = ["app", "audit", "main", "plan", "reproduce", "run"]
 
 
 def _show_version(asked: bool) -> None:

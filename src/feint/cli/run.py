@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import app, numbers
+from feint.cli.shared import app, check_output, numbers
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,23 +31,27 @@ def run(
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
     save: Annotated[Path | None, typer.Option(help="Write the runs as a Zarr store.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the error over time (.pdf, .png or .svg).")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite --save and --plot files that exist.")] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Write what the observer saw of the first run, for feint audit (.csv, .parquet)."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
     """Simulate the agent on your own instance."""
     from rich.console import Console
 
     from feint.files import write_whole
+    from feint.logs import public_log, write_log
     from feint.simulation import simulate
 
     bandit = _bandit(public, private, sigma, instance)
-    for path, suffixes in ((save, (".zarr",)), (plot, (".pdf", ".png", ".svg"))):
-        if path is not None and path.suffix not in suffixes:
-            raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
-        if path is not None and path.exists() and not force:
-            raise FileExistsError(f"{path} exists already; choose another name, or use --force.")
+    check_output(save, (".zarr",), force)
+    check_output(plot, (".pdf", ".png", ".svg"), force)
+    check_output(log, (".csv", ".parquet"), force)
+    chosen = _explorer(explorer, bandit)
     runs = simulate(
         bandit,
-        _explorer(explorer, bandit),
+        chosen,
         epsilon=epsilon,
         horizon=horizon,
         replications=replications,
@@ -57,6 +61,10 @@ def run(
     )
     console = Console()
     console.print(_summary(bandit, runs))
+    if log is not None:
+        table = public_log(bandit, chosen, epsilon=epsilon, horizon=horizon, seed=seed, delta=delta)
+        write_whole(log, lambda name: write_log(table, name), force=force)
+        console.print(f"logged {log}", highlight=False)
     if save is not None:
         write_whole(save, lambda name: runs.to_zarr(name, mode="w", consolidated=False), force=force)
         console.print(f"saved {save}", highlight=False)

@@ -1,5 +1,7 @@
 """What every command uses: the application they register with, and how they read lists of numbers."""
 
+from pathlib import Path
+
 import typer
 
 app = typer.Typer(
@@ -17,3 +19,13 @@ def numbers(text: str, name: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"{name} is {text!r}; give numbers with commas between, as 0.6,0.3,0,0.2.") from None
+
+
+def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:
+    """Refuse a file to write before the work is done: of a kind that cannot be written, or one that is there."""
+    if path is None:
+        return
+    if path.suffix not in suffixes:
+        raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists already; choose another name, or use --force.")

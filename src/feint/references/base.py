@@ -29,6 +29,10 @@ class Reference(Protocol):
         """κ."""
         ...
 
+    def describe(self, sigma: float) -> str:
+        """In words, for reports."""
+        ...
+
 
 _KINDS: dict[str, type] = {}
 

@@ -28,3 +28,7 @@ class BetaThompsonSampling:
             if not 0.1 <= number <= 1e6:
                 raise ValueError(f"{what}; got {getattr(self, name)!r}.")
             object.__setattr__(self, name, number)
+
+    def describe(self, sigma: float) -> str:
+        """In words."""
+        return f"Thompson Sampling with Beta posteriors and the prior Beta({self.successes:g}, {self.failures:g})"

@@ -45,3 +45,7 @@ class ObservedUCB:
     def pseudo_pulls(self, sigma: float) -> float:
         """UCB has no prior."""
         return 0.0
+
+    def describe(self, sigma: float) -> str:
+        """In words."""
+        return f"UCB with exploration {self.exploration:g} and σ = {sigma:g}, seen by an observer with its own samples"

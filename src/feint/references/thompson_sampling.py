@@ -38,3 +38,8 @@ class ThompsonSampling:
     def pseudo_pulls(self, sigma: float) -> float:
         """κ, 0 for the flat prior."""
         return (sigma / self.prior_sd) ** 2
+
+    def describe(self, sigma: float) -> str:
+        """In words."""
+        prior = "a flat prior" if self.prior_sd == math.inf else f"the prior N({self.prior_mean:g}, {self.prior_sd:g}²)"
+        return f"Thompson Sampling with normal posteriors, {prior} and σ = {sigma:g}"

@@ -1,0 +1,180 @@
+"""Which rows of a log cannot be tested, and why: found one by one, never dropped in silence."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.auditing.columns import BoolArray, Column, FloatArray, as_moment
+from feint.observer.expected import Expected
+
+IntArray = npt.NDArray[np.int64]
+
+MODES = ("probabilities", "propensities", "rewards")
+
+
+class BadRow(NamedTuple):
+    """A row that cannot be tested."""
+
+    row: int  # from 1
+    line: int | None  # of a CSV file, from 1
+    kind: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{f'row {self.row}' if self.line is None else f'line {self.line}'}: {self.reason}"
+
+
+class Chunk(NamedTuple):
+    """Some rows of a log, not yet checked."""
+
+    rows: IntArray  # from 1
+    lines: IntArray | None
+    arm: Column
+    reward: Column | None
+    propensity: Column | None
+    probabilities: list[Column]
+    times: Sequence[Any] | None
+    malformed: dict[int, str]  # position in the chunk -> what is wrong with the line as such
+
+
+class _Findings:
+    """The first problem of every row of a chunk."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self.found: dict[int, BadRow] = {}
+
+    def add(self, where: BoolArray | Sequence[int], kind: str, reason: Any) -> None:
+        positions = np.flatnonzero(where) if isinstance(where, np.ndarray) else where
+        for i in positions:
+            if int(i) not in self.found:
+                line = None if self.chunk.lines is None else int(self.chunk.lines[i])
+                self.found[int(i)] = BadRow(int(self.chunk.rows[i]), line, kind, reason(int(i)))
+
+    def add_column(self, column: Column, name: str) -> None:
+        self.add(column.missing, "missing", lambda i: f"{name} is missing")
+        self.add(column.not_numeric, "not a number", lambda i: f"{name} is {_shown(column.texts[i])}, not a number")
+
+
+def check(
+    chunk: Chunk, mode: str, n_arms: int, expected: Expected | None, tolerance: float, last_time: Any
+) -> tuple[BoolArray, list[BadRow], Any]:
+    """(good (n,), the bad rows, the last good row's time)."""
+    findings = _Findings(chunk)
+    findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
+    findings.add_column(chunk.arm, "arm")
+    arms = chunk.arm.values
+    with np.errstate(invalid="ignore"):
+        findings.add(
+            arms != np.floor(arms), "not a number", lambda i: f"arm is {_shown(chunk.arm.texts[i])}, not a whole number"
+        )
+        findings.add(
+            ~((arms >= 0) & (arms < n_arms)),
+            "arm out of range",
+            lambda i: f"arm {arms[i]:g} is out of range; with {n_arms} arms they count from 0 to {n_arms - 1}",
+        )
+    if mode == "rewards":
+        _check_rewards(chunk, expected, findings)
+    elif mode == "propensities":
+        _check_propensities(chunk, findings)
+    else:
+        _check_probabilities(chunk, arms, tolerance, findings)
+    last_time = _check_times(chunk, last_time, findings)
+    good = np.ones(arms.size, dtype=bool)
+    good[list(findings.found)] = False
+    return good, [findings.found[i] for i in sorted(findings.found)], last_time
+
+
+def _check_rewards(chunk: Chunk, expected: Expected | None, findings: _Findings) -> None:
+    assert chunk.reward is not None
+    assert expected is not None
+    reward, kind = chunk.reward, expected.kind_of_reward
+    findings.add_column(reward, "reward")
+    findings.add(
+        ~expected.accepts(reward.values),
+        "impossible reward",
+        lambda i: f"reward is {_shown(reward.texts[i])}; it must be {kind}",
+    )
+
+
+def _check_propensities(chunk: Chunk, findings: _Findings) -> None:
+    assert chunk.propensity is not None
+    column = chunk.propensity
+    findings.add_column(column, "propensity")
+    findings.add(
+        ~((column.values >= 0) & (column.values <= 1)),
+        "not a probability",
+        lambda i: f"propensity is {column.values[i]:g}; a probability lies between 0 and 1",
+    )
+    findings.add(
+        column.values == 0,
+        "pulled with probability 0",
+        lambda i: f"arm {chunk.arm.values[i]:g} was pulled although its propensity is 0",
+    )
+
+
+def _check_probabilities(chunk: Chunk, arms: FloatArray, tolerance: float, findings: _Findings) -> None:
+    for a, column in enumerate(chunk.probabilities):
+        findings.add_column(column, f"the probability of arm {a}")
+    table = np.column_stack([column.values for column in chunk.probabilities])
+    outside = ~((table >= 0) & (table <= 1 + tolerance))
+    findings.add(
+        outside.any(1),
+        "not a probability",
+        lambda i: f"a probability is {table[i][outside[i]][0]:g}; it must lie between 0 and 1",
+    )
+    with np.errstate(invalid="ignore"):
+        sums: FloatArray = np.asarray(table.sum(1))
+        findings.add(
+            np.asarray(~(abs(sums - 1) <= tolerance)),
+            "probabilities do not sum to 1",
+            lambda i: f"probabilities sum to {sums[i]:.9g}, not to 1 within {tolerance:g}",
+        )
+    whole = np.array([i for i in range(arms.size) if i not in findings.found], dtype=np.int64)
+    pulled = np.ones(arms.size)
+    pulled[whole] = table[whole, arms[whole].astype(np.int64)]
+    findings.add(
+        pulled == 0,
+        "pulled with probability 0",
+        lambda i: f"arm {arms[i]:g} was pulled although its probability is 0",
+    )
+
+
+def _check_times(chunk: Chunk, last: Any, findings: _Findings) -> Any:
+    """Times must grow from each good row to the next."""
+    if chunk.times is None:
+        return last
+    if (moments := _growing(chunk.times, last)) is not None:
+        good = [i for i in range(len(moments) - 1, -1, -1) if i not in findings.found]
+        return (moments[good[0]], int(chunk.rows[good[0]])) if good else last
+    for i, item in enumerate(chunk.times):
+        moment = as_moment(item)
+        if moment is None:
+            findings.add([i], "no time", lambda i, item=item: f"time is {_shown(item)}, neither a number nor a date")
+        elif last is not None and moment <= last[0]:
+            what = "repeats" if moment == last[0] else "lies before"
+            findings.add(
+                [i],
+                "unordered time",
+                lambda i, item=item, what=what, last=last: f"time {_shown(item)} {what} that of row {last[1]}",
+            )
+        if i not in findings.found:
+            last = (moment, int(chunk.rows[i]))
+    return last
+
+
+def _growing(times: Sequence[Any], last: Any) -> Any:
+    """The times as whole numbers if they are, and all in order, which is the usual case; else None."""
+    try:
+        moments = np.array(times).astype(np.int64, casting="unsafe" if isinstance(times[0], str) else "safe")
+    except (TypeError, ValueError, OverflowError):
+        return None
+    in_order = (np.diff(moments) > 0).all() and (last is None or int(moments[0]) > last[0])
+    return [int(moment) for moment in moments] if in_order else None
+
+
+def _shown(item: Any) -> str:
+    text = repr(item.item() if isinstance(item, np.generic) else item)
+    return text if len(text) <= 40 else text[:37] + "…"

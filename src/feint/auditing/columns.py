@@ -1,0 +1,76 @@
+"""Columns of a log as numbers, with what is missing or no number marked instead of guessed."""
+
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_MISSING = {"", "na", "nan", "null", "none"}
+
+
+class Column(NamedTuple):
+    """Values (n,), NaN where there is none; `texts` shows what stood there."""
+
+    values: FloatArray
+    missing: BoolArray
+    not_numeric: BoolArray
+    texts: Any
+
+
+def as_column(raw: Any) -> Column:
+    """Numbers from texts (CSV), or from what a Parquet file or an array holds."""
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
+        values = raw.astype(np.float64)
+        return Column(values, np.isnan(values), np.zeros(values.size, dtype=bool), raw)
+    try:
+        values = np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.array([_number(item) for item in raw], dtype=np.float64)
+    missing = np.zeros(values.size, dtype=bool)
+    for i in np.flatnonzero(np.isnan(values)):
+        missing[i] = _is_missing(raw[i])
+    return Column(values, missing, np.isnan(values) & ~missing, raw)
+
+
+def _is_missing(item: Any) -> bool:
+    return item is None or item != item or (isinstance(item, str) and item.strip().lower() in _MISSING)
+
+
+def _number(item: Any) -> float:
+    try:
+        return float(item)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def as_moment(item: Any) -> int | float | None:
+    """A time as a number that orders as it does: a number, or an ISO 8601 date (without a zone: UTC); None if neither.
+
+    Whole numbers stay so, for nanoseconds since 1970 do not fit a float64.
+    """
+    if isinstance(item, bool) or _is_missing(item):
+        return None
+    if isinstance(item, np.generic):
+        item = item.item()
+    if isinstance(item, int | float):
+        return item
+    if isinstance(item, str):
+        for read in (int, float):
+            try:
+                moment = read(item)
+            except ValueError:
+                continue
+            return None if moment != moment else moment
+        try:
+            item = datetime.fromisoformat(item.strip())
+        except ValueError:
+            return None
+    if isinstance(item, datetime):
+        zoned = item if item.tzinfo is not None else item.replace(tzinfo=UTC)
+        since = zoned - datetime(1970, 1, 1, tzinfo=UTC)
+        return (since.days * 86_400 + since.seconds) * 10**6 + since.microseconds
+    return None

@@ -1,0 +1,183 @@
+"""`audit` for arrays and `audit_log` for files: choose the mode, then feed an `Auditor`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.auditing.auditor import Auditor
+from feint.auditing.checks import Chunk
+from feint.auditing.columns import as_column
+from feint.auditing.log_file import MOST_ARMS, LogFile, Names
+from feint.auditing.report import AuditReport
+from feint.numerics._validate import as_number
+from feint.references import ThompsonSampling, reference_config
+
+_ROWS_A_CHUNK = 50_000
+TOLERANCE = 1e-6  # of the sum of logged probabilities
+
+
+def audit(
+    arms: npt.ArrayLike,
+    rewards: npt.ArrayLike | None = None,
+    *,
+    n_arms: int | None = None,
+    probabilities: npt.ArrayLike | None = None,
+    propensities: npt.ArrayLike | None = None,
+    reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+    sigma: float = 1.0,
+    alpha: float = 0.05,
+    tolerance: float = TOLERANCE,
+    skip_bad: bool = False,
+) -> AuditReport:
+    """Is the agent behind these pulls doing what it claims?
+
+    The strongest claim that is given is tested: the `probabilities` of all arms before each pull; else the
+    `propensities` of the pulled arms alone, which is weaker; else `reference` is recomputed from arms and rewards.
+
+    Parameters
+    ----------
+    arms
+        (n,) in the order of the pulls, counted from 0.
+    rewards
+        (n,) public rewards.
+    n_arms
+        K; by default as many as the probabilities have, or the largest arm tells.
+    probabilities, propensities
+        (n, K), and (n,).
+    reference, sigma
+        `ThompsonSampling`, `BetaThompsonSampling` or `ObservedUCB`, and the standard deviation of normal rewards.
+    alpha
+        Level: a true claim is rejected with probability at most α, wherever the log ends.
+    tolerance
+        How far logged probabilities may be from summing to 1; within it they are normalised.
+    skip_bad
+        Leave rows that cannot be tested out and count them, instead of refusing.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> claimed = np.tile([0.9, 0.1], (500, 1))
+    >>> audit(rng.choice(2, 500, p=[0.9, 0.1]), probabilities=claimed).verdict
+    'no evidence against'
+    >>> report = audit(rng.choice(2, 500, p=[0.8, 0.2]), probabilities=claimed)
+    >>> report.verdict, report.boosted_arm
+    ('rejected at row 16', 1)
+    """
+    chosen = _vector(arms, "arms")
+    table = None if probabilities is None else _table(probabilities, chosen.size)
+    odds = None if propensities is None else _vector(propensities, "propensities", chosen.size)
+    seen = None if rewards is None else _vector(rewards, "rewards", chosen.size)
+    mode = "probabilities" if table is not None else "propensities" if odds is not None else "rewards"
+    if mode == "rewards" and seen is None:
+        raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
+    warnings: list[str] = []
+    if table is not None:
+        if n_arms is not None and n_arms != table.shape[1]:
+            raise ValueError(f"n_arms is {n_arms!r}, but probabilities has {table.shape[1]} columns; leave it out.")
+        count = table.shape[1]
+    else:
+        values = as_column(chosen).values
+        whole = values[np.isfinite(values)]
+        count = _count(n_arms, int(min(whole.max(), 2.0**53)) if whole.size else -1, "n_arms", warnings)
+    auditor = _auditor(mode, count, reference, sigma, alpha, tolerance, skip_bad)
+    for start in range(0, chosen.size, _ROWS_A_CHUNK):
+        part = slice(start, start + _ROWS_A_CHUNK)
+        auditor.feed(
+            Chunk(
+                np.arange(start + 1, start + 1 + chosen[part].size),
+                None,
+                as_column(chosen[part]),
+                None if seen is None else as_column(seen[part]),
+                None if odds is None else as_column(odds[part]),
+                [] if table is None else [as_column(column) for column in table[part].T],
+                None,
+                {},
+            )
+        )
+    return auditor.report(warnings)
+
+
+def audit_log(
+    path: str | Path,
+    *,
+    names: Names = Names(),  # noqa: B008 - frozen
+    mode: str | None = None,
+    n_arms: int | None = None,
+    reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+    sigma: float = 1.0,
+    alpha: float = 0.05,
+    tolerance: float = TOLERANCE,
+    skip_bad: bool = False,
+    delimiter: str | None = None,
+    progress: Callable[[str, int], Callable[[int], object]] = lambda what, total: lambda done: None,
+) -> AuditReport:
+    """`audit` of a CSV or Parquet file, read in chunks.
+
+    Columns p_0 … p_{K−1} are taken for probabilities, else `propensity`, else `reward`; `names` calls them otherwise,
+    and `mode` chooses. A column `time` or `timestamp` must grow from row to row. `progress(what, total)` returns a
+    function to call with progress.
+    """
+    log = LogFile(Path(path), names, mode, delimiter)
+    layout, warnings = log.layout, []  # type: ignore[var-annotated]
+    if layout.probabilities:
+        count = len(layout.probabilities)
+        if n_arms is not None and n_arms != count:
+            raise ValueError(f"--arms is {n_arms}, but {path} has {count} columns of probabilities; leave it out.")
+    else:
+        largest = -1 if n_arms is not None else log.largest_arm(progress("counting arms", log.size))
+        count = _count(n_arms, largest, "--arms", warnings)
+    auditor = _auditor(layout.mode, count, reference, sigma, alpha, tolerance, skip_bad)
+    for chunk in log.chunks(progress("auditing", log.size)):
+        try:
+            auditor.feed(chunk)
+        except ValueError as error:
+            raise ValueError(f"{path}, {error}") from None
+    return auditor.report(warnings)
+
+
+def _auditor(
+    mode: str, n_arms: int, reference: Any, sigma: float, alpha: float, tolerance: float, skip_bad: bool
+) -> Auditor:
+    reference_config(reference)  # refuses what is none, whether or not the mode needs it
+    what = "tolerance, of the sum of probabilities, must be a number from 0 to 0.5"
+    allowed = as_number(tolerance, what)
+    if not 0 <= allowed <= 0.5:
+        raise ValueError(f"{what}; got {tolerance!r}.")
+    return Auditor(mode, n_arms, reference, sigma, alpha, tolerance=allowed, skip_bad=skip_bad)
+
+
+def _count(n_arms: int | None, largest: int, name: str, warnings: list[str]) -> int:
+    if n_arms is not None:
+        if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or not 2 <= n_arms <= MOST_ARMS:
+            raise ValueError(f"{name} is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
+        return int(n_arms)
+    if not 1 <= largest < MOST_ARMS:
+        found = "no arm from 1 on" if largest < 1 else f"arm {largest}"
+        raise ValueError(f"The log has {found}, so the number of arms is unclear; give it with {name}.")
+    warnings.append(f"That there are {largest + 1} arms was taken from the log; if there are more, say so ({name}).")
+    return largest + 1
+
+
+def _vector(values: npt.ArrayLike, name: str, size: int | None = None) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a flat list of numbers.") from None
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; it must be a flat list of numbers.")
+    if size is not None and array.size != size:
+        raise ValueError(f"There are {size} arms but {array.size} {name}; each pull needs one of each.")
+    return array
+
+
+def _table(values: npt.ArrayLike, size: int) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError("probabilities must be a rectangular table, a row a pull.") from None
+    if array.ndim != 2 or array.shape[0] != size or not 2 <= array.shape[1] <= MOST_ARMS:
+        raise ValueError(f"probabilities has shape {array.shape}; {size} pulls need ({size}, K) with K of 2 or more.")
+    return array

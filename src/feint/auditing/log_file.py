@@ -1,0 +1,255 @@
+"""A log from a CSV or Parquet file, in chunks: memory does not grow with its length.
+
+CSV is read with the standard library rather than a table library: it knows the line of every row, and a broken line is
+told apart from a missing value.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint.auditing.checks import MODES, Chunk
+from feint.auditing.columns import Column, as_column
+
+_CELLS_A_CHUNK = 200_000
+_TIME_NAMES = ("time", "timestamp")
+MOST_ARMS = 10_000
+
+
+@dataclass(frozen=True)
+class Names:
+    """How the columns are called; a probability column is the prefix and the arm's number."""
+
+    arm: str = "arm"
+    reward: str = "reward"
+    propensity: str = "propensity"
+    prefix: str = "p_"
+    time: str | None = None  # if None, `time` or `timestamp` where there is one
+
+
+class Layout(NamedTuple):
+    """Which columns matter, by what is there."""
+
+    mode: str
+    arm: str
+    reward: str | None
+    propensity: str | None
+    probabilities: list[str]
+    time: str | None
+
+
+def choose_layout(columns: list[str], names: Names, mode: str | None) -> Layout:
+    """The strongest mode that the columns allow, or the one asked for."""
+    if mode is not None and mode not in MODES:
+        raise ValueError(f"There is no mode {mode!r}; choose among {', '.join(MODES)}.")
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    if repeated:
+        raise ValueError(f"The column {repeated[0]!r} appears twice; rename one of them.")
+    if names.arm not in columns:
+        raise ValueError(f"There is no column {names.arm!r} among {_listed(columns)}; name the arms' with --arm.")
+    if names.time is not None and names.time not in columns:
+        raise ValueError(f"There is no column {names.time!r} among {_listed(columns)}; correct --time.")
+    time = names.time or next((name for name in _TIME_NAMES if name in columns), None)
+    numbered = re.compile(re.escape(names.prefix) + r"(\d+)")
+    arms = sorted(int(found.group(1)) for name in columns if (found := numbered.fullmatch(name)))
+    there = {
+        "probabilities": bool(arms),
+        "propensities": names.propensity in columns,
+        "rewards": names.reward in columns,
+    }
+    chosen = mode or next((name for name in MODES if there[name]), None)
+    if chosen is None or not there[chosen]:
+        wanted = {
+            "probabilities": f"{names.prefix}0, {names.prefix}1, …",
+            "propensities": names.propensity,
+            "rewards": names.reward,
+        }
+        missing = " or ".join(wanted.values()) if chosen is None else wanted[chosen]
+        raise ValueError(f"There is no column {missing} among {_listed(columns)}; name it with an option.")
+    probabilities = [f"{names.prefix}{a}" for a in arms] if chosen == "probabilities" else []
+    if probabilities and (arms != list(range(len(arms))) or len(arms) < 2):
+        raise ValueError(
+            f"The probability columns are {_listed(probabilities)}; there must be {names.prefix}0, {names.prefix}1, … "
+            "for every arm, without gaps."
+        )
+    return Layout(
+        chosen,
+        names.arm,
+        names.reward if chosen == "rewards" else None,
+        names.propensity if chosen == "propensities" else None,
+        probabilities,
+        time,
+    )
+
+
+def _listed(columns: list[str]) -> str:
+    shown = ", ".join(repr(name if len(name) <= 40 else name[:37] + "…") for name in columns[:12])
+    return shown + (", …" if len(columns) > 12 else "")
+
+
+class LogFile:
+    """A file with its layout; `chunks()` reads it from the start each time."""
+
+    def __init__(self, path: Path, names: Names, mode: str | None, delimiter: str | None) -> None:
+        self.path = path
+        if path.suffix.lower() not in (".csv", ".tsv", ".txt", ".parquet", ".pq"):
+            raise ValueError(f"{path} must be a .csv or a .parquet file.")
+        if not path.is_file():
+            raise FileNotFoundError(f"There is no file {path}.")
+        self._parquet = path.suffix.lower() in (".parquet", ".pq")
+        self._delimiter = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+        if len(self._delimiter) != 1 or self._delimiter in '"\r\n':
+            raise ValueError(f"The delimiter is {delimiter!r}; it must be a single character, such as , or ;.")
+        with self._naming():
+            columns = self._parquet_columns() if self._parquet else self._csv_columns()
+            self.layout = choose_layout(columns, names, mode)
+        self._columns = columns
+
+    @property
+    def size(self) -> int:
+        """What `chunks` counts up to in its progress: bytes of a CSV, rows of a Parquet file."""
+        if not self._parquet:
+            return self.path.stat().st_size
+        from pyarrow import parquet
+
+        return int(parquet.read_metadata(self.path).num_rows)
+
+    def largest_arm(self, tick: Callable[[int], object]) -> int:
+        """The largest whole number among the arms, −1 if there is none: a first pass, where nothing else tells K."""
+        largest = -1
+        for chunk in self.chunks(tick, only_arms=True):
+            arms = chunk.arm.values
+            whole = arms[np.isfinite(arms)]
+            whole = whole[whole == np.floor(whole)]
+            if whole.size:
+                largest = max(largest, int(min(whole.max(), 2.0**53)))
+        return largest
+
+    def chunks(self, tick: Callable[[int], object], *, only_arms: bool = False) -> Iterator[Chunk]:
+        """The rows in order; `tick` is called with the progress made."""
+        layout = self.layout
+        if only_arms:
+            layout = layout._replace(reward=None, propensity=None, probabilities=[], time=None)
+        with self._naming():
+            yield from self._parquet_chunks(layout, tick) if self._parquet else self._csv_chunks(layout, tick)
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Say which file it was that could not be read."""
+        from pyarrow import ArrowException
+
+        try:
+            yield
+        except (csv.Error, ArrowException) as error:
+            raise ValueError(f"{self.path} cannot be read: {str(error).splitlines()[0]}.") from None
+        except ValueError as error:
+            raise ValueError(f"{self.path}: {error}") from None
+
+    def _csv_columns(self) -> list[str]:
+        with open(self.path, newline="", encoding="utf-8-sig", errors="replace") as file:
+            columns = [name.strip() for name in next(csv.reader(file, delimiter=self._delimiter), [])]
+        if not columns:
+            raise ValueError("it is empty; its first line must name the columns.")
+        if len(columns) == 1 and (other := next((c for c in ";\t|," if c in columns[0]), None)):
+            raise ValueError(f"its first line has one column, {columns[0][:40]!r}; is --delimiter {other!r} meant?")
+        return columns
+
+    def _csv_chunks(self, layout: Layout, tick: Callable[[int], object]) -> Iterator[Chunk]:
+        width = len(self._columns)
+        n_rows = max(100, _CELLS_A_CHUNK // width)
+        with open(self.path, "rb") as raw:
+            # Bytes that are no UTF-8 become �, which no number contains: their row is reported.
+            reader = csv.reader(
+                io.TextIOWrapper(raw, newline="", encoding="utf-8-sig", errors="replace"), delimiter=self._delimiter
+            )
+            next(reader)
+            rows: list[list[str]] = []
+            lines: list[int] = []
+            blank: list[int] = []
+            malformed: dict[int, str] = {}
+            first, done, line = 1, 0, reader.line_num
+            for row in reader:
+                start, line = line + 1, reader.line_num
+                if not row:
+                    blank.append(line)  # reported if a row follows; at the end of a file it is none
+                    continue
+                for number in blank:
+                    malformed[len(rows)] = "the line is empty"
+                    rows.append([""] * width)
+                    lines.append(number)
+                blank = []
+                if line > start:  # a stray quote may have swallowed whole rows
+                    malformed[len(rows)] = f"a quoted text goes on to line {line}; is its quote closed where it should?"
+                elif len(row) != width:
+                    malformed[len(rows)] = f"it has {len(row)} fields, the header {width}"
+                rows.append([*row[:width], *[""] * (width - len(row))])
+                lines.append(start)
+                if len(rows) >= n_rows:
+                    yield self._csv_chunk(layout, rows, lines, first, malformed)
+                    first += len(rows)
+                    rows, lines, malformed = [], [], {}
+                    tick(raw.tell() - done)
+                    done = raw.tell()
+            if rows:
+                yield self._csv_chunk(layout, rows, lines, first, malformed)
+            tick(raw.tell() - done)
+
+    def _csv_chunk(
+        self, layout: Layout, rows: list[list[str]], lines: list[int], first: int, malformed: dict[int, str]
+    ) -> Chunk:
+        table = dict(zip(self._columns, zip(*rows, strict=True), strict=True))
+        return _chunk(layout, table, np.array(lines), first, len(rows), malformed)
+
+    def _parquet_columns(self) -> list[str]:
+        from pyarrow import parquet
+
+        return list(parquet.read_schema(self.path).names)
+
+    def _parquet_chunks(self, layout: Layout, tick: Callable[[int], object]) -> Iterator[Chunk]:
+        from pyarrow import parquet
+
+        wanted = [layout.arm, layout.reward, layout.propensity, *layout.probabilities, layout.time]
+        columns = [name for name in dict.fromkeys(wanted) if name is not None]
+        first = 1
+        with parquet.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(max(100, _CELLS_A_CHUNK // len(columns)), columns=columns):
+                table = {name: _plain(batch.column(i)) for i, name in enumerate(batch.schema.names)}
+                if batch.num_rows:
+                    yield _chunk(layout, table, None, first, batch.num_rows, {})
+                first += batch.num_rows
+                tick(batch.num_rows)
+
+
+def _chunk(layout: Layout, table: dict[str, Any], lines: Any, first: int, n: int, malformed: dict[int, str]) -> Chunk:
+    def column(name: str | None) -> Column | None:
+        return None if name is None else as_column(table[name])
+
+    return Chunk(
+        np.arange(first, first + n),
+        lines,
+        as_column(table[layout.arm]),
+        column(layout.reward),
+        column(layout.propensity),
+        [as_column(table[name]) for name in layout.probabilities],
+        None if layout.time is None else table[layout.time],
+        malformed,
+    )
+
+
+def _plain(column: Any) -> Any:
+    """An Arrow column as a NumPy array where it is numeric and complete, else as a list."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        whole = column.cast(pa.timestamp("ns")) if pa.types.is_date(column.type) else column
+        return whole.cast(pa.int64()).to_pylist()
+    if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return column.to_numpy(zero_copy_only=False)
+    return column.to_pylist()

@@ -1,0 +1,114 @@
+"""What an audit found."""
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.version import VERSION
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class ArmReport:
+    """One arm: pulls observed and expected, and by how much the agent departed from its claim.
+
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α for
+    all arms and all times at once. None where only propensities were logged.
+    """
+
+    arm: int
+    observed: int
+    expected: float | None
+    excess: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """The result of an audit; rows count from 1, in the order of the log, bad ones included."""
+
+    mode: str
+    claim: str
+    n_arms: int
+    rows: int
+    tested: int
+    alpha: float
+    log_e_value: float
+    highest_log_e_value: float
+    rejected_at: int | None
+    log_e_values: dict[str, float]
+    arms: tuple[ArmReport, ...]
+    boosted_arm: int | None
+    boosted_epsilon: float | None
+    smallest_log_probability: float | None
+    smallest_row: int | None
+    bad_rows: dict[str, int]
+    bad_examples: tuple[str, ...]
+    warnings: tuple[str, ...]
+    history_rows: npt.NDArray[np.int64] = field(repr=False)
+    history_log_e_values: npt.NDArray[np.float64] = field(repr=False)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the e-value reached 1/α at some row."""
+        return self.rejected_at is not None
+
+    @property
+    def p_value(self) -> float:
+        """The anytime p-value, 1/max E."""
+        return math.exp(-self.highest_log_e_value)
+
+    @property
+    def verdict(self) -> str:
+        """What may be said; an audit never shows that a claim is true."""
+        return "no evidence against" if self.rejected_at is None else f"rejected at row {self.rejected_at}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; `feint_audit` is the version of this schema (docs/audit.md)."""
+        return {
+            "feint_audit": SCHEMA,
+            "feint": VERSION,
+            "verdict": self.verdict,
+            "rejected": self.rejected,
+            "rejected_at": self.rejected_at,
+            "mode": self.mode,
+            "claim": self.claim,
+            "n_arms": self.n_arms,
+            "rows": self.rows,
+            "tested": self.tested,
+            "alpha": self.alpha,
+            "log_e_value": self.log_e_value,
+            "highest_log_e_value": self.highest_log_e_value,
+            "p_value": self.p_value,
+            "log_e_values": self.log_e_values,
+            "arms": [vars(arm) for arm in self.arms],
+            "boosted_arm": self.boosted_arm,
+            "boosted_epsilon": self.boosted_epsilon,
+            "smallest_log_probability": self.smallest_log_probability,
+            "smallest_row": self.smallest_row,
+            "bad_rows": self.bad_rows,
+            "bad_examples": list(self.bad_examples),
+            "warnings": list(self.warnings),
+            "history": {"rows": self.history_rows.tolist(), "log_e_values": self.history_log_e_values.tolist()},
+        }
+
+    def plot(self) -> "Figure":
+        """log E over the rows with the line log 1/α, and what each arm's pulls say."""
+        from feint.auditing.picture import draw
+
+        return draw(self)
+
+    def __str__(self) -> str:
+        claim = "" if self.rejected else " the claim"
+        return (
+            f"{self.verdict}{claim} at α = {self.alpha:g} (claim: {self.claim}); log E = {self.log_e_value:.3g}, "
+            f"anytime p-value {self.p_value:.3g}, {self.tested:,} of {self.rows:,} pulls tested"
+        )

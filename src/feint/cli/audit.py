@@ -1,0 +1,179 @@
+"""`feint audit`: does the agent behind a log do what it claims?"""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from feint.cli.shared import app, numbers
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from feint.auditing import AuditReport
+
+_REJECTED = 1  # wrong input ends with 2, in `main`
+
+
+@app.command()
+def audit(
+    log: Annotated[Path, typer.Argument(help="A .csv or .parquet file, one row a pull, in order.")],
+    reference: Annotated[
+        str, typer.Option(help="Claimed where no probabilities are logged: normal or beta.")
+    ] = "normal",
+    sigma: Annotated[float, typer.Option(help="Standard deviation of normal rewards.")] = 1.0,
+    prior: Annotated[
+        str | None, typer.Option(help="normal: MEAN,SD (flat if not given); beta: SUCCESSES,FAILURES (1,1).")
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="A true claim is rejected with at most this probability.")] = 0.05,
+    arms: Annotated[int | None, typer.Option(help="Number of arms; else the log tells.")] = None,
+    mode: Annotated[str | None, typer.Option(help="Test probabilities, propensities or rewards.")] = None,
+    arm: Annotated[str, typer.Option(help="Column of arms, which count from 0.")] = "arm",
+    reward: Annotated[str, typer.Option(help="Column of public rewards.")] = "reward",
+    propensity: Annotated[str, typer.Option(help="Column of the pulled arm's probability.")] = "propensity",
+    prefix: Annotated[str, typer.Option(help="Columns of all probabilities: this and the arm's number.")] = "p_",
+    time: Annotated[str | None, typer.Option(help="Column of times; else time or timestamp, if there.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file; a comma if not given.")] = None,
+    tolerance: Annotated[float, typer.Option(help="How far probabilities may be from summing to 1.")] = 1e-6,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and count them.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a --plot file that exists.")] = False,
+) -> None:
+    """Test whether the agent behind a log does what it claims.
+
+    Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong.
+    """
+    from rich.console import Console
+
+    from feint.auditing import Names, audit_log
+    from feint.cli.shared import check_output
+    from feint.files import write_whole
+
+    check_output(plot, (".pdf", ".png", ".svg"), force)
+    with _progress(Console(stderr=True)) as progress:
+        try:
+            report = audit_log(
+                log,
+                names=Names(arm, reward, propensity, prefix, time),
+                mode=mode,
+                n_arms=arms,
+                reference=_reference(reference, prior),
+                sigma=sigma,
+                alpha=alpha,
+                tolerance=tolerance,
+                skip_bad=skip_bad,
+                delimiter=delimiter,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            # Exit code 1 says "rejected" here; an interrupt must not.
+            typer.echo("feint: interrupted, nothing was decided.", err=True)
+            sys.exit(130)
+    if plot is not None:
+        figure = report.plot()
+        write_whole(plot, lambda name: figure.savefig(name, dpi=200), force=force)
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), allow_nan=False))
+    else:
+        console = Console()
+        _print(console, report)
+        if plot is not None:
+            console.print(f"drew {plot}", highlight=False)
+    if report.rejected:
+        raise typer.Exit(_REJECTED)
+
+
+def _reference(name: str, prior: str | None) -> Any:
+    from feint.references import BetaThompsonSampling, ThompsonSampling
+
+    kinds: dict[str, Any] = {"normal": ThompsonSampling, "beta": BetaThompsonSampling}
+    if name not in kinds:
+        raise ValueError(f"There is no reference {name!r}; choose normal or beta.")
+    if prior is None:
+        return kinds[name]()
+    values = numbers(prior, "--prior")
+    if len(values) != 2:
+        raise ValueError(f"--prior is {prior!r}; give two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures).")
+    return kinds[name](*values)
+
+
+@contextmanager
+def _progress(console: "Console") -> Iterator[Callable[[str, int], Callable[[int], object]]]:
+    """Bars on the error stream, where they do not mix with the result."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:>13}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as shown:
+
+        def start(what: str, total: int) -> Callable[[int], object]:
+            task = shown.add_task(what, total=max(total, 1))
+            return lambda done: shown.advance(task, done)
+
+        yield start
+
+
+def _print(console: "Console", report: "AuditReport") -> None:
+    colour = "red" if report.rejected else "green"
+    what = "the claim" if not report.rejected else f"of {report.rows:,}: the claim does not explain these pulls"
+    console.print(f"\n [bold {colour}]{report.verdict}[/] {what} (α = {report.alpha:g})", highlight=False)
+    console.print(f" Claim: {report.claim}.\n", highlight=False)
+    console.print(_facts(report))
+    console.print(_arms(report))
+    for warning in report.warnings:
+        console.print(f" [yellow]![/] {warning}", highlight=False)
+    for example in report.bad_examples:
+        console.print(f"   left out, {example}", highlight=False, markup=False)
+
+
+def _facts(report: "AuditReport") -> "Table":
+    from rich.table import Table
+
+    facts = Table(box=None, show_header=False, pad_edge=True)
+    first = " (the first ones have no posterior)" if report.mode == "rewards" and report.tested < report.rows else ""
+    facts.add_row("pulls tested", f"{report.tested:,} of {report.rows:,} rows{first}")
+    facts.add_row("e-value", f"{_power(report.log_e_value)} now, {_power(report.highest_log_e_value)} at its highest")
+    facts.add_row("anytime p-value", _power(-report.highest_log_e_value))
+    if report.boosted_arm is not None:
+        size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
+        facts.add_row(
+            "most likely boosted", f"arm {report.boosted_arm}{size}" + ("" if report.rejected else ", if any")
+        )
+    if report.smallest_log_probability is not None:
+        facts.add_row("smallest π of a pull", f"{_power(report.smallest_log_probability)}, row {report.smallest_row:,}")
+    if report.bad_rows:
+        kinds = ", ".join(f"{kind}: {count:,}" for kind, count in report.bad_rows.items())
+        facts.add_row("bad rows left out", f"{sum(report.bad_rows.values()):,} ({kinds})")
+    return facts
+
+
+def _arms(report: "AuditReport") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    sure = f"{100 * (1 - report.alpha):g} % at all times"
+    for name in ("arm", "observed", "expected", "observed − expected", sure):
+        table.add_column(name, justify="right")
+    for arm in report.arms:
+        if arm.expected is None or arm.excess is None or arm.low is None or arm.high is None:
+            table.add_row(str(arm.arm), f"{arm.observed:,}", "not logged", "", "")
+            continue
+        clear = " *" if arm.low > 0 or arm.high < 0 else "  "
+        interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}{clear}"
+        table.add_row(str(arm.arm), f"{arm.observed:,}", f"{arm.expected:,.1f}", f"{arm.excess:+,.1f}", interval)
+    return table
+
+
+def _power(log_value: float) -> str:
+    """exp(log_value), readable however large or small."""
+    if abs(log_value) < math.log(1e5):
+        return f"{math.exp(log_value):.3g}"
+    exponent = math.floor(log_value / math.log(10))
+    return f"{10 ** (log_value / math.log(10) - exponent):.1f}·10^{exponent}"

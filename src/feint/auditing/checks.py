@@ -128,7 +128,7 @@ def _check_probabilities(chunk: Chunk, arms: FloatArray, tolerance: float, findi
     with np.errstate(invalid="ignore"):
         sums: FloatArray = np.asarray(table.sum(1))
         findings.add(
-            np.asarray(~(abs(sums - 1) <= tolerance)),
+            np.greater(np.abs(sums - 1), tolerance),
             "probabilities do not sum to 1",
             lambda i: f"probabilities sum to {sums[i]:.9g}, not to 1 within {tolerance:g}",
         )

@@ -28,6 +28,8 @@ def as_column(raw: Any) -> Column:
         return Column(values, np.isnan(values), np.zeros(values.size, dtype=bool), raw)
     try:
         values = np.array(raw, dtype=np.float64)
+        if values.ndim != 1:
+            raise TypeError
     except (TypeError, ValueError, OverflowError):
         values = np.array([_number(item) for item in raw], dtype=np.float64)
     missing = np.zeros(values.size, dtype=bool)

@@ -110,7 +110,8 @@ def _progress(console: "Console") -> Iterator[Callable[[str, int], Callable[[int
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description:>13}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as shown:
+    quiet = not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as shown:
 
         def start(what: str, total: int) -> Callable[[int], object]:
             task = shown.add_task(what, total=max(total, 1))

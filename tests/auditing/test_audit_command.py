@@ -1,0 +1,197 @@
+"""`feint audit`, as it is typed; and what it makes of broken files."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from feint.cli import app, main
+
+INSTANCE = ["--public", "0.6,0.3,0,0.2", "--private", "0.2,0.5,0.1,0", "--horizon", "1500", "--replications", "2"]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """(honest, deceptive) logs by `feint run --log`."""
+    folder = tmp_path_factory.mktemp("logs")
+    paths = []
+    for name, epsilon in (("honest.csv", "0"), ("deceptive.parquet", "0.1")):
+        result = CliRunner().invoke(app, ["run", *INSTANCE, "--epsilon", epsilon, "--log", str(folder / name)])
+        assert result.exit_code == 0, result.output
+        paths.append(folder / name)
+    return paths
+
+
+def typed(*arguments, cwd=None):
+    return subprocess.run([sys.executable, "-m", "feint", "audit", *arguments], capture_output=True, text=True, cwd=cwd)
+
+
+def test_exit_codes_and_words(logs):
+    honest, deceptive = (typed(str(path)) for path in logs)
+    assert (honest.returncode, deceptive.returncode) == (0, 1)
+    assert "no evidence against the claim" in honest.stdout
+    assert re.search(r"rejected at row \d+ of 1,500", deceptive.stdout)
+    for result in (honest, deceptive):
+        assert result.stderr == ""
+        assert "compliant" not in result.stdout.lower()
+        for word in ("e-value", "anytime p-value", "most likely boosted", "smallest π", "observed − expected"):
+            assert word in result.stdout
+
+
+def test_json_has_the_schema(logs):
+    result = typed(str(logs[1]), "--json", "--arms", "4")
+    assert result.returncode == 1
+    found = json.loads(result.stdout)
+    assert found["feint_audit"] == 1
+    assert found["rejected"] is True
+    assert found["verdict"] == f"rejected at row {found['rejected_at']}"
+    assert found["warnings"] == []
+    assert set(found) == {
+        "feint_audit", "feint", "verdict", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows", "tested",
+        "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
+        "boosted_epsilon", "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings", "history",
+    }  # fmt: skip
+    assert set(found["arms"][0]) == {"arm", "observed", "expected", "excess", "low", "high"}
+
+
+def test_plot_is_drawn_and_kept(logs, tmp_path):
+    plot = tmp_path / "audit.pdf"
+    assert typed(str(logs[0]), "--plot", str(plot)).returncode == 0
+    assert plot.read_bytes().startswith(b"%PDF")
+    again = typed(str(logs[0]), "--plot", str(plot))
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert typed(str(logs[0]), "--plot", str(plot), "--force").returncode == 0
+
+
+def test_beta_and_priors(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("arm,reward\n" + "0,1\n1,0\n0,1\n0,0\n1,1\n" * 4)
+    assert "Beta(2, 3)" in typed(str(path), "--reference", "beta", "--prior", "2,3").stdout
+    assert "N(0.5, 2²)" in typed(str(path), "--prior", "0.5,2").stdout
+    assert "--reference beta" in typed(str(path)).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["missing.csv"], "There is no file missing.csv"),
+        (["log.csv", "--alpha", "2"], "strictly between 0 and 1"),
+        (["log.csv", "--sigma", "0"], "sigma"),
+        (["log.csv", "--reference", "ucb"], "choose normal or beta"),
+        (["log.csv", "--prior", "1"], "two numbers"),
+        (["log.csv", "--prior", "a,b"], "numbers with commas"),
+        (["log.csv", "--prior", "0,-1"], "above 0"),
+        (["log.csv", "--mode", "magic"], "choose among probabilities"),
+        (["log.csv", "--mode", "propensities"], "no column propensity"),
+        (["log.csv", "--arm", "choice"], "no column 'choice'"),
+        (["log.csv", "--time", "clock"], "no column 'clock'"),
+        (["log.csv", "--delimiter", "ab"], "single character"),
+        (["log.csv", "--arms", "1"], "from 2 to"),
+        (["log.csv", "--tolerance", "7"], "tolerance"),
+        (["log.csv", "--plot", "x.doc"], "must end in"),
+        (["bad.csv"], "bad.csv, line 3: arm is 'x', not a number; line 5: reward is missing. Correct the log"),
+    ],
+)
+def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
+    (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n0,1\n")
+    (tmp_path / "bad.csv").write_text("arm,reward\n0,1\nx,0\n0,1\n1,\n")
+    result = typed(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stdout == ""
+
+
+def run_main(arguments, monkeypatch, capsys):
+    """(exit code, stdout, stderr) of the command in this process; anything but an exit is a traceback."""
+    monkeypatch.setattr(sys, "argv", ["feint", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr()
+    return ended.value.code or 0, shown.out, shown.err
+
+
+def test_an_interrupt_is_no_verdict(tmp_path, monkeypatch, capsys):
+    (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n")
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("feint.auditing.audit_log", interrupt)
+    code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
+    assert code == 130
+    assert "interrupted" in errors
+
+
+LINES = [f"{t},{a},{r},0.5,0.25,0.25" for t, a, r in [(1, 0, 0.5), (2, 1, 1), (3, 2, 0), (4, 0, 1e-3), (5, 1, -2.5)]]
+HEADER = "time,arm,reward,p_0,p_1,p_2"
+CELLS = ["", "x", "nan", "inf", "-inf", "1e999", "-1", "0.5", "99999999999999999999", "٣", "1_0", "0x1", "\x00", "é", " "]
+
+
+@st.composite
+def broken_files(draw):
+    """A good log with some damage: cells replaced, lines repeated, swapped, cut or emptied, bytes changed."""
+    lines = [HEADER, *(LINES * draw(st.integers(0, 3)))]
+    for _ in range(draw(st.integers(0, 4))):
+        i = draw(st.integers(0, len(lines) - 1))
+        damage = draw(st.sampled_from(["cell", "repeat", "cut", "empty", "more", "quote", "swap"]))
+        if damage == "cell":
+            cells = lines[i].split(",")
+            cells[draw(st.integers(0, len(cells) - 1))] = draw(st.sampled_from(CELLS))
+            lines[i] = ",".join(cells)
+        elif damage == "repeat":
+            lines.insert(i, lines[i])
+        elif damage == "cut":
+            lines[i] = lines[i][: draw(st.integers(0, len(lines[i])))]
+        elif damage == "empty":
+            lines.insert(i, "")
+        elif damage == "more":
+            lines[i] += ",7"
+        elif damage == "quote":
+            lines[i] = lines[i].replace(",", ',"', 1)
+        else:
+            j = draw(st.integers(0, len(lines) - 1))
+            lines[i], lines[j] = lines[j], lines[i]
+    content = "\n".join(lines).encode() + b"\n"
+    if draw(st.booleans()):
+        for _ in range(draw(st.integers(0, 3))):
+            at = draw(st.integers(0, len(content) - 1))
+            content = content[:at] + draw(st.binary(max_size=4)) + content[at + draw(st.integers(0, 3)) :]
+            content = content or b"\n"
+    return content
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=broken_files(), mode=st.sampled_from([None, "rewards"]), skip=st.booleans(), kind=st.sampled_from("cp"))
+def test_broken_files_never_end_in_a_traceback(content, mode, skip, kind, tmp_path, monkeypatch, capsys):
+    path = tmp_path / ("log.csv" if kind == "c" else "log.parquet")
+    path.write_bytes(content)
+    options = [*(["--mode", mode] if mode else []), *(["--skip-bad"] if skip else []), "--json"]
+    code, out, errors = run_main(["audit", str(path), *options], monkeypatch, capsys)
+    assert code in (0, 1, 2)
+    if code == 2:
+        assert errors.startswith("feint: ")
+        assert len(errors.strip().splitlines()) == 1
+        return
+    found = json.loads(out)
+    bad = sum(found["bad_rows"].values())
+    assert skip or bad == 0
+    # Every line is a row that was tested, one that waits for a posterior, or a bad one; a row over several lines says
+    # how far it goes.
+    lines = re.split(rb"\r\n|\n|\r", content.rstrip(b"\r\n"))
+    swallowed = sum(
+        int(end) - int(start)
+        for text in found["bad_examples"]
+        for start, end in re.findall(r"^line (\d+): a quoted text goes on to line (\d+)", text)
+    )
+    if len(found["bad_examples"]) == bad:
+        assert found["rows"] + swallowed == len(lines) - 1
+    assert found["tested"] <= found["rows"] - bad
+    if found["mode"] == "probabilities":
+        assert found["tested"] == found["rows"] - bad

@@ -41,6 +41,21 @@ def test_nothing_is_overwritten_unasked(tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_observer_beside_the_agent():
+    result = invoke(*MEANS, "--observe", "--alpha", "0.9", "--epsilon", "1")
+    assert result.exit_code == 0
+    assert "runs were detected, median" in result.output
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_log_is_written_whole_and_once(suffix, tmp_path):
+    path = tmp_path / f"log.{suffix}"
+    assert invoke(*MEANS, "--log", str(path)).exit_code == 0
+    report = feint.audit_log(path)
+    assert report.mode == "rewards"
+    assert isinstance(invoke(*MEANS, "--log", str(path)).exception, FileExistsError)
+
+
 @pytest.mark.parametrize("explorer", ["top-two", "top-two-transport", "tracking", "round-robin"])
 def test_every_explorer_by_name(explorer):
     assert invoke(*MEANS, "--explorer", explorer).exit_code == 0

@@ -95,11 +95,13 @@ def test_beta_and_priors(tmp_path):
         (["log.csv", "--arms", "1"], "from 2 to"),
         (["log.csv", "--tolerance", "7"], "tolerance"),
         (["log.csv", "--plot", "x.doc"], "must end in"),
+        (["unpulled.csv"], "No row could be tested: arm 0 was never pulled"),
         (["bad.csv"], "bad.csv, line 3: arm is 'x', not a number; line 5: reward is missing. Correct the log"),
     ],
 )
 def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n0,1\n")
+    (tmp_path / "unpulled.csv").write_text("arm,reward\n1,1\n2,0\n1,1\n")
     (tmp_path / "bad.csv").write_text("arm,reward\n0,1\nx,0\n0,1\n1,\n")
     result = typed(*arguments, cwd=tmp_path)
     assert result.returncode == 2

@@ -148,7 +148,7 @@ def test_wrong_rows_are_refused(make, arms, log_pi, says):
 
 def test_probabilities_must_sum_to_one():
     for kind in (BoostMixture, Calibration):
-        with pytest.raises(ValueError, match="sum to 0.99"):
+        with pytest.raises(ValueError, match=r"sum to 0\.99"):
             kind(2).extend([0], np.log([[0.5, 0.49]]))
 
 

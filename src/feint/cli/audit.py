@@ -76,6 +76,8 @@ def audit(
             # Exit code 1 says "rejected" here; an interrupt must not.
             typer.echo("feint: interrupted, nothing was decided.", err=True)
             sys.exit(130)
+    if report.tested == 0:  # "no evidence" would be true, and misleading
+        raise ValueError(f"{log}: {' '.join(report.warnings)}")
     if plot is not None:
         figure = report.plot()
         write_whole(plot, lambda name: figure.savefig(name, dpi=200), force=force)

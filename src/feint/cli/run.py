@@ -29,6 +29,8 @@ def run(
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Standard deviation of the rewards; 1 if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
+    observe: Annotated[bool, typer.Option("--observe", help="Run the observer's test beside the agent.")] = False,
+    alpha: Annotated[float, typer.Option(help="Level of that test.")] = 0.05,
     save: Annotated[Path | None, typer.Option(help="Write the runs as a Zarr store.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the error over time (.pdf, .png or .svg).")] = None,
     log: Annotated[
@@ -57,6 +59,8 @@ def run(
         replications=replications,
         seed=seed,
         delta=delta,
+        observe=observe,
+        alpha=alpha,
         progress=True,
     )
     console = Console()
@@ -126,12 +130,13 @@ def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":
             f"{boosts[:, a].mean():,.1f}",
             str(int((final.recommendation == a).sum())),
         )
-    if "stopping_time" in runs:
-        stopped = runs.stopping_time.dropna("replication")
-        median = f", median {float(stopped.median()):,.0f} pulls" if stopped.size else ""
-        table.caption = f"{stopped.size} runs stopped{median}; arms count from 0, * marks the best"
-    else:
-        table.caption = "arms count from 0, * marks the best"
+    notes = []
+    for name, what in (("stopping_time", "stopped"), ("detection_time", "were detected")):
+        if name in runs:
+            times = runs[name].dropna("replication")
+            median = f", median {float(times.median()):,.0f} pulls" if times.size else ""
+            notes.append(f"{times.size} runs {what}{median}")
+    table.caption = "; ".join([*notes, "arms count from 0, * marks the best"])
     return table
 
 

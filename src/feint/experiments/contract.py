@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Tick = Callable[[int], object]
 
-NAMES = ("rate", "budget", "asymmetry", "convergence", "boost", "approximations", "lemma2", "constraint")
+NAMES = ("rate", "budget", "asymmetry", "convergence", "boost", "approximations", "lemma2", "constraint", "frontier")
 
 
 class Experiment(Protocol):

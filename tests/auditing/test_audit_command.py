@@ -169,7 +169,7 @@ def broken_files(draw):
     return content
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=broken_files(), mode=st.sampled_from([None, "rewards"]), skip=st.booleans(), kind=st.sampled_from("cp"))
 def test_broken_files_never_end_in_a_traceback(content, mode, skip, kind, tmp_path, monkeypatch, capsys):
     path = tmp_path / ("log.csv" if kind == "c" else "log.parquet")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ import numpy as np
 from feint.auditing.checks import MODES, Chunk
 from feint.auditing.columns import Column, as_column
 
-_CELLS_A_CHUNK = 200_000
+_CELLS_A_CHUNK = 60_000
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _TIME_NAMES = ("time", "timestamp")
 MOST_ARMS = 10_000
 
@@ -166,46 +168,28 @@ class LogFile:
         n_rows = max(100, _CELLS_A_CHUNK // width)
         with open(self.path, "rb") as raw:
             # Bytes that are no UTF-8 become �, which no number contains: their row is reported.
-            reader = csv.reader(
-                io.TextIOWrapper(raw, newline="", encoding="utf-8-sig", errors="replace"), delimiter=self._delimiter
-            )
+            text = io.TextIOWrapper(raw, newline="", encoding="utf-8-sig", errors="replace")
+            reader = csv.reader(text, delimiter=self._delimiter)
             next(reader)
-            rows: list[list[str]] = []
-            lines: list[int] = []
-            blank: list[int] = []
-            malformed: dict[int, str] = {}
             first, done, line = 1, 0, reader.line_num
-            for row in reader:
-                start, line = line + 1, reader.line_num
-                if not row:
-                    blank.append(line)  # reported if a row follows; at the end of a file it is none
-                    continue
-                for number in blank:
-                    malformed[len(rows)] = "the line is empty"
-                    rows.append([""] * width)
-                    lines.append(number)
-                blank = []
-                if line > start:  # a stray quote may have swallowed whole rows
-                    malformed[len(rows)] = f"a quoted text goes on to line {line}; is its quote closed where it should?"
-                elif len(row) != width:
-                    malformed[len(rows)] = f"it has {len(row)} fields, the header {width}"
-                rows.append([*row[:width], *[""] * (width - len(row))])
-                lines.append(start)
-                if len(rows) >= n_rows:
-                    yield self._csv_chunk(layout, rows, lines, first, malformed)
-                    first += len(rows)
-                    rows, lines, malformed = [], [], {}
-                    tick(raw.tell() - done)
-                    done = raw.tell()
-            if rows:
-                yield self._csv_chunk(layout, rows, lines, first, malformed)
-            tick(raw.tell() - done)
-
-    def _csv_chunk(
-        self, layout: Layout, rows: list[list[str]], lines: list[int], first: int, malformed: dict[int, str]
-    ) -> Chunk:
-        table = dict(zip(self._columns, zip(*rows, strict=True), strict=True))
-        return _chunk(layout, table, np.array(lines), first, len(rows), malformed)
+            waiting: list[list[str]] = []  # empty lines: bad rows if another row follows, nothing at the end of a file
+            while batch := list(islice(reader, n_rows)):
+                rows = waiting + batch
+                lines, malformed = _line_numbers(rows, line, reader.line_num)
+                end = next((i for i in range(len(rows), 0, -1) if rows[i - 1]), 0)
+                waiting = rows[end:]
+                line = reader.line_num - len(waiting)
+                for i in range(end if {*map(len, rows)} != {width} else 0):
+                    if len(rows[i]) != width:
+                        found = f"it has {len(rows[i])} fields, the header {width}" if rows[i] else "the line is empty"
+                        malformed.setdefault(i, found)
+                        rows[i] = [*rows[i][:width], *[""] * (width - len(rows[i]))]
+                if end:
+                    table = dict(zip(self._columns, zip(*rows[:end], strict=True), strict=True))
+                    yield _chunk(layout, table, lines[:end], first, end, malformed)
+                    first += end
+                tick(raw.tell() - done)
+                done = raw.tell()
 
     def _parquet_columns(self) -> list[str]:
         from pyarrow import parquet
@@ -225,6 +209,20 @@ class LogFile:
                     yield _chunk(layout, table, None, first, batch.num_rows, {})
                 first += batch.num_rows
                 tick(batch.num_rows)
+
+
+def _line_numbers(rows: list[list[str]], before: int, last: int) -> tuple[Any, dict[int, str]]:
+    """(the line on which each row starts, what is wrong with those that go on for several)."""
+    if last - before == len(rows):
+        return np.arange(before + 1, last + 1), {}
+    lines, malformed, line = [], {}, before + 1
+    for i, row in enumerate(rows):
+        lines.append(line)
+        breaks = sum(len(_LINE_BREAK.findall(cell)) for cell in row)
+        line = min(line + 1 + breaks, last + 1)
+        if breaks:  # a stray quote may have swallowed whole rows
+            malformed[i] = f"a quoted text goes on to line {line - 1}; is its quote closed where it should?"
+    return np.array(lines), malformed
 
 
 def _chunk(layout: Layout, table: dict[str, Any], lines: Any, first: int, n: int, malformed: dict[int, str]) -> Chunk:

@@ -1,0 +1,89 @@
+"""The observer's test and the audit: µs a pull, against the same test in NumPy with the paper's approximations."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.engine import peak_mebibytes
+from feint.auditing import audit_log
+from feint.logs import write_log
+from feint.numerics.best_arm import gauss_hermite_rule
+from feint.numerics.boost import boost_probability_approx
+from feint.observer import Observer
+from feint.observer.boost_mixture import EPSILONS
+from feint.observer.fixed_share import SHARE
+
+
+class NumpyObserver:
+    """The mixture over boosted arms and budgets, vectorised over both, with Gauss–Hermite 32 and q-hat."""
+
+    def __init__(self, n_arms: int) -> None:
+        self.pulls, self.sums = np.ones(n_arms), np.zeros(n_arms)
+        self.weights = np.full((len(EPSILONS), n_arms), 1 / n_arms)
+        self.log_e = np.zeros(len(EPSILONS))
+        self.epsilons = np.array(EPSILONS)[:, None]
+        self.rule = np.polynomial.hermite.hermgauss(32)
+
+    def update(self, arm: int, reward: float) -> float:
+        pi = gauss_hermite_rule(self.sums / self.pulls, 1 / np.sqrt(self.pulls), *self.rule)
+        q = boost_probability_approx(pi, self.epsilons)
+        ratios = (1 - q) / (1 - pi)
+        ratios[:, arm] = q[:, arm] / pi[arm]
+        posterior = self.weights * ratios
+        total = posterior.sum(1)
+        self.log_e += np.log(total)
+        self.weights = (1 - SHARE) * posterior / total[:, None] + SHARE / pi.size
+        self.pulls[arm] += 1
+        self.sums[arm] += reward
+        return float(np.logaddexp.reduce(self.log_e))
+
+
+def a_log(n_arms: int, rows: int) -> tuple[list[int], list[float]]:
+    """Pulls like those of Thompson Sampling late in a run."""
+    rng = np.random.default_rng(n_arms)
+    share = np.r_[0.96, np.full(n_arms - 1, 0.04 / (n_arms - 1))]
+    arms = np.r_[np.arange(n_arms), rng.choice(n_arms, rows - n_arms, p=share)]
+    means = np.r_[0.6, rng.uniform(0, 0.3, n_arms - 1)]
+    return arms.tolist(), (means[arms] + rng.normal(size=rows)).tolist()
+
+
+def _microseconds(observer: Observer | NumpyObserver, arms: list[int], rewards: list[float]) -> float:
+    start = time.perf_counter()
+    for arm, reward in zip(arms, rewards, strict=True):
+        observer.update(arm, reward)
+    return 1e6 * (time.perf_counter() - start) / len(arms)
+
+
+def updates() -> str:
+    """µs an update."""
+    lines = ["## Observer: µs an update, one core, from Python\n", "| K | NumPy, approximate | feint, exact | ratio |"]
+    lines.append("| --- | --- | --- | --- |")
+    for n_arms in (2, 4, 10, 50):
+        arms, rewards = a_log(n_arms, 4_000)
+        _microseconds(Observer(n_arms), arms[:200], rewards[:200])
+        ours = min(_microseconds(Observer(n_arms), arms, rewards) for _ in range(3))
+        theirs = _microseconds(NumpyObserver(n_arms), arms[:1_000], rewards[:1_000])
+        lines.append(f"| {n_arms} | {theirs:.0f} | {ours:.1f} | {theirs / ours:.0f}× |")
+    return "\n".join(lines) + "\n"
+
+
+def audits() -> str:
+    """µs a row of a file."""
+    lines = ["## Audit of a log, K = 4, all cores\n", "| file | rows | µs a row | peak memory grew by |"]
+    lines.append("| --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in ("csv", "parquet"):
+            for rows in (100_000, 1_000_000):
+                path = Path(folder) / f"{rows}.{suffix}"
+                arms, rewards = a_log(4, rows)
+                write_log({"time": np.arange(rows), "arm": np.array(arms), "reward": np.array(rewards)}, path)
+                del arms, rewards
+                before = peak_mebibytes()
+                start = time.perf_counter()
+                audit_log(path)
+                seconds = time.perf_counter() - start
+                grown = peak_mebibytes() - before
+                lines.append(f"| {suffix} | {rows:,} | {1e6 * seconds / rows:.1f} | {grown:.0f} MiB |")
+    return "\n".join(lines) + "\n"

@@ -129,9 +129,8 @@ class Auditor:
 
     def _claim(self) -> str:
         if self.mode == "rewards":
-            return f"the arms are drawn by {self.reference.describe(self._sigma)}"
-        what = "probabilities" if self.mode == "probabilities" else "propensities"
-        return f"the arms are drawn with the logged {what}"
+            return str(self.reference.describe(self._sigma))
+        return f"the logged {self.mode} are those of the pulls"
 
     def _arms(self) -> tuple[ArmReport, ...]:
         if self._calibration is None:

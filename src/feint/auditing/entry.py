@@ -157,7 +157,7 @@ def _count(n_arms: int | None, largest: int, name: str, warnings: list[str]) -> 
     if not 1 <= largest < MOST_ARMS:
         found = "no arm from 1 on" if largest < 1 else f"arm {largest}"
         raise ValueError(f"The log has {found}, so the number of arms is unclear; give it with {name}.")
-    warnings.append(f"That there are {largest + 1} arms was taken from the log; if there are more, say so ({name}).")
+    warnings.append(f"The log has {largest + 1} arms; if there are more, say so with {name}.")
     return largest + 1
 
 

@@ -124,9 +124,9 @@ def _progress(console: "Console") -> Iterator[Callable[[str, int], Callable[[int
 
 def _print(console: "Console", report: "AuditReport") -> None:
     colour = "red" if report.rejected else "green"
-    what = "the claim" if not report.rejected else f"of {report.rows:,}: the claim does not explain these pulls"
+    what = f"of {report.rows:,}" if report.rejected else "the claim"
     console.print(f"\n [bold {colour}]{report.verdict}[/] {what} (α = {report.alpha:g})", highlight=False)
-    console.print(f" Claim: {report.claim}.\n", highlight=False)
+    console.print(f" claim: {report.claim}\n", highlight=False)
     console.print(_facts(report))
     console.print(_arms(report))
     for warning in report.warnings:
@@ -139,8 +139,8 @@ def _facts(report: "AuditReport") -> "Table":
     from rich.table import Table
 
     facts = Table(box=None, show_header=False, pad_edge=True)
-    first = " (the first ones have no posterior)" if report.mode == "rewards" and report.tested < report.rows else ""
-    facts.add_row("pulls tested", f"{report.tested:,} of {report.rows:,} rows{first}")
+    first = " (the first have no posterior)" if report.mode == "rewards" and report.tested < report.rows else ""
+    facts.add_row("pulls tested", f"{report.tested:,} of {report.rows:,}{first}")
     facts.add_row("e-value", f"{_power(report.log_e_value)} now, {_power(report.highest_log_e_value)} at its highest")
     facts.add_row("anytime p-value", _power(-report.highest_log_e_value))
     if report.boosted_arm is not None:

@@ -21,6 +21,23 @@ TINY = {
     "approximations": {"horizon": 60, "replications": 5, "replications_pulls": 6},
     "lemma2": {"log10_horizon": 5, "replications": 5},
     "constraint": {"horizon": 60},
+    "frontier": {
+        "epsilons": (0.1, 1.0),
+        "deltas": (0.05,),
+        "identify_total": 200,
+        "identify_replications": 6,
+        "detect_extra": 50,
+        "detect_replications": 5,
+        "totals": (10.0, 100.0),
+        "compared": ((10.0,), (100.0,)),
+        "pulls_horizon": 1_000,
+        "pulls_replications": 5,
+        "watched": 100,
+        "watched_replications": 2,
+        "power_totals": (0.1, 1.0),
+        "power_horizon": 60,
+        "power_replications": 20,
+    },
 }
 
 

@@ -22,6 +22,7 @@ from feint.auditing.columns import Column, as_column
 _CELLS_A_CHUNK = 60_000
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _TIME_NAMES = ("time", "timestamp")
+_PARQUET_BUFFER = 2**20  # bytes a column
 MOST_ARMS = 10_000
 
 
@@ -202,7 +203,8 @@ class LogFile:
         wanted = [layout.arm, layout.reward, layout.propensity, *layout.probabilities, layout.time]
         columns = [name for name in dict.fromkeys(wanted) if name is not None]
         first = 1
-        with parquet.ParquetFile(self.path) as file:
+        # Without these it reads row groups ahead, and memory grows with the file.
+        with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
             for batch in file.iter_batches(max(100, _CELLS_A_CHUNK // len(columns)), columns=columns):
                 table = {name: _plain(batch.column(i)) for i, name in enumerate(batch.schema.names)}
                 if batch.num_rows:

@@ -54,7 +54,8 @@ def test_json_has_the_schema(logs):
     assert set(found) == {
         "feint_audit", "feint", "verdict", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows", "tested",
         "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
-        "boosted_epsilon", "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings", "history",
+        "boosted_epsilon", "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings",
+        "history",
     }  # fmt: skip
     assert set(found["arms"][0]) == {"arm", "observed", "expected", "excess", "low", "high"}
 
@@ -133,7 +134,23 @@ def test_an_interrupt_is_no_verdict(tmp_path, monkeypatch, capsys):
 
 LINES = [f"{t},{a},{r},0.5,0.25,0.25" for t, a, r in [(1, 0, 0.5), (2, 1, 1), (3, 2, 0), (4, 0, 1e-3), (5, 1, -2.5)]]
 HEADER = "time,arm,reward,p_0,p_1,p_2"
-CELLS = ["", "x", "nan", "inf", "-inf", "1e999", "-1", "0.5", "99999999999999999999", "٣", "1_0", "0x1", "\x00", "é", " "]
+CELLS = [
+    "",
+    "x",
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "-1",
+    "0.5",
+    "99999999999999999999",
+    "٣",
+    "1_0",
+    "0x1",
+    "\x00",
+    "é",
+    " ",
+]
 
 
 @st.composite

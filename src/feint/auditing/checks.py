@@ -46,7 +46,8 @@ class _Findings:
         self.chunk = chunk
         self.found: dict[int, BadRow] = {}
 
-    def add(self, where: BoolArray | Sequence[int], kind: str, reason: Any) -> None:
+    def add(self, where: Any, kind: str, reason: Any) -> None:
+        """`where` is a mask of the rows, or a list of positions."""
         positions = np.flatnonzero(where) if isinstance(where, np.ndarray) else where
         for i in positions:
             if int(i) not in self.found:
@@ -126,9 +127,9 @@ def _check_probabilities(chunk: Chunk, arms: FloatArray, tolerance: float, findi
         lambda i: f"a probability is {table[i][outside[i]][0]:g}; it must lie between 0 and 1",
     )
     with np.errstate(invalid="ignore"):
-        sums: FloatArray = np.asarray(table.sum(1))
+        sums = table.sum(1)
         findings.add(
-            np.greater(np.abs(sums - 1), tolerance),
+            ~(abs(sums - 1) <= tolerance),
             "probabilities do not sum to 1",
             lambda i: f"probabilities sum to {sums[i]:.9g}, not to 1 within {tolerance:g}",
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @app.command()
 def reproduce(
     figures: Annotated[list[str] | None, typer.Argument(help="Which to run; all if none is named.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: half a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: under a minute.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for data, figures, claims and report.")] = Path("results"),
     seed: Annotated[int, typer.Option(help="Seed of every experiment.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace a run with other settings in the folder.")] = False,

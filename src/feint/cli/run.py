@@ -141,7 +141,7 @@ def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":
 
 
 def _draw(runs: "Dataset", epsilon: float) -> Any:
-    from feint.experiments.style import COLOURS, band, new_figure, tidy
+    from feint.style import COLOURS, band, new_figure, tidy
 
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)

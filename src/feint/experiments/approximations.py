@@ -10,9 +10,9 @@ from feint.bandit import Bandit
 from feint.experiments import paper_method
 from feint.experiments.claims import LEVEL, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.style import COLOURS, band, new_figure, tidy
 from feint.explorers import RoundRobin, TopTwo
 from feint.simulation import simulate
+from feint.style import COLOURS, band, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

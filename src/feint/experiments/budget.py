@@ -9,8 +9,8 @@ import xarray as xr
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim, FloatArray, mean_interval, not_above, within
 from feint.experiments.contract import Tick
-from feint.experiments.style import COLOURS, band, new_figure, tidy
 from feint.simulation import simulate
+from feint.style import COLOURS, band, new_figure, tidy
 from feint.theory import optimal_allocation
 
 if TYPE_CHECKING:

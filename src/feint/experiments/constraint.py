@@ -9,8 +9,8 @@ from feint.agent import Agent
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim
 from feint.experiments.contract import Tick
-from feint.experiments.style import COLOURS, GREY, new_figure, tidy
 from feint.numerics import RandomStream, best_arm_probabilities
+from feint.style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

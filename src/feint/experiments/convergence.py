@@ -8,8 +8,8 @@ import xarray as xr
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim, mean_interval, not_below
 from feint.experiments.contract import Tick
-from feint.experiments.style import COLOURS, band, new_figure, tidy
 from feint.simulation import simulate
+from feint.style import COLOURS, band, new_figure, tidy
 from feint.theory import gamma, optimal_boosting
 
 if TYPE_CHECKING:

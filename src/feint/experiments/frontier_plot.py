@@ -8,8 +8,8 @@ import xarray as xr
 from feint.experiments.claims import FloatArray, mean_interval
 from feint.experiments.frontier_claims import INSTANCES, gained, normal_power, powers
 from feint.experiments.frontier_statistics import median_interval, share_interval
-from feint.experiments.style import COLOURS, GREY, new_figure, tidy
 from feint.numerics import boost_probability
+from feint.style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import xarray as xr
 
 from feint.experiments.claims import Claim, mean_interval, within
 from feint.experiments.contract import Tick
-from feint.experiments.style import COLOURS, GREY, band, new_figure, tidy
+from feint.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import bernoulli_limit, bernoulli_process
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.bandit import check_sigma
-from feint.numerics import best_arm_probabilities
+from feint.numerics import best_arm_probabilities, beta_best_arm_probabilities
 from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm import fill_log_probabilities
@@ -199,15 +199,11 @@ class BetaExpected(Expected):
 
     def log_probabilities(self) -> FloatArray | None:
         """See the base class."""
-        from feint.numerics import beta_best_arm_probabilities
-
         successes, failures = self._prior
         return beta_best_arm_probabilities(successes + self.sums, failures + self.pulls - self.sums, log=True)
 
     def rows(self, arms: IntArray, rewards: FloatArray) -> tuple[FloatArray, int]:
         """See the base class."""
-        from feint.numerics import beta_best_arm_probabilities
-
         shape = (arms.size, self.pulls.size)
         alphas, betas = np.empty(shape), np.empty(shape)
         _counts_before(self.pulls, self.sums, arms, rewards, alphas, betas, *self._prior)

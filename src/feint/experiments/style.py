@@ -1,1 +1,0 @@
-from feint.style import *  # noqa: F403

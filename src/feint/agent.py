@@ -1,6 +1,5 @@
 """The agent live, for someone whose rewards come from elsewhere."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from feint.engine.policy import draw_arm
 from feint.engine.posterior import exact_private, likeliest, log_complement
 from feint.explorers import Explorer, TopTwo, explorer_config, explorer_from_config
 from feint.explorers.base import FloatArray
-from feint.files import write_whole
+from feint.files import load_state, save_state
 from feint.numerics._validate import as_floats, as_integers, as_number
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling, reference_config, reference_from_config
@@ -211,17 +210,12 @@ class Agent:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the state as JSON, whole or not at all."""
-        text = json.dumps(self.state(), indent=1)
-        write_whole(Path(path), lambda name: name.write_text(text), force=force)
+        save_state(self.state(), path, force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> "Agent":
         """Read what `save` wrote."""
-        try:
-            state = json.loads(Path(path).read_text())
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not a JSON file: {error}.") from None
-        return cls.from_state(state)
+        return cls.from_state(load_state(path))
 
     def _decide(self) -> None:
         """Fix the boosted arm and the policy of the coming pull."""

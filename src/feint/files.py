@@ -1,9 +1,11 @@
-"""Write a file or a folder whole or not at all, and never over one that is there unless asked."""
+"""Write a file or a folder whole or not at all, and never over one that is there unless asked; states as JSON."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
@@ -26,3 +28,17 @@ def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = Fa
             shutil.rmtree(temporary)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def save_state(state: dict[str, Any], path: str | Path, *, force: bool = False) -> None:
+    """Write a state of plain JSON types."""
+    text = json.dumps(state, indent=1, allow_nan=False)
+    write_whole(Path(path), lambda name: name.write_text(text), force=force)
+
+
+def load_state(path: str | Path) -> Any:
+    """Read what `save_state` wrote, or whatever else is there: it is checked by who knows what it must be."""
+    try:
+        return json.loads(Path(path).read_text())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a JSON file: {error}.") from None

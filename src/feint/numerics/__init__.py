@@ -1,12 +1,14 @@
 """Normal tails, best-arm probabilities, the KL boost and random streams."""
 
 from feint.numerics.best_arm import best_arm_probabilities, gauss_hermite_probabilities
+from feint.numerics.beta_best_arm import beta_best_arm_probabilities
 from feint.numerics.boost import boost, boost_probability, boost_probability_approx
 from feint.numerics.streams import RandomStream
 
 __all__ = [
     "RandomStream",
     "best_arm_probabilities",
+    "beta_best_arm_probabilities",
     "boost",
     "boost_probability",
     "boost_probability_approx",

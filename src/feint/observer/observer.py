@@ -1,6 +1,5 @@
 """The observer: sees arms and public rewards, expects a reference, and says how much speaks against it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.bandit import check_sigma
-from feint.files import write_whole
+from feint.files import load_state, save_state
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_floats, as_number
 from feint.observer.boost_mixture import EPSILONS, BoostMixture, bet
@@ -156,14 +155,9 @@ class Observer:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the state as JSON, whole or not at all."""
-        text = json.dumps(self.state(), indent=1)
-        write_whole(Path(path), lambda name: name.write_text(text), force=force)
+        save_state(self.state(), path, force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> "Observer":
         """Read what `save` wrote."""
-        try:
-            state = json.loads(Path(path).read_text())
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not a JSON file: {error}.") from None
-        return cls.from_state(state)
+        return cls.from_state(load_state(path))

@@ -15,7 +15,8 @@ All terms are positive, so tails keep their relative accuracy, and every integra
 peak away from the main region, cost a few panels of their own.
 
 **Digits.** Panel ends are multiples of 2⁻⁴⁰, so that log g_j at the right end of a panel starts the next without
-rounding of y. What is lost comes from the slopes, see logit_beta.py: about 2e-15·√N of every P, or 2e-11 for N = 1e8.
+rounding of y. What is lost comes from the slopes, see logit_beta.py: about 2e-15·√N of every P, or 2e-11 for N = 1e8,
+and K/20 times as much where more than 20 such arms tie, since they share their rounding.
 """
 
 import math

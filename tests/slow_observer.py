@@ -24,9 +24,10 @@ def boost_mixture(arms, log_pi, epsilons, share):
     with mp.workdps(40):
         n_arms = len(log_pi[0])
         weights = {epsilon: [mp.mpf(1) / n_arms] * n_arms for epsilon in epsilons}
-        e_values = {epsilon: mp.mpf(1) for epsilon in epsilons}
+        e_values = {epsilon: mp.mpf(0) for epsilon in epsilons}
         found = []
-        for arm, row in zip(arms, log_pi, strict=True):
+        for t, (arm, row) in enumerate(zip(arms, log_pi, strict=True)):
+            held_before, held = 1 / mp.log(t + 2, 2), 1 / mp.log(t + 3, 2)
             pi = [mp.exp(mp.mpf(x)) for x in row]
             for epsilon in epsilons:
                 ratios = []
@@ -35,24 +36,29 @@ def boost_mixture(arms, log_pi, epsilons, share):
                     q = boosted(pi[b], mp.mpf(epsilon))
                     ratios.append(q / pi[b] if arm == b else (1 - q) / rest)
                 total = sum(v * r for v, r in zip(weights[epsilon], ratios, strict=True))
-                e_values[epsilon] *= total
+                e_values[epsilon] = (e_values[epsilon] + (held_before - held) / len(epsilons)) * total
                 weights[epsilon] = [
                     (1 - mp.mpf(share)) * v * r / total + mp.mpf(share) / n_arms
                     for v, r in zip(weights[epsilon], ratios, strict=True)
                 ]
-            found.append(float(mp.log(sum(e_values.values()) / len(epsilons))))
+            found.append(float(mp.log(held + sum(e_values.values()))))
         return found
 
 
-def calibration(arms, log_pi, tilts):
+def calibration(arms, log_pi, tilts, lambdas):
     """log E after every pull."""
     with mp.workdps(40):
         n_arms = len(log_pi[0])
-        e_values = {(a, tilt): mp.mpf(1) for a in range(n_arms) for tilt in tilts}
+        tilted = {(a, tilt): mp.mpf(1) for a in range(n_arms) for tilt in tilts}
+        bounded = {(a, x): mp.mpf(1) for a in range(n_arms) for size in lambdas for x in (size, -size)}
         found = []
         for arm, row in zip(arms, log_pi, strict=True):
-            for a, tilt in e_values:
+            for a, tilt in tilted:
                 p = mp.exp(mp.mpf(row[a]))
-                e_values[a, tilt] *= mp.exp(mp.mpf(tilt) * (a == arm)) / (1 + p * mp.expm1(mp.mpf(tilt)))
-            found.append(float(mp.log(sum(e_values.values()) / len(e_values))))
+                tilted[a, tilt] *= mp.exp(mp.mpf(tilt) * (a == arm)) / (1 + p * mp.expm1(mp.mpf(tilt)))
+            for a, x in bounded:
+                surprise = (a == arm) - mp.exp(mp.mpf(row[a]))
+                bounded[a, x] *= mp.exp(x * surprise + (mp.log(1 - abs(x)) + abs(x)) * surprise**2)
+            means = [sum(part.values()) / len(part) for part in (tilted, bounded)]
+            found.append(float(mp.log(sum(means) / 2)))
         return found

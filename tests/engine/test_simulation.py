@@ -180,7 +180,7 @@ def test_progress_shows_speed(capsys):
         ({"checkpoints": np.array([40, 10, 50], dtype=np.uint64)}, "increasing whole numbers"),
         ({"horizon": 2**64}, "at most"),
         ({"replications": 10**15}, "do not fit into memory"),
-        ({"observe": True}, "not part of this version"),
+        ({"observe": 1}, "True or False"),
         ({"bandit": "paper"}, "feint.Bandit"),
         ({"bandit": feint.Bandit([0, 1], [0, 1], sigma=1e-20)}, "Rescale"),
         ({"bandit": feint.Bandit([0, 1e308], [0, 1e308])}, "Rescale"),

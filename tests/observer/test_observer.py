@@ -124,7 +124,7 @@ def test_validity_under_the_null():
 
 
 def test_power_against_algorithm_1():
-    """The issue's bar: caught in at most 250 steps in the median at ε = 0.1, and not before log(1/α)/ε = 30."""
+    """Caught in at most 250 steps in the median at ε = 0.1, and not before log(1/α)/ε = 30."""
     runs = feint.simulate(PAPER, epsilon=0.1, horizon=1_500, replications=400, observe=True, seed=21)
     median = float(runs.detection_time.fillna(math.inf).median())
     assert math.log(20) / 0.1 < median <= 250

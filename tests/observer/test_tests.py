@@ -25,6 +25,8 @@ def bend(log_pi):
     return np.logaddexp(math.log(0.8) + log_pi, math.log(0.2 / log_pi.shape[1]))
 
 
+LAMBDAS = [0.9 * (1e-4 / 0.9) ** (k / 15) for k in range(16)]
+
 TESTS = {
     "mixture": BoostMixture,
     "mixture, other settings": lambda n: BoostMixture(n, epsilons=[0.07, 2.5], share=0.5),
@@ -52,7 +54,7 @@ def draw(rng, log_pi):
 
 def seen_by(test, arms, log_pi):
     """What a test is given of rows with the probabilities of all arms."""
-    return log_pi if test.SHARES_OF_ALL_ARMS else log_pi[np.arange(len(arms)), arms]
+    return log_pi if test.NEEDS_ALL_ARMS else log_pi[np.arange(len(arms)), arms]
 
 
 @pytest.fixture(params=TESTS)
@@ -62,7 +64,8 @@ def make(request):
 
 @pytest.mark.parametrize("n_arms", [2, 4, 9])
 def test_the_next_step_is_fair_whatever_happened(make, n_arms):
-    """Σ_a π(a)·E(after a)/E(before) = 1: with Ville's inequality this is all that validity needs."""
+    """Σ_a π(a)·E(after a)/E(before) ≤ 1, and = 1 but for Calibration, whose second half is a bound: with Ville's
+    inequality this is all that validity needs."""
     rng = np.random.default_rng(1)
     for _ in range(20):
         log_pi = random_log_pi(rng, 31, n_arms)
@@ -74,7 +77,8 @@ def test_the_next_step_is_fair_whatever_happened(make, n_arms):
             after = type(before).from_state(before.state(), **UNSAVED.get(type(before), {}))
             last = seen_by(after, [a], log_pi[-1:])
             total += math.exp(log_pi[-1, a] + float(after.extend([a], last)[0]) - before.log_e_value)
-        assert total == pytest.approx(1.0, abs=1e-11)
+        assert total <= 1 + 1e-11
+        assert total > (0.5 if isinstance(before, Calibration) else 1 - 1e-11)
 
 
 def test_pieces_and_saved_states_change_nothing(make):
@@ -138,7 +142,7 @@ def test_null_runs_rarely_alarm(make):
 )
 def test_wrong_rows_are_refused(make, arms, log_pi, says):
     test = make(4)
-    if not test.SHARES_OF_ALL_ARMS:
+    if not test.NEEDS_ALL_ARMS:
         log_pi = log_pi[:, 0]
     with pytest.raises(ValueError, match=says):
         test.extend(arms, log_pi)
@@ -156,7 +160,7 @@ def test_wrong_settings_are_refused():
     for wrong in ({"epsilons": []}, {"epsilons": [0.0]}, {"epsilons": [math.inf]}, {"epsilons": [0.1, 0.1]}):
         with pytest.raises(ValueError, match="epsilons is"):
             BoostMixture(4, **wrong)
-    for share in (0, 1.5, math.nan, "x"):
+    for share in (0, 5e-324, 1.5, math.nan, "x"):
         with pytest.raises(ValueError, match="share must be"):
             BoostMixture(4, share=share)
     with pytest.raises(ValueError, match="2 or more"):
@@ -196,7 +200,8 @@ def test_calibration_against_40_digits(seed, n_arms):
     rng = np.random.default_rng(seed)
     log_pi = random_log_pi(rng, 30, n_arms)
     arms = rng.integers(0, n_arms, 30)
-    expected = slow_observer.calibration(arms, log_pi, (-3, -1, -0.3, -0.1, 0.1, 0.3, 1, 3))
+    tilts = [sign * size for sign in (-1, 1) for size in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)]
+    expected = slow_observer.calibration(arms, log_pi, tilts, LAMBDAS)
     test = Calibration(n_arms)
     assert test.extend(arms, log_pi) == pytest.approx(expected, rel=1e-11, abs=1e-11)
     pi = np.exp(log_pi)
@@ -208,9 +213,9 @@ def test_calibration_against_40_digits(seed, n_arms):
 
 
 def test_propensity_ratio_by_hand():
-    """After one pull: the mean over λ of (1 − λ) + λ/(K·π)."""
-    mixed = np.array([0.001, 0.004, 0.016, 0.064, 0.256])
-    expected = np.log(((1 - mixed) + mixed / (4 * 0.02)).mean())
+    """After one pull, with c = 1/log₂ 3 held back: c + (1 − c) times the mean over λ of (1 − λ) + λ/(K·π)."""
+    mixed, held = np.array([0.001, 0.004, 0.016, 0.064, 0.256]), 1 / math.log2(3)
+    expected = np.log(held + (1 - held) * ((1 - mixed) + mixed / (4 * 0.02)).mean())
     assert PropensityMixture(4).update(2, [math.log(0.02)]) == pytest.approx(expected, rel=1e-13)
 
 
@@ -223,6 +228,28 @@ def test_likelihood_ratio_grows_by_the_divergence():
     steps = np.diff(test.extend(draw(rng, boost_second(log_pi)), log_pi), prepend=0.0)
     assert abs(steps.mean() - 0.1) < 5 * steps.std() / math.sqrt(steps.size)
     assert steps.std() / math.sqrt(steps.size) < 0.005
+
+
+@pytest.mark.parametrize("kind", [BoostMixture, PropensityMixture])
+def test_a_long_honest_past_does_not_hide_a_boost(kind):
+    """After 10⁵ honest pulls a boost by ε = 0.1 of one arm in four is seen within 600 pulls, in each of 5 runs."""
+    rng = np.random.default_rng(9)
+    for _ in range(5):
+        test = kind(4)
+        log_pi = np.tile(np.log([0.9, 0.06, 0.03, 0.01]), (10**5, 1))
+        arms = draw(rng, log_pi)
+        test.extend(arms, seen_by(test, arms, log_pi))
+        log_pi = log_pi[:600]
+        arms = draw(rng, np.log(boost(np.exp(log_pi), 2, 0.1)))
+        test.extend(arms, seen_by(test, arms, log_pi))
+        assert test.log_e_value > math.log(20)
+
+
+def test_states_with_impossible_weights_are_refused():
+    state = BoostMixture(2).state()
+    for weights in (100.0, 0.0, -1.0):
+        with pytest.raises(ValueError, match="no probabilities"):
+            BoostMixture.from_state({**state, "weights": [[weights, 0.5]] * 5})
 
 
 def test_a_refuted_alternative_stays_refuted():
@@ -238,9 +265,7 @@ def test_mixture_names_the_boosted_arm_and_the_budget():
     log_pi = np.tile(np.log([0.9, 0.06, 0.03, 0.01]), (3_000, 1))
     test = BoostMixture(4)
     test.extend(draw(rng, np.log(boost(np.exp(log_pi), 2, 0.03))), log_pi)
-    assert test.boosts.argmax() == 2
-    assert test.likeliest_epsilon == 0.03
-    assert test.boosts.sum() == pytest.approx(3_000)
+    assert test.likeliest == (2, 0.03)
 
 
 class TestConfidenceSequence:
@@ -267,9 +292,18 @@ class TestConfidenceSequence:
             missed += outside
         assert missed <= stats.binom.ppf(1 - 1e-6, runs, 0.1)
 
+    def test_every_step_is_a_supermartingale(self):
+        """E exp(±λξ − ψ(λ)ξ²) ≤ exp(±λ(p − π)) for ξ = X − π, whatever p and π are: the one inequality it rests on."""
+        p, pi = np.meshgrid(np.linspace(0, 1, 201), np.linspace(0, 1, 201))
+        for size in LAMBDAS:
+            psi = -math.log1p(-size) - size
+            for x in (size, -size):
+                mean = p * np.exp(x * (1 - pi) - psi * (1 - pi) ** 2) + (1 - p) * np.exp(-x * pi - psi * pi**2)
+                assert (mean <= np.exp(x * (p - pi)) * (1 + 1e-14)).all()
+
     def test_is_narrow_enough_to_be_useful(self):
-        """After n fair coins its half-width is within a factor 2 of 3.1·√V, five per cent split over two sides and two
-        arms at one fixed time (z = 2.24 would be the least)."""
+        """After 10⁴ fair coins its half-width is less than twice 2.24·√V, what one fixed time would allow for two sides
+        and two arms at five per cent."""
         rng = np.random.default_rng(7)
         test = Calibration(2)
         test.extend(rng.integers(0, 2, 10_000), np.full((10_000, 2), math.log(0.5)))
@@ -284,8 +318,8 @@ class TestConfidenceSequence:
         test.extend([0] * 50, np.tile(np.log([0.7, 0.3]), (50, 1)))
         low, high = test.confidence_sequence(0.05)
         radius, variance = mp.mpf(float((high - low)[0])) / 2, mp.mpf(50) * mp.mpf("0.09")
-        lambdas = [mp.mpf("0.9") * (mp.mpf("1e-4") / mp.mpf("0.9")) ** (mp.mpf(k) / 23) for k in range(24)]
-        mean = sum(mp.exp(x * radius + (mp.log(1 - x) + x) * variance) for x in lambdas) / 24
+        lambdas = [mp.mpf("0.9") * (mp.mpf("1e-4") / mp.mpf("0.9")) ** (mp.mpf(k) / 15) for k in range(16)]
+        mean = sum(mp.exp(x * radius + (mp.log(1 - x) + x) * variance) for x in lambdas) / 16
         assert float(mean) == pytest.approx(2 * 2 / 0.05, rel=1e-7)
 
     def test_refuses_levels_that_are_none(self):
@@ -303,8 +337,8 @@ def test_ten_million_updates_do_not_underflow():
     for _ in range(10):
         log_e = test.extend(draw(rng, log_pi), log_pi)
         assert np.isfinite(log_e).all()
-    assert log_e[-1] < -100
-    # The smallest budget of the grid has lost least; from there a clear boost is seen again.
-    before = test.log_e_value
-    test.extend(np.full(2_000, 3), log_pi[:2_000])
-    assert test.log_e_value > before + 1_000
+    # What is held back, 1/log₂(10⁷) = 0.043, is left, and with it a boost of ε = 0.1 is seen within 300 pulls.
+    assert log_e[-1] == pytest.approx(-math.log(math.log2(10**7 + 2)), abs=0.2)
+    bent = np.log(boost(np.exp(log_pi[:300]), 2, 0.1))
+    test.extend(draw(rng, bent), log_pi[:300])
+    assert test.log_e_value > math.log(20)

@@ -33,7 +33,7 @@ _SUM_TOLERANCE = 1e-9
 class EProcess(ABC):
     """A test that is valid at every moment; see the module's docstring."""
 
-    SHARES_OF_ALL_ARMS: ClassVar[bool] = True  # whether a row of `log_pi` has all K arms, or only the one pulled
+    NEEDS_ALL_ARMS: ClassVar[bool] = True  # whether a row of `log_pi` has all K arms, or only the one pulled
 
     def __init__(self, n_arms: int) -> None:
         if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
@@ -105,6 +105,7 @@ class EProcess(ABC):
                 if values.shape != array.shape or not np.isfinite(values).all():
                     raise ValueError(f"The state is damaged: {name} does not fit {test.n_arms} arms.")
                 array[...] = values
+            test._check_arrays()
         except (KeyError, TypeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
         if test._tested < 0 or not test._log_e <= test._highest < math.inf or test._highest < 0:
@@ -122,15 +123,20 @@ class EProcess(ABC):
     @abstractmethod
     def _arrays(self) -> dict[str, FloatArray]: ...
 
+    def _check_arrays(self) -> None:  # noqa: B027 - most tests have nothing to refuse
+        """Refuse arrays of a damaged state."""
+
     @abstractmethod
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None: ...
 
     def _checked(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
+        if np.size(arms) == 0:
+            arms = np.zeros(0, dtype=np.int64)
         chosen = as_integers(arms, f"arms must be whole numbers from 0 to {self.n_arms - 1}")
         if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.n_arms):
             raise ValueError(f"arms must be whole numbers from 0 to {self.n_arms - 1}; got {chosen.tolist()!r}.")
         claimed = as_floats(log_pi, "log_pi")
-        if not self.SHARES_OF_ALL_ARMS:
+        if not self.NEEDS_ALL_ARMS:
             claimed = claimed.reshape(-1) if claimed.shape == (chosen.size, 1) else claimed
             expected: tuple[int, ...] = (chosen.size,)
             of_chosen = claimed
@@ -141,7 +147,7 @@ class EProcess(ABC):
             raise ValueError(f"log_pi has shape {claimed.shape}; {chosen.size} pulls need {expected}.")
         if (claimed > 0).any():
             raise ValueError(f"log_pi contains {claimed.max()}; the logarithm of a probability is at most 0.")
-        if self.SHARES_OF_ALL_ARMS and claimed.size:
+        if self.NEEDS_ALL_ARMS and claimed.size:
             totals = np.exp(claimed).sum(1)
             if abs(totals - 1).max() > _SUM_TOLERANCE:
                 raise ValueError(f"Probabilities sum to {totals[abs(totals - 1).argmax()]}; normalise them to 1.")

@@ -20,7 +20,7 @@ from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_floats
 from feint.numerics.boost_kernel import boost_scalar
 from feint.observer.base import EProcess, IntArray
-from feint.observer.fixed_share import SHARE, Experts, check_share, experts, settle
+from feint.observer.fixed_share import LEARNED, REFUTED, SHARE, Experts, check_experts, check_share, experts, settle
 
 EPSILONS = (0.001, 0.005, 0.03, 0.2, 1.0)  # a factor 2.5 beside the truth costs a few per cent of the power
 _SMALLEST = 1e-12  # below it, 1 − π_b of an arm that is nearly sure would need digits that log π does not have
@@ -35,6 +35,7 @@ def bet(experts: Experts, log_pi: FloatArray, arm: int) -> float:
         # The largest of the ratios; all others are taken relative to it.
         experts.gains[j] = math.log(boost_scalar(p, log_pi[arm], experts.sizes[j], True)) - log_pi[arm]
         experts.totals[j] = experts.weights[j, arm]
+        experts.alone[j, arm] += experts.gains[j]
     for b in range(n_arms):
         if b == arm:
             continue
@@ -43,7 +44,9 @@ def bet(experts: Experts, log_pi: FloatArray, arm: int) -> float:
         for j in range(n_sizes):
             q = boost_scalar(p, log_pi[b], experts.sizes[j], True)
             # Where b is all but sure, q = 1 and the rest may have been rounded to 0.
-            experts.weights[j, b] *= (1.0 - q) / rest * math.exp(-experts.gains[j]) if q < 1.0 else 0.0
+            ratio = (1.0 - q) / rest if q < 1.0 else 0.0
+            experts.alone[j, b] += math.log(ratio) if ratio > 0.0 else REFUTED
+            experts.weights[j, b] *= ratio * math.exp(-experts.gains[j])
             experts.totals[j] += experts.weights[j, b]
     return settle(experts)
 
@@ -67,7 +70,7 @@ class BoostMixture(EProcess):
     >>> test = BoostMixture(2)
     >>> rare = np.log([0.99, 0.01])
     >>> [round(test.update(1, rare), 2) for _ in range(3)]
-    [1.73, 4.95, 8.42]
+    [1.0, 3.99, 7.44]
     """
 
     def __init__(self, n_arms: int, *, epsilons: npt.ArrayLike = EPSILONS, share: float = SHARE) -> None:
@@ -86,17 +89,16 @@ class BoostMixture(EProcess):
         return ("n_arms", "epsilons", "share")
 
     @property
-    def likeliest_epsilon(self) -> float:
-        """The budget of the grid that explains the pulls best."""
-        return self.epsilons[int(self.experts.log_e.argmax())]
-
-    @property
-    def boosts(self) -> FloatArray:
-        """How often each arm seems to have been boosted, under `likeliest_epsilon`."""
-        return np.array(self.experts.followed[self.experts.log_e.argmax()])
+    def likeliest(self) -> tuple[int, float]:
+        """The (arm, ε) of the grid whose constant boost explains the pulls best, be it poorly."""
+        size, arm = np.unravel_index(self.experts.alone.argmax(), self.experts.alone.shape)
+        return int(arm), self.epsilons[int(size)]
 
     def _arrays(self) -> dict[str, Any]:
-        return {name: getattr(self.experts, name) for name in ("log_e", "weights", "followed")}
+        return {name: getattr(self.experts, name) for name in LEARNED}
+
+    def _check_arrays(self) -> None:
+        check_experts(self.experts)
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
         _bet_rows(self.experts, arms, log_pi, log_e)

@@ -4,8 +4,10 @@ r"""Is each arm pulled as often as claimed? A test by arm without a model of the
 
     E ← E·exp(λX)/(1 + π_a·(e^λ − 1)),
 
-the likelihood ratio of a coin whose odds are e^λ times those claimed. E of the test is the mean over arms and tilts of
-both signs: it notices an arm that is pulled too often or too rarely, for whatever reason.
+the likelihood ratio of a coin whose odds are e^λ times those claimed, with tilts of both signs: it notices an arm that
+is pulled too often or too rarely, for whatever reason. Half of E is their mean over arms and tilts, the other half the
+mean of the supermartingales below at p = π. So an interval of the confidence sequence at level α/2 that leaves out 0
+means E ≥ 1/α.
 
 **Confidence sequence.** Let p_t(a) be the agent's true probabilities, D_t = Σ (X − π_a) the excess of observed over
 expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ λ < 1, exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for
@@ -28,11 +30,10 @@ from scipy.special import logsumexp
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, check_level
 from feint.observer.base import EProcess, IntArray
-from feint.observer.fixed_share import log_mean_exp
 
-_TILTS = np.array([-3.0, -1.0, -0.3, -0.1, 0.1, 0.3, 1.0, 3.0])
-_ODDS = np.expm1(_TILTS)
-_MIXED = np.geomspace(0.9, 1e-4, 24)  # λ_k: optimal for V from 10 to 10⁹
+_TILTS = np.array([sign * size for size in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0) for sign in (-1.0, 1.0)])
+_EXPM1_TILTS = np.expm1(_TILTS)
+_MIXED = np.geomspace(0.9, 1e-4, 16)  # λ_k: optimal for V from 10 to 10⁹
 _PSI = -np.log1p(-_MIXED) - _MIXED
 
 
@@ -41,24 +42,39 @@ def _tilt_rows(
     arms: IntArray,
     log_pi: FloatArray,
     tilts: FloatArray,
-    odds: FloatArray,
+    expm1_tilts: FloatArray,
+    mixed: FloatArray,
+    psi: FloatArray,
     logs: FloatArray,
     sums: FloatArray,
     log_e: FloatArray,
 ) -> None:
-    n_arms, n_tilts = logs.shape[0], tilts.size
+    n_arms, n_tilts, n_mixed = logs.shape[0], tilts.size, mixed.size
     for i in range(arms.size):
         for a in range(n_arms):
             p = math.exp(log_pi[i, a])
             pulled = 1.0 if a == arms[i] else 0.0
             for k in range(n_tilts):
-                logs[a, k] += tilts[k] * pulled - math.log1p(p * odds[k])
+                logs[a, k] += tilts[k] * pulled - math.log1p(p * expm1_tilts[k])
             # Where p is near 1, 1 − p has its digits in expm1 only.
             surprise = -math.expm1(log_pi[i, a]) if a == arms[i] else -p
             sums[0, a] += pulled
             sums[1, a] += surprise
             sums[2, a] += surprise * surprise
-        log_e[i] = log_mean_exp(logs.reshape(-1))
+        highest = 0.0
+        for a in range(n_arms):
+            for k in range(n_tilts):
+                highest = max(highest, logs[a, k])
+            for k in range(n_mixed):
+                highest = max(highest, mixed[k] * abs(sums[1, a]) - psi[k] * sums[2, a])
+        tilted, bounded = 0.0, 0.0
+        for a in range(n_arms):
+            for k in range(n_tilts):
+                tilted += math.exp(logs[a, k] - highest)
+            for k in range(n_mixed):
+                start, slope = -psi[k] * sums[2, a] - highest, mixed[k] * sums[1, a]
+                bounded += math.exp(start + slope) + math.exp(start - slope)
+        log_e[i] = highest + math.log(0.5 * (tilted / n_tilts + bounded / (2 * n_mixed)) / n_arms)
 
 
 class Calibration(EProcess):
@@ -91,24 +107,27 @@ class Calibration(EProcess):
 
     def log_e_values(self) -> FloatArray:
         """log E of each arm alone."""
-        return np.asarray(logsumexp(self._logs, axis=1) - math.log(_TILTS.size))
+        tilted = logsumexp(self._logs, axis=1) - math.log(_TILTS.size)
+        slopes = np.concatenate([_MIXED, -_MIXED])
+        bounded = logsumexp(np.outer(self._sums[1], slopes) - np.outer(self._sums[2], np.tile(_PSI, 2)), axis=1)
+        return np.asarray(np.logaddexp(tilted, bounded - math.log(slopes.size)) - math.log(2))
 
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """(low, high) for Σ (p_t(a) − π_t(a)): all arms at all times with probability 1 − α."""
-        level = check_level(alpha, "alpha") / (2 * self.n_arms)
-        radius = np.array([_radius(variance, level) for variance in self._sums[2]])
+        log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
+        radius = np.array([_radius(variance, log_goal) for variance in self._sums[2]])
         return self._sums[1] - radius, self._sums[1] + radius
 
     def _arrays(self) -> dict[str, Any]:
         return {"logs": self._logs, "sums": self._sums}
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _tilt_rows(arms, log_pi, _TILTS, _ODDS, self._logs, self._sums, log_e)
+        _tilt_rows(arms, log_pi, _TILTS, _EXPM1_TILTS, _MIXED, _PSI, self._logs, self._sums, log_e)
 
 
-def _radius(variance: float, level: float) -> float:
-    """u(V) at the level of one arm and one side."""
-    goal = math.log(_MIXED.size / level)
+def _radius(variance: float, log_goal: float) -> float:
+    """u(V) at which the mixture reaches exp(log_goal)."""
+    goal = math.log(_MIXED.size) + log_goal
 
     def above(u: float) -> float:
         return float(logsumexp(_MIXED * u - _PSI * variance)) - goal

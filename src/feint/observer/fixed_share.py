@@ -1,12 +1,17 @@
 """Experts whose weights follow Bayes' rule with a fixed share (Herbster & Warmuth 1998), for J sizes of a deviation.
 
-For each size j the experts b = 0 … K − 1 each have a likelihood ratio r_b(A) for the pull A, and
+For each size j the experts b = 0 … K − 1 each have a likelihood ratio r_b(A) for the pull A. Of the wealth 1 with which
+the bet starts, c_t = 1/log₂(t + 2) is held back after t pulls, and what is released goes to the sizes in equal parts:
 
-    E_j ← E_j·Σ_b v_b·r_b(A),        v_b ← (1 − η)·v_b·r_b(A)/Σ_b v_b·r_b(A) + η/K.
+    I_j ← (I_j + (c_{t−1} − c_t)/J)·Σ_b v_b·r_b(A),        v_b ← (1 − η)·v_b·r_b(A)/Σ_b v_b·r_b(A) + η/K,
 
-The share η lets the bet follow a deceiver who turns to another arm. E is the mean of the E_j. A test multiplies the
-weights by its ratios, relative to exp(gains) so that none overflows, and `settle` does the rest. Weights cannot
-underflow: η/K bounds them from below.
+    E_t = c_t + Σ_j I_j.
+
+That is a mixture over the moment at which the deceiver begins. Without it E would sink without end while the agent is
+honest, and never recover in time (10⁶ honest pulls hid a boost of ε = 0.03 for more than 20,000; with it 850 show it).
+The share η lets the bet follow a deceiver who turns to another arm. A test multiplies the weights by its ratios,
+relative to exp(gains) so that none overflows, and `settle` does the rest. Weights cannot underflow: η/K bounds them
+from below.
 """
 
 import math
@@ -14,10 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feint.numerics._jit import kernel
+from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray, as_number
 
 SHARE = 0.05  # best for one boosted arm is 0.01, for arms that change at every step 1; measured on the paper's instance
+_SMALLEST_SHARE = 1e-12
+_NOTHING = -700.0  # log I_j at the start: as good as 0, and a number
+REFUTED = -1e15  # log ratio of an expert that gave the pulled arm probability 0: as good as −∞, and a number
 
 
 class Experts(NamedTuple):
@@ -25,49 +33,62 @@ class Experts(NamedTuple):
 
     sizes: FloatArray  # (J,)
     share: float  # η
-    log_e: FloatArray  # (J,) log E_j
+    pulls: FloatArray  # (1,) t
+    log_e: FloatArray  # (J,) log I_j
     weights: FloatArray  # (J, K) v_b for the coming pull
-    followed: FloatArray  # (J, K) Σ_t of the posterior weight of b: how many pulls seem to come from it
+    alone: FloatArray  # (J, K) Σ_t log r_b: the log-likelihood ratio of each expert by itself
     totals: FloatArray  # (J,) Σ_b v_b·r_b, relative to exp(gains)
     gains: FloatArray  # (J,)
+
+
+LEARNED = ("pulls", "log_e", "weights", "alone")  # what a saved state must have
 
 
 def experts(n_arms: int, sizes: FloatArray, share: float) -> Experts:
     """Nothing seen yet."""
     shape = (sizes.size, n_arms)
-    vectors = [np.zeros(sizes.size) for _ in range(3)]
-    return Experts(sizes, share, vectors[0], np.full(shape, 1.0 / n_arms), np.zeros(shape), vectors[1], vectors[2])
+    log_e, totals, gains = np.full(sizes.size, _NOTHING), np.zeros(sizes.size), np.zeros(sizes.size)
+    return Experts(sizes, share, np.zeros(1), log_e, np.full(shape, 1.0 / n_arms), np.zeros(shape), totals, gains)
 
 
 def check_share(share: object) -> float:
     """η as a float."""
-    what = "share must be a number above 0 and at most 1"
+    what = "share must be a number from 1e-12 to 1"
     number = as_number(share, what)
-    if not 0 < number <= 1:
+    if not _SMALLEST_SHARE <= number <= 1:
         raise ValueError(f"{what}; got {share!r}.")
     return number
+
+
+def check_experts(experts: Experts) -> None:
+    """Refuse what cannot have been learned."""
+    sums = experts.weights.sum(1)
+    if (experts.weights < 0).any() or abs(sums - 1).max() > 1e-9 or experts.pulls[0] < 0:
+        raise ValueError("The state is damaged: the weights of its experts are no probabilities.")
+
+
+@inlined
+def _held_back(pulls: float) -> float:
+    return 1.0 / math.log2(pulls + 2.0)
 
 
 @kernel
 def settle(experts: Experts) -> float:
     """Turn the weights, already multiplied by the ratios, into those for the next pull. Returns log E."""
     n_sizes, n_arms = experts.weights.shape
+    released = math.log((_held_back(experts.pulls[0]) - _held_back(experts.pulls[0] + 1.0)) / n_sizes)
+    experts.pulls[0] += 1.0
+    log_held = math.log(_held_back(experts.pulls[0]))
+    highest = log_held
     for j in range(n_sizes):
-        experts.log_e[j] += math.log(experts.totals[j]) + experts.gains[j]
+        larger, smaller = max(experts.log_e[j], released), min(experts.log_e[j], released)
+        invested = larger + math.log1p(math.exp(smaller - larger))
+        experts.log_e[j] = invested + math.log(experts.totals[j]) + experts.gains[j]
+        highest = max(highest, experts.log_e[j])
         for b in range(n_arms):
             posterior = experts.weights[j, b] / experts.totals[j]
-            experts.followed[j, b] += posterior
             experts.weights[j, b] = (1.0 - experts.share) * posterior + experts.share / n_arms
-    return log_mean_exp(experts.log_e)
-
-
-@kernel
-def log_mean_exp(logs: FloatArray) -> float:
-    """Log of the mean of exp(logs), without overflow."""
-    highest = -math.inf
-    for j in range(logs.size):
-        highest = max(highest, logs[j])
-    total = 0.0
-    for j in range(logs.size):
-        total += math.exp(logs[j] - highest)
-    return highest + math.log(total / logs.size)
+    total = math.exp(log_held - highest)
+    for j in range(n_sizes):
+        total += math.exp(experts.log_e[j] - highest)
+    return highest + math.log(total)

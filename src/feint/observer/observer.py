@@ -31,7 +31,9 @@ def _watch(past: NormalPast, experts: Experts, arm: int, reward: float) -> float
 class Observer:
     """Test, pull by pull, whether an agent follows the reference it claims (`BoostMixture` is the test).
 
-    Where the reference has no prior, pulls are not tested until every arm has been pulled once.
+    Where the reference has no prior, pulls are not tested until every arm has been pulled once. What is tested is that
+    each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw: with `ObservedUCB` it
+    would be rejected, and only an agent that draws from the observer's belief, as `Agent` does, would not.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ class Observer:
     >>> for arm, reward in [(0, 1.0), (1, 0.0), (0, 1.2), (0, 0.9), (0, 1.1), (1, -0.3), (1, 0.1), (1, 0.2)]:
     ...     log_e = observer.update(arm, reward)
     >>> observer.tested, round(log_e, 2)
-    (6, 1.35)
+    (6, 1.23)
     >>> observer.p_value < 0.05
     False
     """
@@ -94,14 +96,9 @@ class Observer:
         return self._test.p_value
 
     @property
-    def likeliest_epsilon(self) -> float:
-        """The budget of the grid that explains the pulls best."""
-        return self._test.likeliest_epsilon
-
-    @property
-    def boosts(self) -> FloatArray:
-        """How often each arm seems to have been boosted."""
-        return self._test.boosts
+    def likeliest(self) -> tuple[int, float]:
+        """The (arm, ε) of the grid whose constant boost explains the pulls best, be it poorly."""
+        return self._test.likeliest
 
     def reference_probabilities(self) -> FloatArray | None:
         """What the reference says of the coming pull; None while it has no posterior."""
@@ -151,6 +148,8 @@ class Observer:
         pulls = observer._expected.pulls
         if (pulls < 0).any() or (pulls != pulls.round()).any() or test.tested > pulls.sum():
             raise ValueError("The state is damaged: its pulls cannot come from an observer.")
+        if not observer._expected.accepts(observer._expected.sums / np.maximum(pulls, 1)).all():
+            raise ValueError("The state is damaged: its sums cannot come from rewards.")
         return observer
 
     def save(self, path: str | Path, *, force: bool = False) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray
 from feint.observer.base import EProcess, IntArray
-from feint.observer.fixed_share import SHARE, Experts, check_share, experts, settle
+from feint.observer.fixed_share import LEARNED, SHARE, Experts, check_experts, check_share, experts, settle
 
 _MIXED_IN = np.array([0.001, 0.004, 0.016, 0.064, 0.256])  # λ
 
@@ -30,8 +30,10 @@ def _bet_rows(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_
             gained = math.log(experts.sizes[j]) - log_propensity[i]
             experts.gains[j] = max(kept, gained) + math.log1p(math.exp(-abs(kept - gained)))
             experts.totals[j] = experts.weights[j, arms[i]]
+            experts.alone[j, arms[i]] += experts.gains[j]
             for b in range(n_arms):
                 if b != arms[i]:
+                    experts.alone[j, b] += kept
                     experts.weights[j, b] *= math.exp(kept - experts.gains[j])
                     experts.totals[j] += experts.weights[j, b]
         log_e[i] = settle(experts)
@@ -42,10 +44,10 @@ class PropensityMixture(EProcess):
 
     >>> test = PropensityMixture(2)
     >>> round(test.update(1, [math.log(0.01)]), 2)
-    1.47
+    0.8
     """
 
-    SHARES_OF_ALL_ARMS: ClassVar[bool] = False
+    NEEDS_ALL_ARMS: ClassVar[bool] = False
 
     def __init__(self, n_arms: int, *, share: float = SHARE) -> None:
         super().__init__(n_arms)
@@ -57,12 +59,16 @@ class PropensityMixture(EProcess):
         return ("n_arms", "share")
 
     @property
-    def boosts(self) -> FloatArray:
-        """How often each arm seems to have been boosted, under the likeliest λ."""
-        return np.array(self._experts.followed[self._experts.log_e.argmax()])
+    def likeliest(self) -> tuple[int, float]:
+        """The (arm, λ) of the grid that explains the pulls best, be it poorly."""
+        size, arm = np.unravel_index(self._experts.alone.argmax(), self._experts.alone.shape)
+        return int(arm), float(_MIXED_IN[size])
 
     def _arrays(self) -> dict[str, Any]:
-        return {name: getattr(self._experts, name) for name in ("log_e", "weights", "followed")}
+        return {name: getattr(self._experts, name) for name in LEARNED}
+
+    def _check_arrays(self) -> None:
+        check_experts(self._experts)
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
         _bet_rows(self._experts, arms, log_pi, log_e)

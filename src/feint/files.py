@@ -21,6 +21,8 @@ def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = Fa
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
         if path.is_dir():  # a folder cannot be moved over another
+            if not temporary.is_dir():
+                raise IsADirectoryError(f"{path} is a folder; a file cannot take its place. Choose another name.")
             shutil.rmtree(path)
         os.replace(temporary, path)
     finally:

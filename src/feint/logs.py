@@ -54,4 +54,4 @@ def write_log(table: dict[str, Any], path: Path) -> None:
     if path.suffix == ".parquet":
         parquet.write_table(columns, path)
     else:
-        csv.write_csv(columns, path, csv.WriteOptions(quoting_style="none"))
+        csv.write_csv(columns, path, csv.WriteOptions(quoting_style="none", quoting_header="none"))

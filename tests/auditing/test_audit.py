@@ -152,6 +152,36 @@ class TestNumbers:
         full.savefig(tmp_path / "full.png")
 
 
+@pytest.mark.parametrize(("claim", "truth"), [((0.5, 0.5), (0.505, 0.495)), ((0.98, 0.02), (0.979, 0.021))])
+def test_small_lasting_departures_are_rejected(claim, truth):
+    """Hundreds of thousands of rows that are a little off; and an arm whose interval leaves out 0 is a rejection."""
+    rng = np.random.default_rng(9)
+    arms = rng.choice(2, 600_000, p=truth)
+    report = feint.audit(arms, probabilities=np.tile(claim, (600_000, 1)))
+    assert report.rejected
+    assert report.arms[0].high < 0 or report.arms[0].low > 0
+
+
+def test_an_interval_without_0_is_a_rejection():
+    """By construction; over 300 bent logs of which many are near the threshold."""
+    rng = np.random.default_rng(10)
+    stars = 0
+    for _ in range(300):
+        claims = random_claims(rng, 200, 3)
+        bend = rng.uniform(0, 0.5)
+        report = feint.audit(pull(rng, (1 - bend) * claims + bend * np.eye(3)[0]), probabilities=claims)
+        clear = any(arm.low > 0 or arm.high < 0 for arm in report.arms)
+        assert report.rejected or not clear
+        stars += clear
+    assert 30 < stars < 270
+
+
+def test_masked_rewards_are_missing():
+    rewards = np.ma.array([0.1, 0.2, 0.3], mask=[False, False, True])
+    with pytest.raises(ValueError, match="row 3: reward is missing"):
+        feint.audit([0, 1, 0], rewards, n_arms=2)
+
+
 @pytest.mark.parametrize("kind", ["probabilities", "propensities", "normal", "normal prior", "beta"])
 def test_honest_logs_are_rarely_rejected(kind):
     """At most α of them, by the exact binomial at 1e-6; the agents draw from posteriors, not from our probabilities."""
@@ -224,7 +254,7 @@ class TestWarnings:
     def test_an_arm_never_pulled(self):
         text = self.warnings_of([1, 2, 1, 2, 2], [0.1, 0.2, 0.3, 0.4, 0.5])
         assert "No row could be tested: arm 0 was never pulled" in text
-        assert "The log has 3 arms" in text
+        assert "3 arms was taken from the log; the level α is exact where" in text
 
     def test_an_arm_pulled_late(self):
         arms = [0, 1] * 10 + [2] + [0, 1, 2] * 3
@@ -235,7 +265,15 @@ class TestWarnings:
 
     def test_skipped_rows(self):
         arms, rewards = [0, 1, 0, 1, 0, 1], [0.1, 0.2, math.nan, 0.3, 0.4, 0.5]
-        assert "no longer exact" in self.warnings_of(arms, rewards, skip_bad=True)
+        assert "no longer exact" in self.warnings_of(arms, rewards, skip_bad=True, n_arms=2)
+        claims = [[1.0, 0.0]] * 5
+        assert "2 pulls of arms with probability 0" in self.warnings_of(
+            [0, 1, 0, 1, 0], probabilities=claims, skip_bad=True
+        )
+
+    def test_arms_that_count_from_one(self):
+        text = self.warnings_of([1, 2, 1, 2, 1], [1, 0, 1, 1, 0], reference=feint.BetaThompsonSampling())
+        assert "count from 1?" in text
 
 
 class TestBadInput:
@@ -256,7 +294,7 @@ class TestBadInput:
             ([0, 1, 1], {"propensities": [0.5, math.nan, 0.5]}, "row 2: propensity is missing"),
             ([0, 1, 1], {"rewards": [0.5, math.inf, 0.5]}, "row 2: reward is inf"),
             ([0, 1, 1], {"rewards": [0.5, None, 0.5]}, "row 2: reward is missing"),
-            ([0, 1, 1], {"rewards": [0.5, 1e13, 0.5]}, "within 1e12 sigma"),
+            ([0, 1, 1], {"rewards": [0.5, 1e13, 0.5]}, "within 1e6 sigma"),
             ([0, 1, 1], {"rewards": [1, 0.5, 0], "reference": feint.BetaThompsonSampling()}, "row 2: reward is 0.5"),
         ],
     )
@@ -264,10 +302,14 @@ class TestBadInput:
         with pytest.raises(ValueError, match=says) as refused:
             feint.audit(arms, **given)
         assert "skip_bad=True" in str(refused.value)
+        if "probabilities" not in given:
+            with pytest.raises(ValueError, match="must not decide"):
+                feint.audit(arms, skip_bad=True, **given)
+            given = {**given, "n_arms": 2}
         report = feint.audit(arms, skip_bad=True, **given)
         assert report.rows == 3
         assert sum(report.bad_rows.values()) == 1
-        assert says.split(":")[0] in report.bad_examples[0] or "1e12" in says
+        assert says.split(":")[0] in report.bad_examples[0] or "1e6" in says
 
     @pytest.mark.parametrize(
         ("arms", "given", "says"),
@@ -286,6 +328,11 @@ class TestBadInput:
             ([0, 1], {"rewards": [0, 1], "sigma": 0}, "sigma"),
             ([0, 1], {"rewards": [0, 1], "reference": "TS"}, "reference is"),
             ([0, 1], {"rewards": [0, 1], "tolerance": -1}, "tolerance"),
+            ([0, 1.5], {"rewards": [0, 1]}, "no whole number"),
+            ([0, 1 + 2j], {"rewards": [0, 1]}, "flat list of numbers"),
+            ([0, 1], {"rewards": [0, 1], "reference": feint.ObservedUCB()}, "UCB does not draw"),
+            ([0, 1], {"rewards": [0, 1], "reference": feint.ThompsonSampling(0, 1e-160)}, "does not fit sigma"),
+            ([0, 1], {"rewards": [0, 1], "reference": feint.ThompsonSampling(1e200, 1)}, "does not fit sigma"),
         ],
     )
     def test_calls_that_make_no_sense(self, arms, given, says):
@@ -294,7 +341,7 @@ class TestBadInput:
 
     def test_an_empty_log_is_no_evidence(self):
         report = feint.audit([], probabilities=np.empty((0, 3)))
-        assert report.verdict == "no evidence against"
-        assert "No row could be tested" in report.warnings[0]
+        assert report.verdict == "nothing could be tested against"
+        assert "No row could be tested: the log has no rows" in report.warnings[0]
         report.plot()
         json.dumps(report.to_json(), allow_nan=False)

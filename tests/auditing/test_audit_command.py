@@ -97,11 +97,22 @@ def test_beta_and_priors(tmp_path):
         (["log.csv", "--tolerance", "7"], "tolerance"),
         (["log.csv", "--plot", "x.doc"], "must end in"),
         (["unpulled.csv"], "No row could be tested: arm 0 was never pulled"),
-        (["bad.csv"], "bad.csv, line 3: arm is 'x', not a number; line 5: reward is missing. Correct the log"),
+        (["bad.csv"], "bad.csv: line 3: arm is 'x', not a number, so the number of arms is unclear"),
+        (
+            ["bad.csv", "--arms", "2"],
+            "bad.csv, line 3: arm is 'x', not a number; line 5: reward is missing. Correct the log",
+        ),
+        (["log.csv", "--skip-bad"], "give --arms"),
+        (["log.csv", "--prefix", "Q_"], "correct --prefix"),
+        (["log.csv", "--propensity", "chance"], "correct --propensity"),
+        (["log.csv", "--prior", "0,1e-160"], "does not fit sigma"),
+        (["log.csv", "--plot", "folder.png", "--force"], "is a folder"),
     ],
 )
 def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n0,1\n")
+    (tmp_path / "folder.png").mkdir()
+    (tmp_path / "folder.png" / "precious.txt").touch()
     (tmp_path / "unpulled.csv").write_text("arm,reward\n1,1\n2,0\n1,1\n")
     (tmp_path / "bad.csv").write_text("arm,reward\n0,1\nx,0\n0,1\n1,\n")
     result = typed(*arguments, cwd=tmp_path)
@@ -109,6 +120,27 @@ def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
     assert says in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stdout == ""
+    assert (tmp_path / "folder.png" / "precious.txt").exists()
+
+
+def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch, capsys):
+    def fail(*args, **kwargs):
+        raise KeyError("p_0")
+
+    monkeypatch.setattr("feint.auditing.audit_log", fail)
+    code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
+    assert code == 3
+    assert errors == "feint: unexpected KeyError: 'p_0'\n"
+
+
+def test_options_that_do_not_apply_are_named(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("time,arm,reward,p_00,p_01\n1,0,1,0.5,0.5\n1,1,0,0.5,0.5\n")
+    assert "repeats" in typed(str(path)).stderr
+    result = typed(str(path), "--reference", "beta", "--ignore-time", "--plot", str(tmp_path / "[bold].PNG"))
+    assert result.returncode == 0
+    assert "are not used: the log has probabilities of its own" in result.stdout.replace("\n", " ")
+    assert "[bold].PNG" in result.stdout
 
 
 def run_main(arguments, monkeypatch, capsys):
@@ -187,11 +219,13 @@ def broken_files(draw):
 
 
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=broken_files(), mode=st.sampled_from([None, "rewards"]), skip=st.booleans(), kind=st.sampled_from("cp"))
-def test_broken_files_never_end_in_a_traceback(content, mode, skip, kind, tmp_path, monkeypatch, capsys):
-    path = tmp_path / ("log.csv" if kind == "c" else "log.parquet")
+@given(content=broken_files(), mode=st.sampled_from([None, "rewards"]), skip=st.booleans())
+def test_broken_files_never_end_in_a_traceback(content, mode, skip, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "log.csv"
     path.write_bytes(content)
-    options = [*(["--mode", mode] if mode else []), *(["--skip-bad"] if skip else []), "--json"]
+    options = [*(["--mode", mode] if mode else []), *(["--skip-bad", "--arms", "3"] if skip else []), "--json"]
+    if mode is None and skip:
+        options = ["--skip-bad", "--json"]
     code, out, errors = run_main(["audit", str(path), *options], monkeypatch, capsys)
     assert code in (0, 1, 2)
     if code == 2:
@@ -214,3 +248,33 @@ def test_broken_files_never_end_in_a_traceback(content, mode, skip, kind, tmp_pa
     assert found["tested"] <= found["rows"] - bad
     if found["mode"] == "probabilities":
         assert found["tested"] == found["rows"] - bad
+
+
+@pytest.fixture(scope="module")
+def whole_parquet(tmp_path_factory):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path_factory.mktemp("parquet") / "log.parquet"
+    rows = [line.split(",") for line in LINES]
+    columns = {name: [float(row[i]) for row in rows] for i, name in enumerate(HEADER.split(","))}
+    parquet.write_table(pa.table(columns), path, compression="none")
+    return path.read_bytes()
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_broken_parquet_never_ends_in_a_traceback(data, whole_parquet, tmp_path, monkeypatch, capsys):
+    content = bytearray(whole_parquet)
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path / "log.parquet"
+    path.write_bytes(bytes(content))
+    code, out, errors = run_main(["audit", str(path), "--skip-bad", "--json"], monkeypatch, capsys)
+    assert code in (0, 1, 2)
+    if code == 2:
+        assert errors.startswith(f"feint: {path}")
+        assert len(errors.strip().splitlines()) == 1
+    else:
+        found = json.loads(out)
+        assert found["tested"] == found["rows"] - sum(found["bad_rows"].values())

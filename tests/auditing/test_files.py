@@ -52,8 +52,8 @@ def test_the_columns_choose_the_mode(tmp_path):
     assert feint.audit_log(path).mode == "probabilities"
     assert feint.audit_log(path, mode="propensities").mode == "propensities"
     assert feint.audit_log(path, mode="rewards").mode == "rewards"
-    assert feint.audit_log(path, names=Names(prefix="q")).mode == "propensities"
-    assert feint.audit_log(path, names=Names(prefix="q", propensity="none")).mode == "rewards"
+    few = write(tmp_path / "few.csv", ["0,0.1,0.5", "1,0.2,0.5"], "arm,reward,propensity\n")
+    assert feint.audit_log(few).mode == "propensities"
     other = write(tmp_path / "b.csv", lines, "choice,gain,chance,x0,x1\n")
     names = Names(arm="choice", reward="gain", propensity="chance", prefix="x")
     report = feint.audit_log(other, names=names)
@@ -82,6 +82,9 @@ def test_the_columns_choose_the_mode(tmp_path):
         ("soon,0,0.5", "line 5: time 'soon', neither a number nor a date".replace("time '", "time is '"), "no time"),
         ('3.5,0,"0.5\n7,0,0.1"', "line 5: a quoted text goes on to line 6", "malformed"),
         ("3.5,0,\x00", "line 5: reward is", "not a number"),
+        ("3.5,0,1_0", "line 5: reward is '1_0', not a number", "not a number"),
+        ("3.5,٣,0.5", "line 5: arm is '٣', not a number", "not a number"),
+        ("inf,0,0.5", "line 5: time is 'inf', neither", "no time"),
     ],
 )
 def test_bad_lines_are_named_or_counted(line, says, kind, tmp_path):
@@ -165,7 +168,8 @@ def test_other_files(tmp_path):
             {"arm": [0, 1, 1], "reward": [0.1, 0.2, 0.3], "timestamp": [dt.datetime(2026, 1, d) for d in (1, 3, 3)]},
             "row 3: time",
         ),
-        ({"arm": [[0], [1], [1]], "reward": [0.1, 0.2, 0.3]}, "number of arms is unclear"),
+        ({"arm": [[0], [1], [1]], "reward": [0.1, 0.2, 0.3]}, r"row 1: arm is \[0\], not a number"),
+        ({"arm": [0, 1, 1], "reward": [0.1, 0.2, 0.3], "time": [[1], [2], [3]]}, r"row 1: time is \[1\]"),
     ],
 )
 def test_bad_rows_of_parquet(columns, says, tmp_path):
@@ -187,7 +191,10 @@ class TestTimes:
     def test_dates(self, tmp_path):
         days = ["2026-01-01", "2026-01-01T00:00:01", "2026-01-01 00:00:01.5+00:00", "2026-01-01T03:00:00+02:00"]
         assert [as_moment(day) for day in days] == sorted(as_moment(day) for day in days)
-        assert as_moment(days[3]) - as_moment(days[0]) == 3600 * 10**6
+        assert as_moment(days[3]) - as_moment(days[0]) == 3600 * 10**9
+        assert as_moment("2026-01-01T00:00:00.123456782") - as_moment("2026-01-01T00:00:00.123456781") == 1
+        for no_time in ("soon", "", "inf", "1e400", "nan", "1_0", "٣", None, True, [1]):
+            assert as_moment(no_time) is None
         path = write(tmp_path / "a.csv", [f"{day},{i % 2},0.5" for i, day in enumerate(days)])
         assert feint.audit_log(path).rows == 4
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.checks import BadRow, Chunk, IntArray, check
+from feint.auditing.checks import PROBABILITY_0, BadRow, Chunk, IntArray, check
 from feint.auditing.columns import BoolArray, FloatArray
 from feint.auditing.report import ArmReport, AuditReport
 from feint.numerics._validate import check_level
@@ -66,7 +66,7 @@ class Auditor:
             rows, arms = rows[first:], arms[first:]
         elif self.mode == "propensities":
             assert chunk.propensity is not None
-            log_pi = np.log(chunk.propensity.values[good])
+            log_pi = np.log(np.minimum(chunk.propensity.values[good], 1.0))
         else:
             log_pi = _log_normalised(np.column_stack([column.values[good] for column in chunk.probabilities]))
         if arms.size:
@@ -103,7 +103,7 @@ class Auditor:
         parts = {"boosts": self._boosts.log_e_value}
         if self._calibration is not None:
             parts["calibration"] = self._calibration.log_e_value
-        boosted = self._boosts.boosts
+        arm, size = self._boosts.likeliest
         return AuditReport(
             mode=self.mode,
             claim=self._claim(),
@@ -116,8 +116,8 @@ class Auditor:
             rejected_at=self._rejected_at,
             log_e_values=parts,
             arms=self._arms(),
-            boosted_arm=int(boosted.argmax()) if boosted.any() else None,
-            boosted_epsilon=self._boosts.likeliest_epsilon if isinstance(self._boosts, BoostMixture) else None,
+            boosted_arm=arm if self._boosts.tested else None,
+            boosted_epsilon=size if self._boosts.tested and isinstance(self._boosts, BoostMixture) else None,
             smallest_log_probability=None if self._smallest is None else self._smallest[0],
             smallest_row=None if self._smallest is None else self._smallest[1],
             bad_rows=dict(sorted(self._bad.items())),
@@ -135,7 +135,8 @@ class Auditor:
     def _arms(self) -> tuple[ArmReport, ...]:
         if self._calibration is None:
             return tuple(ArmReport(a, int(n), None, None, None, None) for a, n in enumerate(self._observed))
-        low, high = self._calibration.confidence_sequence(self.alpha)
+        # Calibration is half of E, and the mixture behind these intervals half of it: without 0 they mean E ≥ 1/α.
+        low, high = self._calibration.confidence_sequence(self.alpha / 4)
         observed, excess = self._calibration.observed, self._calibration.excess
         return tuple(
             ArmReport(a, int(observed[a]), *(float(x[a]) for x in (observed - excess, excess, low, high)))
@@ -147,9 +148,14 @@ class Auditor:
         tested, skipped = self._boosts.tested, sum(self._bad.values())
         if tested == 0:
             never = [str(a) for a in np.flatnonzero(self._observed == 0)[:10]]
-            why = f": arm {', '.join(never)} was never pulled, so there is no posterior" if never else ""
-            found.append(f"No row could be tested{why}. Check that arms count from 0; or give the prior.")
-        elif (untested := self._rows - skipped - tested) > self.n_arms:
+            why = f"arm {', '.join(never)} was never pulled; do arms count from 0? Is there a prior?"
+            if skipped == self._rows:
+                why = "all rows are bad" if skipped else "the log has no rows"
+            found.append(f"No row could be tested: {why}")
+        elif self._observed[0] == 0:
+            found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
+        untested = self._rows - skipped - tested
+        if tested and untested > self.n_arms:
             found.append(
                 f"Some arm was pulled first at row {untested} or later. Before that there is no posterior under a flat "
                 "prior, so those rows were not tested."
@@ -158,6 +164,11 @@ class Auditor:
             found.append(
                 "Only the pulled arm's probability was logged: the test is weaker, and no expected pulls are known. "
                 "Log the probabilities of all arms."
+            )
+        if zeros := self._bad.get(PROBABILITY_0, 0):
+            found.append(
+                f"{zeros} pulls of arms with probability 0 were left out. "
+                "If they were logged rightly, they refute the claim."
             )
         if skipped and self.mode == "rewards":
             found.append(

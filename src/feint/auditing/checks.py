@@ -12,6 +12,7 @@ from feint.observer.expected import Expected
 IntArray = npt.NDArray[np.int64]
 
 MODES = ("probabilities", "propensities", "rewards")
+PROBABILITY_0 = "pulled with probability 0"
 
 
 class BadRow(NamedTuple):
@@ -62,7 +63,7 @@ class _Findings:
 def check(
     chunk: Chunk, mode: str, n_arms: int, expected: Expected | None, tolerance: float, last_time: Any
 ) -> tuple[BoolArray, list[BadRow], Any]:
-    """(good (n,), the bad rows, the last good row's time)."""
+    """(good (n,), the bad rows, the last good row's time); the mode "arms" looks at nothing else."""
     findings = _Findings(chunk)
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
     findings.add_column(chunk.arm, "arm")
@@ -79,8 +80,8 @@ def check(
     if mode == "rewards":
         _check_rewards(chunk, expected, findings)
     elif mode == "propensities":
-        _check_propensities(chunk, findings)
-    else:
+        _check_propensities(chunk, tolerance, findings)
+    elif mode == "probabilities":
         _check_probabilities(chunk, arms, tolerance, findings)
     last_time = _check_times(chunk, last_time, findings)
     good = np.ones(arms.size, dtype=bool)
@@ -100,18 +101,18 @@ def _check_rewards(chunk: Chunk, expected: Expected | None, findings: _Findings)
     )
 
 
-def _check_propensities(chunk: Chunk, findings: _Findings) -> None:
+def _check_propensities(chunk: Chunk, tolerance: float, findings: _Findings) -> None:
     assert chunk.propensity is not None
     column = chunk.propensity
     findings.add_column(column, "propensity")
     findings.add(
-        ~((column.values >= 0) & (column.values <= 1)),
+        ~((column.values >= 0) & (column.values <= 1 + tolerance)),
         "not a probability",
-        lambda i: f"propensity is {column.values[i]:g}; a probability lies between 0 and 1",
+        lambda i: f"propensity is {column.values[i]:.12g}; a probability lies between 0 and 1",
     )
     findings.add(
         column.values == 0,
-        "pulled with probability 0",
+        PROBABILITY_0,
         lambda i: f"arm {chunk.arm.values[i]:g} was pulled although its propensity is 0",
     )
 
@@ -124,21 +125,21 @@ def _check_probabilities(chunk: Chunk, arms: FloatArray, tolerance: float, findi
     findings.add(
         outside.any(1),
         "not a probability",
-        lambda i: f"a probability is {table[i][outside[i]][0]:g}; it must lie between 0 and 1",
+        lambda i: f"a probability is {table[i][outside[i]][0]:.12g}; it must lie between 0 and 1",
     )
     with np.errstate(invalid="ignore"):
         sums = table.sum(1)
         findings.add(
             ~(abs(sums - 1) <= tolerance),
             "probabilities do not sum to 1",
-            lambda i: f"probabilities sum to {sums[i]:.9g}, not to 1 within {tolerance:g}",
+            lambda i: f"probabilities sum to {sums[i]:.9g}, not to 1 within {tolerance:g} (--tolerance)",
         )
     whole = np.array([i for i in range(arms.size) if i not in findings.found], dtype=np.int64)
     pulled = np.ones(arms.size)
     pulled[whole] = table[whole, arms[whole].astype(np.int64)]
     findings.add(
         pulled == 0,
-        "pulled with probability 0",
+        PROBABILITY_0,
         lambda i: f"arm {arms[i]:g} was pulled although its probability is 0",
     )
 
@@ -170,6 +171,8 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
     """The times as whole numbers if they are, and all in order, which is the usual case; else None."""
     try:
         moments = np.array(times).astype(np.int64, casting="unsafe" if isinstance(times[0], str) else "safe")
+        if moments.ndim != 1 or (isinstance(times[0], str) and not "".join(times).isascii()):
+            return None
     except (TypeError, ValueError, OverflowError):
         return None
     in_order = (np.diff(moments) > 0).all() and (last is None or int(moments[0]) > last[0])

@@ -12,8 +12,9 @@ from feint.auditing.checks import Chunk
 from feint.auditing.columns import as_column
 from feint.auditing.log_file import MOST_ARMS, LogFile, Names
 from feint.auditing.report import AuditReport
+from feint.bandit import check_sigma
 from feint.numerics._validate import as_number
-from feint.references import ThompsonSampling, reference_config
+from feint.references import ObservedUCB, ThompsonSampling, reference_config
 
 _ROWS_A_CHUNK = 50_000
 TOLERANCE = 1e-6  # of the sum of logged probabilities
@@ -68,9 +69,9 @@ def audit(
     """
     chosen = _vector(arms, "arms")
     table = None if probabilities is None else _table(probabilities, chosen.size)
-    odds = None if propensities is None else _vector(propensities, "propensities", chosen.size)
+    chances = None if propensities is None else _vector(propensities, "propensities", chosen.size)
     seen = None if rewards is None else _vector(rewards, "rewards", chosen.size)
-    mode = "probabilities" if table is not None else "propensities" if odds is not None else "rewards"
+    mode = "probabilities" if table is not None else "propensities" if chances is not None else "rewards"
     if mode == "rewards" and seen is None:
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
     warnings: list[str] = []
@@ -80,8 +81,10 @@ def audit(
         count = table.shape[1]
     else:
         values = as_column(chosen).values
-        whole = values[np.isfinite(values)]
-        count = _count(n_arms, int(min(whole.max(), 2.0**53)) if whole.size else -1, "n_arms", warnings)
+        if n_arms is None and not (values == np.floor(values)).all():
+            raise ValueError("An arm is no whole number, so the number of arms is unclear; give n_arms.")
+        largest = int(min(values.max(initial=-1.0), 2.0**53)) if n_arms is None else -1
+        count = _count(n_arms, largest, "n_arms", skip_bad, warnings)
     auditor = _auditor(mode, count, reference, sigma, alpha, tolerance, skip_bad)
     for start in range(0, chosen.size, _ROWS_A_CHUNK):
         part = slice(start, start + _ROWS_A_CHUNK)
@@ -91,7 +94,7 @@ def audit(
                 None,
                 as_column(chosen[part]),
                 None if seen is None else as_column(seen[part]),
-                None if odds is None else as_column(odds[part]),
+                None if chances is None else as_column(chances[part]),
                 [] if table is None else [as_column(column) for column in table[part].T],
                 None,
                 {},
@@ -128,7 +131,9 @@ def audit_log(
             raise ValueError(f"--arms is {n_arms}, but {path} has {count} columns of probabilities; leave it out.")
     else:
         largest = -1 if n_arms is not None else log.largest_arm(progress("counting arms", log.size))
-        count = _count(n_arms, largest, "--arms", warnings)
+        count = _count(n_arms, largest, "--arms", skip_bad, warnings)
+    if layout.mode != "rewards" and (reference != ThompsonSampling() or sigma != 1.0):
+        warnings.append(f"Reference, prior and sigma are not used: the log has {layout.mode} of its own (see --mode).")
     auditor = _auditor(layout.mode, count, reference, sigma, alpha, tolerance, skip_bad)
     for chunk in log.chunks(progress("auditing", log.size)):
         try:
@@ -142,6 +147,9 @@ def _auditor(
     mode: str, n_arms: int, reference: Any, sigma: float, alpha: float, tolerance: float, skip_bad: bool
 ) -> Auditor:
     reference_config(reference)  # refuses what is none, whether or not the mode needs it
+    check_sigma(sigma)
+    if isinstance(reference, ObservedUCB):
+        raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
     what = "tolerance, of the sum of probabilities, must be a number from 0 to 0.5"
     allowed = as_number(tolerance, what)
     if not 0 <= allowed <= 0.5:
@@ -149,25 +157,32 @@ def _auditor(
     return Auditor(mode, n_arms, reference, sigma, alpha, tolerance=allowed, skip_bad=skip_bad)
 
 
-def _count(n_arms: int | None, largest: int, name: str, warnings: list[str]) -> int:
+def _count(n_arms: int | None, largest: int, name: str, skip_bad: bool, warnings: list[str]) -> int:
     if n_arms is not None:
         if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or not 2 <= n_arms <= MOST_ARMS:
             raise ValueError(f"{name} is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
         return int(n_arms)
+    if skip_bad:
+        raise ValueError(f"Where bad rows are left out they must not decide how many arms there are: give {name}.")
     if not 1 <= largest < MOST_ARMS:
         found = "no arm from 1 on" if largest < 1 else f"arm {largest}"
         raise ValueError(f"The log has {found}, so the number of arms is unclear; give it with {name}.")
-    warnings.append(f"The log has {largest + 1} arms; if there are more, say so with {name}.")
+    warnings.append(
+        f"That there are {largest + 1} arms was taken from the log; the level α is exact where it was known before "
+        f"({name})."
+    )
     return largest + 1
 
 
 def _vector(values: npt.ArrayLike, name: str, size: int | None = None) -> npt.NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         array = np.asarray(values)
     except ValueError:
         raise ValueError(f"{name} must be a flat list of numbers.") from None
-    if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}; it must be a flat list of numbers.")
+    if array.ndim != 1 or array.dtype.kind == "c":
+        raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}; it must be a flat list of numbers.")
     if size is not None and array.size != size:
         raise ValueError(f"There are {size} arms but {array.size} {name}; each pull needs one of each.")
     return array

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.auditing.checks import MODES, Chunk
+from feint.auditing.checks import MODES, Chunk, check
 from feint.auditing.columns import Column, as_column
 
 _CELLS_A_CHUNK = 60_000
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _TIME_NAMES = ("time", "timestamp")
+NO_TIME = ""
 _PARQUET_BUFFER = 2**20  # bytes a column
 MOST_ARMS = 10_000
 
@@ -34,7 +35,7 @@ class Names:
     reward: str = "reward"
     propensity: str = "propensity"
     prefix: str = "p_"
-    time: str | None = None  # if None, `time` or `timestamp` where there is one
+    time: str | None = None  # if None, `time` or `timestamp` where there is one; NO_TIME for none
 
 
 class Layout(NamedTuple):
@@ -47,21 +48,32 @@ class Layout(NamedTuple):
     probabilities: list[str]
     time: str | None
 
+    def used(self) -> list[str]:
+        """The columns that are read."""
+        wanted = [self.arm, self.reward, self.propensity, *self.probabilities, self.time]
+        return [name for name in dict.fromkeys(wanted) if name is not None]
+
 
 def choose_layout(columns: list[str], names: Names, mode: str | None) -> Layout:
     """The strongest mode that the columns allow, or the one asked for."""
     if mode is not None and mode not in MODES:
         raise ValueError(f"There is no mode {mode!r}; choose among {', '.join(MODES)}.")
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
-    if repeated:
-        raise ValueError(f"The column {repeated[0]!r} appears twice; rename one of them.")
+    for option, name, usual in (
+        ("--reward", names.reward, Names.reward),
+        ("--propensity", names.propensity, Names.propensity),
+    ):
+        if name not in columns and name != usual:
+            raise ValueError(f"There is no column {name!r} among {_listed(columns)}; correct {option}.")
     if names.arm not in columns:
         raise ValueError(f"There is no column {names.arm!r} among {_listed(columns)}; name the arms' with --arm.")
-    if names.time is not None and names.time not in columns:
+    if names.time is not None and names.time != NO_TIME and names.time not in columns:
         raise ValueError(f"There is no column {names.time!r} among {_listed(columns)}; correct --time.")
     time = names.time or next((name for name in _TIME_NAMES if name in columns), None)
-    numbered = re.compile(re.escape(names.prefix) + r"(\d+)")
-    arms = sorted(int(found.group(1)) for name in columns if (found := numbered.fullmatch(name)))
+    numbered = re.compile(re.escape(names.prefix) + "([0-9]+)")
+    named = sorted((int(found.group(1)), name) for name in columns if (found := numbered.fullmatch(name)))
+    arms = [arm for arm, _ in named]
+    if not arms and names.prefix != Names.prefix:
+        raise ValueError(f"There is no column {names.prefix}0 among {_listed(columns)}; correct --prefix.")
     there = {
         "probabilities": bool(arms),
         "propensities": names.propensity in columns,
@@ -76,20 +88,24 @@ def choose_layout(columns: list[str], names: Names, mode: str | None) -> Layout:
         }
         missing = " or ".join(wanted.values()) if chosen is None else wanted[chosen]
         raise ValueError(f"There is no column {missing} among {_listed(columns)}; name it with an option.")
-    probabilities = [f"{names.prefix}{a}" for a in arms] if chosen == "probabilities" else []
+    probabilities = [name for _, name in named] if chosen == "probabilities" else []
     if probabilities and (arms != list(range(len(arms))) or len(arms) < 2):
         raise ValueError(
             f"The probability columns are {_listed(probabilities)}; there must be {names.prefix}0, {names.prefix}1, … "
             "for every arm, without gaps."
         )
-    return Layout(
+    layout = Layout(
         chosen,
         names.arm,
         names.reward if chosen == "rewards" else None,
         names.propensity if chosen == "propensities" else None,
         probabilities,
-        time,
+        time if names.time != NO_TIME else None,
     )
+    for name in layout.used():
+        if columns.count(name) > 1:
+            raise ValueError(f"The column {name!r} appears twice; rename one of them.")
+    return layout
 
 
 def _listed(columns: list[str]) -> str:
@@ -107,7 +123,8 @@ class LogFile:
         if not path.is_file():
             raise FileNotFoundError(f"There is no file {path}.")
         self._parquet = path.suffix.lower() in (".parquet", ".pq")
-        self._delimiter = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+        usual = "\t" if path.suffix.lower() == ".tsv" else ","
+        self._delimiter = usual if delimiter is None else delimiter.replace("\\t", "\t")
         if len(self._delimiter) != 1 or self._delimiter in '"\r\n':
             raise ValueError(f"The delimiter is {delimiter!r}; it must be a single character, such as , or ;.")
         with self._naming():
@@ -125,14 +142,14 @@ class LogFile:
         return int(parquet.read_metadata(self.path).num_rows)
 
     def largest_arm(self, tick: Callable[[int], object]) -> int:
-        """The largest whole number among the arms, −1 if there is none: a first pass, where nothing else tells K."""
+        """The largest arm, −1 if there is none: a first pass, where nothing else tells K. A bad arm must not."""
         largest = -1
-        for chunk in self.chunks(tick, only_arms=True):
-            arms = chunk.arm.values
-            whole = arms[np.isfinite(arms)]
-            whole = whole[whole == np.floor(whole)]
-            if whole.size:
-                largest = max(largest, int(min(whole.max(), 2.0**53)))
+        with self._naming():
+            for chunk in self.chunks(tick, only_arms=True):
+                _, bad, _ = check(chunk, "arms", 2**53, None, 0.0, None)
+                if bad:
+                    raise ValueError(f"{bad[0]}, so the number of arms is unclear; correct it, or give --arms.")
+                largest = max(largest, int(chunk.arm.values.max()))
         return largest
 
     def chunks(self, tick: Callable[[int], object], *, only_arms: bool = False) -> Iterator[Chunk]:
@@ -153,7 +170,10 @@ class LogFile:
         except (csv.Error, ArrowException) as error:
             raise ValueError(f"{self.path} cannot be read: {str(error).splitlines()[0]}.") from None
         except ValueError as error:
-            raise ValueError(f"{self.path}: {error}") from None
+            text = str(error)
+            raise ValueError(text if text.startswith(str(self.path)) else f"{self.path}: {text}") from None
+        except OSError as error:  # Arrow's name no file
+            raise OSError(f"{self.path} cannot be read: {error}") from None
 
     def _csv_columns(self) -> list[str]:
         with open(self.path, newline="", encoding="utf-8-sig", errors="replace") as file:
@@ -200,8 +220,7 @@ class LogFile:
     def _parquet_chunks(self, layout: Layout, tick: Callable[[int], object]) -> Iterator[Chunk]:
         from pyarrow import parquet
 
-        wanted = [layout.arm, layout.reward, layout.propensity, *layout.probabilities, layout.time]
-        columns = [name for name in dict.fromkeys(wanted) if name is not None]
+        columns = layout.used()
         first = 1
         # Without these it reads row groups ahead, and memory grows with the file.
         with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:

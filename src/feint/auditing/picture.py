@@ -72,4 +72,4 @@ def _draw_arms(axes: "Axes", report: AuditReport) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.margins(x=0.15)
     axes.set(xlabel="arm", ylabel="pulls, observed − expected")
-    axes.set_title(f"{100 * (1 - report.alpha):g} % at all times", fontsize=10)
+    axes.set_title(f"{100 - 25 * report.alpha:.10g} % at all times", fontsize=10)

@@ -19,8 +19,8 @@ SCHEMA = 1
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
-    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α for
-    all arms and all times at once. None where only propensities were logged.
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α/4 for
+    all arms and all times at once, so that without 0 they mean a rejection. None where only propensities were logged.
     """
 
     arm: int
@@ -31,7 +31,7 @@ class ArmReport:
     high: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AuditReport:
     """The result of an audit; rows count from 1, in the order of the log, bad ones included."""
 
@@ -69,7 +69,9 @@ class AuditReport:
     @property
     def verdict(self) -> str:
         """What may be said; an audit never shows that a claim is true."""
-        return "no evidence against" if self.rejected_at is None else f"rejected at row {self.rejected_at}"
+        if self.rejected_at is not None:
+            return f"rejected at row {self.rejected_at}"
+        return "no evidence against" if self.tested else "nothing could be tested against"
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; `feint_audit` is the version of this schema (docs/audit.md)."""

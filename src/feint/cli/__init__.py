@@ -1,5 +1,6 @@
 """The `feint` command, one file a subcommand. Heavy imports wait inside them, so that --help answers at once."""
 
+import io
 import sys
 from typing import Annotated
 
@@ -28,9 +29,18 @@ def _options(
 
 
 def main() -> None:
-    """Run the command; wrong input ends with one clear line and exit code 2, never a traceback."""
+    """Run the command; wrong input ends with one clear line and exit code 2, never a traceback.
+
+    A mistake of ours ends with 3: 1 is what `feint audit` says of a log that it rejects.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ε still gets the numbers
     try:
         app()
     except (ValueError, OSError) as error:
-        typer.echo(f"feint: {error}", err=True)
+        typer.echo(f"feint: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
+    except Exception as error:
+        typer.echo(f"feint: unexpected {type(error).__name__}: {' '.join(str(error).split())}", err=True)
+        sys.exit(3)

@@ -39,6 +39,7 @@ def audit(
     propensity: Annotated[str, typer.Option(help="Column of the pulled arm's probability.")] = "propensity",
     prefix: Annotated[str, typer.Option(help="Columns of all probabilities: this and the arm's number.")] = "p_",
     time: Annotated[str | None, typer.Option(help="Column of times; else time or timestamp, if there.")] = None,
+    ignore_time: Annotated[bool, typer.Option("--ignore-time", help="Do not check that times grow.")] = False,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file; a comma if not given.")] = None,
     tolerance: Annotated[float, typer.Option(help="How far probabilities may be from summing to 1.")] = 1e-6,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and count them.")] = False,
@@ -61,7 +62,7 @@ def audit(
         try:
             report = audit_log(
                 log,
-                names=Names(arm, reward, propensity, prefix, time),
+                names=Names(arm, reward, propensity, prefix, "" if ignore_time else time),
                 mode=mode,
                 n_arms=arms,
                 reference=_reference(reference, prior),
@@ -87,7 +88,7 @@ def audit(
         console = Console()
         _print(console, report)
         if plot is not None:
-            console.print(f"drew {plot}", highlight=False)
+            console.print(f"drew {plot}", highlight=False, markup=False)
     if report.rejected:
         raise typer.Exit(_REJECTED)
 
@@ -139,7 +140,8 @@ def _facts(report: "AuditReport") -> "Table":
     from rich.table import Table
 
     facts = Table(box=None, show_header=False, pad_edge=True)
-    first = " (the first have no posterior)" if report.mode == "rewards" and report.tested < report.rows else ""
+    waiting = report.rows - sum(report.bad_rows.values()) - report.tested
+    first = " (the first have no posterior)" if waiting else ""
     facts.add_row("pulls tested", f"{report.tested:,} of {report.rows:,}{first}")
     facts.add_row("e-value", f"{_power(report.log_e_value)} now, {_power(report.highest_log_e_value)} at its highest")
     facts.add_row("anytime p-value", _power(-report.highest_log_e_value))
@@ -161,7 +163,7 @@ def _arms(report: "AuditReport") -> "Table":
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    sure = f"{100 * (1 - report.alpha):g} % at all times"
+    sure = f"{100 - 25 * report.alpha:.10g} % at all times"
     for name in ("arm", "observed", "expected", "observed − expected", sure):
         table.add_column(name, justify="right")
     for arm in report.arms:
@@ -176,7 +178,9 @@ def _arms(report: "AuditReport") -> "Table":
 
 def _power(log_value: float) -> str:
     """exp(log_value), readable however large or small."""
-    if abs(log_value) < math.log(1e5):
-        return f"{math.exp(log_value):.3g}"
+    if math.log(1e-4) < log_value < math.log(1e5):
+        value = math.exp(log_value)
+        return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
     exponent = math.floor(log_value / math.log(10))
-    return f"{10 ** (log_value / math.log(10) - exponent):.1f}·10^{exponent}"
+    digits = f"{10 ** (log_value / math.log(10) - exponent):.1f}"
+    return f"1.0·10^{exponent + 1}" if digits == "10.0" else f"{digits}·10^{exponent}"

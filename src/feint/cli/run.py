@@ -68,14 +68,14 @@ def run(
     if log is not None:
         table = public_log(bandit, chosen, epsilon=epsilon, horizon=horizon, seed=seed, delta=delta)
         write_whole(log, lambda name: write_log(table, name), force=force)
-        console.print(f"logged {log}", highlight=False)
+        console.print(f"logged {log}", highlight=False, markup=False)
     if save is not None:
         write_whole(save, lambda name: runs.to_zarr(name, mode="w", consolidated=False), force=force)
-        console.print(f"saved {save}", highlight=False)
+        console.print(f"saved {save}", highlight=False, markup=False)
     if plot is not None:
         figure = _draw(runs, epsilon)
         write_whole(plot, lambda name: figure.savefig(name, dpi=200), force=force)
-        console.print(f"drew {plot}", highlight=False)
+        console.print(f"drew {plot}", highlight=False, markup=False)
 
 
 def _bandit(public: str | None, private: str | None, sigma: float | None, instance: Path | None) -> "Bandit":

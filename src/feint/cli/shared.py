@@ -25,7 +25,7 @@ def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> N
     """Refuse a file to write before the work is done: of a kind that cannot be written, or one that is there."""
     if path is None:
         return
-    if path.suffix not in suffixes:
+    if path.suffix.lower() not in suffixes:
         raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists already; choose another name, or use --force.")

@@ -21,7 +21,8 @@ from feint.numerics.best_arm_kernel import Workspace, workspace
 from feint.references import BetaThompsonSampling, ObservedUCB, ThompsonSampling, reference_config
 
 IntArray = npt.NDArray[np.int64]
-LARGEST_REWARD = 1e12  # in units of σ: beyond it float64 rounds the noise of a reward away
+LARGEST_REWARD = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
+_MOST_PSEUDO_PULLS = 1e12
 
 
 class Expected(ABC):
@@ -126,6 +127,11 @@ class NormalExpected(Expected):
     def __init__(self, n_arms: int, reference: ThompsonSampling | ObservedUCB, sigma: float) -> None:
         super().__init__(n_arms)
         prior = reference.prior_mean if isinstance(reference, ThompsonSampling) else 0.0, reference.pseudo_pulls(sigma)
+        if not prior[1] <= _MOST_PSEUDO_PULLS or not abs(prior[0]) <= LARGEST_REWARD * sigma:
+            raise ValueError(
+                f"The prior {reference!r} does not fit sigma = {sigma:g}: its sd must be at least 1e-6 sigma, and its "
+                "mean within 1e6 sigma of 0."
+            )
         means, sds, log_pi = (np.empty(n_arms) for _ in range(3))
         self.past = NormalPast(
             *reference.index(), sigma, *prior, self.pulls, self.sums, means, sds, log_pi, workspace(n_arms)
@@ -139,7 +145,7 @@ class NormalExpected(Expected):
     @property
     def kind_of_reward(self) -> str:
         """See the base class."""
-        return "a finite number (and within 1e12 sigma)"
+        return "a finite number within 1e6 sigma of 0 (else subtract a constant)"
 
     @property
     def has_posterior(self) -> bool:

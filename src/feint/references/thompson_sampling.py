@@ -37,7 +37,8 @@ class ThompsonSampling:
 
     def pseudo_pulls(self, sigma: float) -> float:
         """κ, 0 for the flat prior."""
-        return (sigma / self.prior_sd) ** 2
+        ratio = sigma / self.prior_sd
+        return ratio * ratio  # ** would raise where it overflows
 
     def describe(self, sigma: float) -> str:
         """In words."""

@@ -265,7 +265,7 @@ class TestWarnings:
 
     def test_skipped_rows(self):
         arms, rewards = [0, 1, 0, 1, 0, 1], [0.1, 0.2, math.nan, 0.3, 0.4, 0.5]
-        assert "no longer exact" in self.warnings_of(arms, rewards, skip_bad=True, n_arms=2)
+        assert "no valid test" in self.warnings_of(arms, rewards, skip_bad=True, n_arms=2)
         claims = [[1.0, 0.0]] * 5
         assert "2 pulls of arms with probability 0" in self.warnings_of(
             [0, 1, 0, 1, 0], probabilities=claims, skip_bad=True
@@ -284,7 +284,7 @@ class TestBadInput:
             ([0, -1, 1], {"probabilities": [[0.5, 0.5]] * 3}, "row 2: arm -1 is out of range"),
             ([0, 0.5, 1], {"probabilities": [[0.5, 0.5]] * 3}, "row 2: arm is 0.5, not a whole number"),
             ([0, math.nan, 1], {"probabilities": [[0.5, 0.5]] * 3}, "row 2: arm is missing"),
-            (["0", "x", "1"], {"probabilities": [[0.5, 0.5]] * 3}, "row 2: arm is 'x', not a number"),
+            (["0", "x", "1"], {"probabilities": [[0.5, 0.5]] * 3}, "row 2: arm is 'x', not the arm's number from 0"),
             ([0, 1, 1], {"probabilities": [[0.5, 0.5], [0.5, 0.4], [0.5, 0.5]]}, "row 2: probabilities sum to 0.9"),
             ([0, 1, 1], {"probabilities": [[0.5, 0.5], [1.5, -0.5], [0.5, 0.5]]}, "row 2: a probability is 1.5"),
             ([0, 1, 1], {"probabilities": [[0.5, 0.5], [math.nan, 1], [0.5, 0.5]]}, "row 2: the probability of arm 0"),

@@ -97,10 +97,10 @@ def test_beta_and_priors(tmp_path):
         (["log.csv", "--tolerance", "7"], "tolerance"),
         (["log.csv", "--plot", "x.doc"], "must end in"),
         (["unpulled.csv"], "No row could be tested: arm 0 was never pulled"),
-        (["bad.csv"], "bad.csv: line 3: arm is 'x', not a number, so the number of arms is unclear"),
+        (["bad.csv"], "bad.csv: line 3: arm is 'x', not the arm's number from 0, so the number of arms is unclear"),
         (
             ["bad.csv", "--arms", "2"],
-            "bad.csv, line 3: arm is 'x', not a number; line 5: reward is missing. Correct the log",
+            "bad.csv, line 3: arm is 'x', not the arm's number from 0; line 5: reward is missing. Correct the log",
         ),
         (["log.csv", "--skip-bad"], "give --arms"),
         (["log.csv", "--prefix", "Q_"], "correct --prefix"),

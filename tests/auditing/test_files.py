@@ -67,7 +67,7 @@ def test_the_columns_choose_the_mode(tmp_path):
         ("7,0,", "line 5: reward is missing", "missing"),
         ("7,0,NA", "line 5: reward is missing", "missing"),
         ("7,0,nan", "line 5: reward is missing", "missing"),
-        ("7,x,0.5", "line 5: arm is 'x', not a number", "not a number"),
+        ("7,x,0.5", "line 5: arm is 'x', not the arm's number from 0", "not a number"),
         ("7,0,high", "line 5: reward is 'high', not a number", "not a number"),
         ("7,0.5,0.5", "line 5: arm is '0.5', not a whole number", "not a number"),
         ("7,2,0.5", "line 5: arm 2 is out of range; with 2 arms", "arm out of range"),
@@ -79,12 +79,17 @@ def test_the_columns_choose_the_mode(tmp_path):
         ("", "line 5: the line is empty", "malformed"),
         ("3,0,0.5", "line 5: time '3' repeats that of row 3", "unordered time"),
         ("2.5,0,0.5", "line 5: time '2.5' lies before that of row 3", "unordered time"),
-        ("soon,0,0.5", "line 5: time 'soon', neither a number nor a date".replace("time '", "time is '"), "no time"),
+        (
+            "soon,0,0.5",
+            "line 5: time 'soon', neither a number nor a date".replace("time '", "time is '"),
+            "unordered time",
+        ),
         ('3.5,0,"0.5\n7,0,0.1"', "line 5: a quoted text goes on to line 6", "malformed"),
         ("3.5,0,\x00", "line 5: reward is", "not a number"),
         ("3.5,0,1_0", "line 5: reward is '1_0', not a number", "not a number"),
-        ("3.5,٣,0.5", "line 5: arm is '٣', not a number", "not a number"),
-        ("inf,0,0.5", "line 5: time is 'inf', neither", "no time"),
+        ("3.5,0,maybe", "line 5: reward is 'maybe', not a number", "not a number"),
+        ("3.5,٣,0.5", "line 5: arm is '٣', not the arm's number from 0", "not a number"),
+        ("inf,0,0.5", "line 5: time is 'inf', neither", "unordered time"),
     ],
 )
 def test_bad_lines_are_named_or_counted(line, says, kind, tmp_path):
@@ -160,7 +165,7 @@ def test_other_files(tmp_path):
     ("columns", "says"),
     [
         ({"arm": [0, 1, None], "reward": [0.1, 0.2, 0.3]}, "row 3: arm is missing"),
-        ({"arm": ["0", "1", "b"], "reward": [0.1, 0.2, 0.3]}, "row 3: arm is 'b', not a number"),
+        ({"arm": ["0", "1", "b"], "reward": [0.1, 0.2, 0.3]}, "row 3: arm is 'b', not the arm's number from 0"),
         ({"arm": [0, 1, 1], "reward": [0.1, 0.2, None]}, "row 3: reward is missing"),
         ({"arm": [0, 1, 1], "reward": [0.1, 0.2, 0.3], "time": [1, 3, 2]}, "row 3: time 2 lies before that of row 2"),
         ({"arm": [0, 1, 1], "reward": [0.1, 0.2, 0.3], "time": [1.5, 3, None]}, "row 3: time is None"),
@@ -168,7 +173,7 @@ def test_other_files(tmp_path):
             {"arm": [0, 1, 1], "reward": [0.1, 0.2, 0.3], "timestamp": [dt.datetime(2026, 1, d) for d in (1, 3, 3)]},
             "row 3: time",
         ),
-        ({"arm": [[0], [1], [1]], "reward": [0.1, 0.2, 0.3]}, r"row 1: arm is \[0\], not a number"),
+        ({"arm": [[0], [1], [1]], "reward": [0.1, 0.2, 0.3]}, r"row 1: arm is \[0\], not the arm's number from 0"),
         ({"arm": [0, 1, 1], "reward": [0.1, 0.2, 0.3], "time": [[1], [2], [3]]}, r"row 1: time is \[1\]"),
     ],
 )
@@ -197,6 +202,12 @@ class TestTimes:
             assert as_moment(no_time) is None
         path = write(tmp_path / "a.csv", [f"{day},{i % 2},0.5" for i, day in enumerate(days)])
         assert feint.audit_log(path).rows == 4
+
+    def test_times_that_repeat_are_best_not_looked_at(self, tmp_path):
+        path = write(tmp_path / "a.csv", ["1,0,0.1", "1,1,0.2", "1,0,0.3"])
+        with pytest.raises(ValueError, match="--ignore-time"):
+            feint.audit_log(path)
+        assert feint.audit_log(path, ignore_time=True).rows == 3
 
     def test_order_is_kept_across_chunks(self, tmp_path, monkeypatch):
         monkeypatch.setattr(log_file, "_CELLS_A_CHUNK", 300)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.checks import PROBABILITY_0, BadRow, Chunk, IntArray, check
+from feint.auditing.checks import PROBABILITY_0, TIME, BadRow, Chunk, IntArray, check
 from feint.auditing.columns import BoolArray, FloatArray
 from feint.auditing.report import ArmReport, AuditReport
 from feint.numerics._validate import check_level
@@ -75,8 +75,11 @@ class Auditor:
     def _note(self, bad: list[BadRow]) -> None:
         if not self._skip_bad:
             shown = "; ".join(str(row) for row in bad[:5])
-            more = f"; and {len(bad) - 5} more in the next lines" if len(bad) > 5 else ""
-            raise BadRows(f"{shown}{more}. Correct the log, or leave such rows out with --skip-bad (skip_bad=True).")
+            more = f"; and {len(bad) - 5} more soon after" if len(bad) > 5 else ""
+            advice = "Correct the log, or leave such rows out with --skip-bad (skip_bad=True)."
+            if all(row.kind == TIME for row in bad):
+                advice = "Sort the log, or do not look at times with --ignore-time (ignore_time=True)."
+            raise BadRows(f"{shown}{more}. {advice}")
         for row in bad:
             self._bad[row.kind] = self._bad.get(row.kind, 0) + 1
             if len(self._examples) < _EXAMPLES:
@@ -172,8 +175,8 @@ class Auditor:
             )
         if skipped and self.mode == "rewards":
             found.append(
-                f"{skipped} bad rows were left out, so the posterior lacks their rewards: the e-value is no longer "
-                "exact for an agent who saw them."
+                f"{skipped} bad rows were left out. If the agent saw their rewards, this is no valid test: the "
+                "posterior lacks them, and an honest agent may be rejected."
             )
         elif skipped:
             found.append(f"{skipped} bad rows were left out; the result holds if that does not depend on the arm.")

@@ -13,6 +13,7 @@ IntArray = npt.NDArray[np.int64]
 
 MODES = ("probabilities", "propensities", "rewards")
 PROBABILITY_0 = "pulled with probability 0"
+TIME = "unordered time"
 
 
 class BadRow(NamedTuple):
@@ -57,7 +58,8 @@ class _Findings:
 
     def add_column(self, column: Column, name: str) -> None:
         self.add(column.missing, "missing", lambda i: f"{name} is missing")
-        self.add(column.not_numeric, "not a number", lambda i: f"{name} is {_shown(column.texts[i])}, not a number")
+        what = "the arm's number from 0" if name == "arm" else "a number"
+        self.add(column.not_numeric, "not a number", lambda i: f"{name} is {_shown(column.texts[i])}, not {what}")
 
 
 def check(
@@ -75,7 +77,10 @@ def check(
         findings.add(
             ~((arms >= 0) & (arms < n_arms)),
             "arm out of range",
-            lambda i: f"arm {arms[i]:g} is out of range; with {n_arms} arms they count from 0 to {n_arms - 1}",
+            lambda i: (
+                f"arm {arms[i]:g} is out of range; with {n_arms} arms they count from 0 to {n_arms - 1}"
+                + (", not from 1" if arms[i] == n_arms else "")
+            ),
         )
     if mode == "rewards":
         _check_rewards(chunk, expected, findings)
@@ -154,12 +159,12 @@ def _check_times(chunk: Chunk, last: Any, findings: _Findings) -> Any:
     for i, item in enumerate(chunk.times):
         moment = as_moment(item)
         if moment is None:
-            findings.add([i], "no time", lambda i, item=item: f"time is {_shown(item)}, neither a number nor a date")
+            findings.add([i], TIME, lambda i, item=item: f"time is {_shown(item)}, neither a number nor a date")
         elif last is not None and moment <= last[0]:
             what = "repeats" if moment == last[0] else "lies before"
             findings.add(
                 [i],
-                "unordered time",
+                TIME,
                 lambda i, item=item, what=what, last=last: f"time {_shown(item)} {what} that of row {last[1]}",
             )
         if i not in findings.found:

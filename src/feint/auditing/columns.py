@@ -12,6 +12,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
+_WORDS = {"true": 1.0, "false": 0.0}
 _MISSING = {"", "na", "nan", "null", "none"}
 
 
@@ -52,7 +53,11 @@ def _plain(text: str) -> bool:
 
 def _number(item: Any) -> float:
     try:
-        return float(item) if not isinstance(item, str) or _plain(item) else float("nan")
+        if isinstance(item, str):
+            return (
+                _WORDS[item.strip().lower()] if item.strip().lower() in _WORDS else float(item if _plain(item) else "")
+            )
+        return float(item)
     except (TypeError, ValueError, OverflowError):
         return float("nan")
 

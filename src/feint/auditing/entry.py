@@ -1,6 +1,7 @@
 """`audit` for arrays and `audit_log` for files: choose the mode, then feed an `Auditor`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from feint.auditing.auditor import Auditor
 from feint.auditing.checks import Chunk
 from feint.auditing.columns import as_column
-from feint.auditing.log_file import MOST_ARMS, LogFile, Names
+from feint.auditing.log_file import MOST_ARMS, NO_TIME, LogFile, Names
 from feint.auditing.report import AuditReport
 from feint.bandit import check_sigma
 from feint.numerics._validate import as_number
@@ -65,7 +66,7 @@ def audit(
     'no evidence against'
     >>> report = audit(rng.choice(2, 500, p=[0.8, 0.2]), probabilities=claimed)
     >>> report.verdict, report.boosted_arm
-    ('rejected at row 16', 1)
+    ('rejected at row 249', 1)
     """
     chosen = _vector(arms, "arms")
     table = None if probabilities is None else _table(probabilities, chosen.size)
@@ -82,7 +83,7 @@ def audit(
     else:
         values = as_column(chosen).values
         if n_arms is None and not (values == np.floor(values)).all():
-            raise ValueError("An arm is no whole number, so the number of arms is unclear; give n_arms.")
+            raise ValueError("An arm is no whole number, so the number of arms is unclear; number them from 0.")
         largest = int(min(values.max(initial=-1.0), 2.0**53)) if n_arms is None else -1
         count = _count(n_arms, largest, "n_arms", skip_bad, warnings)
     auditor = _auditor(mode, count, reference, sigma, alpha, tolerance, skip_bad)
@@ -115,15 +116,18 @@ def audit_log(
     tolerance: float = TOLERANCE,
     skip_bad: bool = False,
     delimiter: str | None = None,
+    ignore_time: bool = False,
     progress: Callable[[str, int], Callable[[int], object]] = lambda what, total: lambda done: None,
 ) -> AuditReport:
     """`audit` of a CSV or Parquet file, read in chunks.
 
     Columns p_0 … p_{K−1} are taken for probabilities, else `propensity`, else `reward`; `names` calls them otherwise,
-    and `mode` chooses. A column `time` or `timestamp` must grow from row to row. `progress(what, total)` returns a
-    function to call with progress.
+    and `mode` chooses. A column `time` or `timestamp` must grow from row to row, unless `ignore_time`. The other
+    arguments are those of `audit`. `progress(what, total)` returns a function to call with progress.
     """
-    log = LogFile(Path(path), names, mode, delimiter)
+    if not isinstance(names, Names):
+        raise ValueError(f"names is {names!r}; give feint.auditing.Names(arm=…, reward=…, …).")
+    log = LogFile(Path(path), replace(names, time=NO_TIME) if ignore_time else names, mode, delimiter)
     layout, warnings = log.layout, []  # type: ignore[var-annotated]
     if layout.probabilities:
         count = len(layout.probabilities)

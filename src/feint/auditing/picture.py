@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_DECADES_IN_VIEW = 3.0  # of log E below 0: an honest log sinks without end, and that says nothing
+_FLAT = 15.0  # times the threshold, above which the axis bends
+_DECADES_IN_VIEW = 3.0  # of log E below 0: how far an honest log sinks says nothing
 
 
 def draw(report: AuditReport) -> "Figure":
@@ -33,6 +34,8 @@ def _draw_evidence(axes: "Axes", report: AuditReport) -> None:
     axes.plot(report.history_rows, values, color=COLOURS[0], linewidth=1.2)
     axes.axhline(threshold, color=COLOURS[1], linewidth=1, linestyle="--")
     top = max(threshold * 1.3, float(values.max(initial=0.0)) * 1.05)
+    if top > _FLAT * threshold:  # else a strong rejection would press the threshold onto the axis
+        axes.set_yscale("symlog", linthresh=2 * threshold)
     axes.set_ylim(max(float(values.min(initial=0.0)), -_DECADES_IN_VIEW) - 0.1, top)
     axes.annotate(
         rf"$1/\alpha = {1 / report.alpha:.4g}$",

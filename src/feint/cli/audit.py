@@ -62,7 +62,8 @@ def audit(
         try:
             report = audit_log(
                 log,
-                names=Names(arm, reward, propensity, prefix, "" if ignore_time else time),
+                names=Names(arm, reward, propensity, prefix, time),
+                ignore_time=ignore_time,
                 mode=mode,
                 n_arms=arms,
                 reference=_reference(reference, prior),
@@ -126,6 +127,8 @@ def _progress(console: "Console") -> Iterator[Callable[[str, int], Callable[[int
 def _print(console: "Console", report: "AuditReport") -> None:
     colour = "red" if report.rejected else "green"
     what = f"of {report.rows:,}" if report.rejected else "the claim"
+    if report.bad_rows:
+        what += f", {sum(report.bad_rows.values()):,} rows left out"
     console.print(f"\n [bold {colour}]{report.verdict}[/] {what} (α = {report.alpha:g})", highlight=False)
     console.print(f" claim: {report.claim}\n", highlight=False)
     console.print(_facts(report))

@@ -36,6 +36,10 @@ class Expected(ABC):
     def accepts(self, rewards: Any) -> Any:
         """Whether a number, or each of an array, can be a reward."""
 
+    @abstractmethod
+    def possible(self) -> bool:
+        """Whether `pulls` and `sums` can have come from rewards, for a state read from a file."""
+
     @property
     @abstractmethod
     def kind_of_reward(self) -> str:
@@ -142,6 +146,10 @@ class NormalExpected(Expected):
         """See the base class."""
         return abs(rewards) <= LARGEST_REWARD * self.past.sigma
 
+    def possible(self) -> bool:
+        """See the base class."""
+        return bool((abs(self.sums) <= LARGEST_REWARD * self.past.sigma * self.pulls).all())
+
     @property
     def kind_of_reward(self) -> str:
         """See the base class."""
@@ -197,6 +205,10 @@ class BetaExpected(Expected):
     def accepts(self, rewards: Any) -> Any:
         """See the base class."""
         return (rewards == 0) | (rewards == 1)
+
+    def possible(self) -> bool:
+        """See the base class."""
+        return bool(((self.sums >= 0) & (self.sums <= self.pulls) & (self.sums == self.sums.round())).all())
 
     @property
     def kind_of_reward(self) -> str:

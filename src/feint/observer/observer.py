@@ -148,7 +148,7 @@ class Observer:
         pulls = observer._expected.pulls
         if (pulls < 0).any() or (pulls != pulls.round()).any() or test.tested > pulls.sum():
             raise ValueError("The state is damaged: its pulls cannot come from an observer.")
-        if not observer._expected.accepts(observer._expected.sums / np.maximum(pulls, 1)).all():
+        if not observer._expected.possible():
             raise ValueError("The state is damaged: its sums cannot come from rewards.")
         return observer
 

@@ -91,7 +91,7 @@ def test_weight_on_the_best_public_arm_is_wasted():
 
 @pytest.mark.parametrize("seed", range(60))
 def test_optimum_matches_60_digits(seed):
-    """Weights and Γ* for gaps from 1e-6 to 1e3; the issue asks for 1e-10."""
+    """Weights and Γ* for gaps from 1e-6 to 1e3, to 1e-10."""
     rng = np.random.default_rng(seed)
     bandit = random_bandit(rng, int(rng.integers(3, 9)))
     if bandit.best_public == bandit.best_private:

@@ -8,7 +8,7 @@ the bet starts, c_t = 1/log₂(t + 2) is held back after t pulls, and what is re
     E_t = c_t + Σ_j I_j.
 
 That is a mixture over the moment at which the deceiver begins. Without it E would sink without end while the agent is
-honest, and never recover in time (10⁶ honest pulls hid a boost of ε = 0.03 for more than 20,000; with it 850 show it).
+honest, and never recover in time (10⁶ honest pulls hid a boost of ε = 0.03 for more than 20,000; now 900 show it).
 The share η lets the bet follow a deceiver who turns to another arm. A test multiplies the weights by its ratios,
 relative to exp(gains) so that none overflows, and `settle` does the rest. Weights cannot underflow: η/K bounds them
 from below.

@@ -14,7 +14,7 @@ from feint.engine.posterior import exact_private, likeliest, log_complement
 from feint.explorers import Explorer, TopTwo, explorer_config, explorer_from_config
 from feint.explorers.base import FloatArray
 from feint.files import load_state, save_state
-from feint.numerics._validate import as_floats, as_integers, as_number
+from feint.numerics._validate import as_floats, as_integers, as_number, is_whole
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling, reference_config, reference_from_config
 from feint.simulation import make_problem
@@ -61,7 +61,7 @@ class Agent:
         seed: int = 0,
         replication: int = 0,
     ) -> None:
-        if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
+        if not is_whole(n_arms, 2):
             raise ValueError(f"n_arms is {n_arms!r}; an agent needs a whole number of arms, 2 or more.")
         deviation = check_sigma(sigma)
         check_word(seed, "seed")
@@ -129,7 +129,7 @@ class Agent:
 
     def update(self, arm: int, public: float, private: float) -> None:
         """Record a pull and its two rewards. With `ObservedUCB`, `public` is the observer's sample."""
-        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < self.n_arms:
+        if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(
                 f"arm is {arm!r}; with {self.n_arms} arms it must be a whole number from 0 to {self.n_arms - 1}. "
                 "Nothing was recorded."

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from feint.numerics._jit import inlined
-from feint.numerics._validate import as_number
+from feint.numerics._validate import as_number, is_whole
 
 _DIRECT = 10_000  # terms of a power sum added one by one; the rest by Euler and Maclaurin
 
@@ -70,7 +70,7 @@ class TotalBudget:
         number = as_number(self.total, what)
         if not 0 <= number < math.inf:
             raise ValueError(f"{what}; got {number}.")
-        if isinstance(self.horizon, bool) or not isinstance(self.horizon, int | np.integer) or self.horizon < 1:
+        if not is_whole(self.horizon, 1):
             raise ValueError(f"horizon is {self.horizon!r}; a total budget needs a whole number of pulls, 1 or more.")
         object.__setattr__(self, "total", number)
         object.__setattr__(self, "horizon", int(self.horizon))

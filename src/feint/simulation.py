@@ -19,7 +19,7 @@ from feint.engine.decide import Known, Problem, known, scratch
 from feint.engine.watch import DETECTION_TIME, HIGHEST, RECORDED, Watch, watch
 from feint.explorers import Explorer, TopTwo, explorer_config
 from feint.numerics._threads import thread_count
-from feint.numerics._validate import as_integers, check_level
+from feint.numerics._validate import as_integers, check_level, is_whole
 from feint.numerics.streams import check_word
 from feint.references import BetaThompsonSampling, Reference, ThompsonSampling, reference_config
 from feint.version import VERSION
@@ -284,7 +284,7 @@ def _check_scale(bandit: Bandit) -> None:
 
 
 def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
+    if not is_whole(value, least, _MOST):
         raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more (and at most 2⁵³).")
     return int(value)
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.checks import PROBABILITY_0, TIME, BadRow, Chunk, IntArray, check
-from feint.auditing.columns import BoolArray, FloatArray
-from feint.auditing.report import ArmReport, AuditReport
-from feint.numerics._validate import check_level
+from feint.auditing.checks import PROBABILITY_0, TIME, BadRow, Chunk, check
+from feint.auditing.report import INTERVALS, ArmReport, AuditReport
+from feint.numerics._validate import BoolArray, FloatArray, IntArray, check_level
 from feint.observer import BoostMixture, Calibration, PropensityMixture
 from feint.observer.expected import Expected, expected_of
 from feint.references import BetaThompsonSampling
@@ -20,10 +19,6 @@ from feint.references import BetaThompsonSampling
 _HISTORY = 2_000  # points kept at most of log E over the rows
 _EXAMPLES = 20  # of bad rows named in the report
 _SUSPICIOUS = math.log(1e-12)
-
-
-class BadRows(ValueError):
-    """Raised where an audit stops at rows that cannot be tested."""
 
 
 class Auditor:
@@ -79,7 +74,7 @@ class Auditor:
             advice = "Correct the log, or leave such rows out with --skip-bad (skip_bad=True)."
             if all(row.kind == TIME for row in bad):
                 advice = "Sort the log, or do not look at times with --ignore-time (ignore_time=True)."
-            raise BadRows(f"{shown}{more}. {advice}")
+            raise ValueError(f"{shown}{more}. {advice}")
         for row in bad:
             self._bad[row.kind] = self._bad.get(row.kind, 0) + 1
             if len(self._examples) < _EXAMPLES:
@@ -138,8 +133,7 @@ class Auditor:
     def _arms(self) -> tuple[ArmReport, ...]:
         if self._calibration is None:
             return tuple(ArmReport(a, int(n), None, None, None, None) for a, n in enumerate(self._observed))
-        # Calibration is half of E, and the mixture behind these intervals half of it: without 0 they mean E ≥ 1/α.
-        low, high = self._calibration.confidence_sequence(self.alpha / 4)
+        low, high = self._calibration.confidence_sequence(self.alpha * INTERVALS)
         observed, excess = self._calibration.observed, self._calibration.excess
         return tuple(
             ArmReport(a, int(observed[a]), *(float(x[a]) for x in (observed - excess, excess, low, high)))

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from feint.auditing.columns import BoolArray, Column, FloatArray, as_moment
+from feint.auditing.columns import Column, as_moment
+from feint.numerics._validate import BoolArray, FloatArray, IntArray
 from feint.observer.expected import Expected
-
-IntArray = npt.NDArray[np.int64]
 
 MODES = ("probabilities", "propensities", "rewards")
 PROBABILITY_0 = "pulled with probability 0"

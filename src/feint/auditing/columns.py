@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from feint.numerics._validate import BoolArray, FloatArray
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
 _WORDS = {"true": 1.0, "false": 0.0}

@@ -14,7 +14,7 @@ from feint.auditing.columns import as_column
 from feint.auditing.log_file import MOST_ARMS, NO_TIME, LogFile, Names
 from feint.auditing.report import AuditReport
 from feint.bandit import check_sigma
-from feint.numerics._validate import as_number
+from feint.numerics._validate import FloatArray, as_number, is_whole
 from feint.references import ObservedUCB, ThompsonSampling, reference_config
 
 _ROWS_A_CHUNK = 50_000
@@ -81,10 +81,7 @@ def audit(
             raise ValueError(f"n_arms is {n_arms!r}, but probabilities has {table.shape[1]} columns; leave it out.")
         count = table.shape[1]
     else:
-        values = as_column(chosen).values
-        if n_arms is None and not (values == np.floor(values)).all():
-            raise ValueError("An arm is no whole number, so the number of arms is unclear; number them from 0.")
-        largest = int(min(values.max(initial=-1.0), 2.0**53)) if n_arms is None else -1
+        largest = -1 if n_arms is not None else _largest(as_column(chosen).values)
         count = _count(n_arms, largest, "n_arms", skip_bad, warnings)
     auditor = _auditor(mode, count, reference, sigma, alpha, tolerance, skip_bad)
     for start in range(0, chosen.size, _ROWS_A_CHUNK):
@@ -128,7 +125,8 @@ def audit_log(
     if not isinstance(names, Names):
         raise ValueError(f"names is {names!r}; give feint.auditing.Names(arm=…, reward=…, …).")
     log = LogFile(Path(path), replace(names, time=NO_TIME) if ignore_time else names, mode, delimiter)
-    layout, warnings = log.layout, []  # type: ignore[var-annotated]
+    layout = log.layout
+    warnings: list[str] = []
     if layout.probabilities:
         count = len(layout.probabilities)
         if n_arms is not None and n_arms != count:
@@ -161,9 +159,15 @@ def _auditor(
     return Auditor(mode, n_arms, reference, sigma, alpha, tolerance=allowed, skip_bad=skip_bad)
 
 
+def _largest(arms: FloatArray) -> int:
+    if not (arms == np.floor(arms)).all():
+        raise ValueError("An arm is no whole number, so the number of arms is unclear; number them from 0.")
+    return int(min(arms.max(initial=-1.0), 2.0**53))
+
+
 def _count(n_arms: int | None, largest: int, name: str, skip_bad: bool, warnings: list[str]) -> int:
     if n_arms is not None:
-        if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or not 2 <= n_arms <= MOST_ARMS:
+        if not is_whole(n_arms, 2, MOST_ARMS):
             raise ValueError(f"{name} is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
         return int(n_arms)
     if skip_bad:

@@ -59,7 +59,7 @@ def _draw_arms(axes: "Axes", report: AuditReport) -> None:
     arms = [arm for arm in report.arms if arm.excess is not None]
     middle = np.array([arm.excess for arm in arms], dtype=float)
     low, high = (np.array([getattr(arm, side) for arm in arms], dtype=float) for side in ("low", "high"))
-    clear = (low > 0) | (high < 0)
+    clear = np.array([arm.departs for arm in arms])
     for chosen, colour in ((~clear, COLOURS[0]), (clear, COLOURS[1])):
         if chosen.any():
             axes.errorbar(
@@ -75,4 +75,4 @@ def _draw_arms(axes: "Axes", report: AuditReport) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.margins(x=0.15)
     axes.set(xlabel="arm", ylabel="pulls, observed − expected")
-    axes.set_title(f"{100 - 25 * report.alpha:.10g} % at all times", fontsize=10)
+    axes.set_title(report.confidence, fontsize=10)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCHEMA = 1
+# The intervals' share of α. Calibration is half of E, and the mixture behind them half of it: without 0, E ≥ 1/α.
+INTERVALS = 0.25
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class ArmReport:
     excess: float | None
     low: float | None
     high: float | None
+
+    @property
+    def departs(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,16 @@ class AuditReport:
     def rejected(self) -> bool:
         """Whether the e-value reached 1/α at some row."""
         return self.rejected_at is not None
+
+    @property
+    def left_out(self) -> int:
+        """Bad rows."""
+        return sum(self.bad_rows.values())
+
+    @property
+    def confidence(self) -> str:
+        """What the arms' intervals promise, in words."""
+        return f"{100 * (1 - self.alpha * INTERVALS):.10g} % at all times"
 
     @property
     def p_value(self) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import app, numbers
+from feint.cli.shared import FIGURES, app, check_output, numbers, save_figure
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,10 +54,8 @@ def audit(
     from rich.console import Console
 
     from feint.auditing import Names, audit_log
-    from feint.cli.shared import check_output
-    from feint.files import write_whole
 
-    check_output(plot, (".pdf", ".png", ".svg"), force)
+    check_output(plot, FIGURES, force)
     with _progress(Console(stderr=True)) as progress:
         try:
             report = audit_log(
@@ -81,8 +79,7 @@ def audit(
     if report.tested == 0:  # "no evidence" would be true, and misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")
     if plot is not None:
-        figure = report.plot()
-        write_whole(plot, lambda name: figure.savefig(name, dpi=200), force=force)
+        save_figure(report.plot(), plot, force)
     if as_json:
         typer.echo(json.dumps(report.to_json(), allow_nan=False))
     else:
@@ -127,8 +124,8 @@ def _progress(console: "Console") -> Iterator[Callable[[str, int], Callable[[int
 def _print(console: "Console", report: "AuditReport") -> None:
     colour = "red" if report.rejected else "green"
     what = f"of {report.rows:,}" if report.rejected else "the claim"
-    if report.bad_rows:
-        what += f", {sum(report.bad_rows.values()):,} rows left out"
+    if report.left_out:
+        what += f", {report.left_out:,} rows left out"
     console.print(f"\n [bold {colour}]{report.verdict}[/] {what} (α = {report.alpha:g})", highlight=False)
     console.print(f" claim: {report.claim}\n", highlight=False)
     console.print(_facts(report))
@@ -143,8 +140,7 @@ def _facts(report: "AuditReport") -> "Table":
     from rich.table import Table
 
     facts = Table(box=None, show_header=False, pad_edge=True)
-    waiting = report.rows - sum(report.bad_rows.values()) - report.tested
-    first = " (the first have no posterior)" if waiting else ""
+    first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""
     facts.add_row("pulls tested", f"{report.tested:,} of {report.rows:,}{first}")
     facts.add_row("e-value", f"{_power(report.log_e_value)} now, {_power(report.highest_log_e_value)} at its highest")
     facts.add_row("anytime p-value", _power(-report.highest_log_e_value))
@@ -157,7 +153,7 @@ def _facts(report: "AuditReport") -> "Table":
         facts.add_row("smallest π of a pull", f"{_power(report.smallest_log_probability)}, row {report.smallest_row:,}")
     if report.bad_rows:
         kinds = ", ".join(f"{kind}: {count:,}" for kind, count in report.bad_rows.items())
-        facts.add_row("bad rows left out", f"{sum(report.bad_rows.values()):,} ({kinds})")
+        facts.add_row("bad rows left out", f"{report.left_out:,} ({kinds})")
     return facts
 
 
@@ -166,15 +162,13 @@ def _arms(report: "AuditReport") -> "Table":
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    sure = f"{100 - 25 * report.alpha:.10g} % at all times"
-    for name in ("arm", "observed", "expected", "observed − expected", sure):
+    for name in ("arm", "observed", "expected", "observed − expected", report.confidence):
         table.add_column(name, justify="right")
     for arm in report.arms:
         if arm.expected is None or arm.excess is None or arm.low is None or arm.high is None:
             table.add_row(str(arm.arm), f"{arm.observed:,}", "not logged", "", "")
             continue
-        clear = " *" if arm.low > 0 or arm.high < 0 else "  "
-        interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}{clear}"
+        interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}{' *' if arm.departs else '  '}"
         table.add_row(str(arm.arm), f"{arm.observed:,}", f"{arm.expected:,.1f}", f"{arm.excess:+,.1f}", interval)
     return table
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import app, check_output, numbers
+from feint.cli.shared import FIGURES, app, check_output, numbers, save_figure
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,7 +48,7 @@ def run(
 
     bandit = _bandit(public, private, sigma, instance)
     check_output(save, (".zarr",), force)
-    check_output(plot, (".pdf", ".png", ".svg"), force)
+    check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
     chosen = _explorer(explorer, bandit)
     runs = simulate(
@@ -73,8 +73,7 @@ def run(
         write_whole(save, lambda name: runs.to_zarr(name, mode="w", consolidated=False), force=force)
         console.print(f"saved {save}", highlight=False, markup=False)
     if plot is not None:
-        figure = _draw(runs, epsilon)
-        write_whole(plot, lambda name: figure.savefig(name, dpi=200), force=force)
+        save_figure(_draw(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False)
 
 

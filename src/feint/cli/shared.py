@@ -1,8 +1,16 @@
 """What every command uses: the application they register with, and how they read lists of numbers."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+from feint.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURES = (".pdf", ".png", ".svg")
 
 app = typer.Typer(
     name="feint",
@@ -29,3 +37,8 @@ def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> N
         raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists already; choose another name, or use --force.")
+
+
+def save_figure(figure: "Figure", path: Path, force: bool) -> None:
+    """Write a figure, whole or not at all."""
+    write_whole(path, lambda name: figure.savefig(name, dpi=200), force=force)

@@ -168,32 +168,26 @@ def _pulls(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     n, horizon, watched = bandit.n_arms, settings["pulls_horizon"], settings["watched"]
     weights = np.eye(n)[boosted]
 
-    def pulled(budget: Budget) -> Any:
-        runs = simulate(
+    def boosting(budget: Budget, until: int, runs: int, step: int, observe: bool) -> xr.Dataset:
+        return simulate(
             bandit,
             RoundRobin([boosted]),
             epsilon=budget,
-            horizon=horizon,
-            replications=settings["pulls_replications"],
+            horizon=until,
+            replications=runs,
             seed=seed,
-            checkpoints=[horizon],
-            progress=lambda made: tick(_PULLS_STEP * made),
+            observe=observe,
+            checkpoints=[until],
+            progress=lambda made: tick(step * made),
         )
+
+    def pulled(budget: Budget) -> Any:
+        runs = boosting(budget, horizon, settings["pulls_replications"], _PULLS_STEP, False)
         return runs.pulls.values[:, -1, boosted]
 
     def spends(budget: Budget) -> float:
         # A step cannot spend more than −log π of the boosted arm. Only the first steps of a schedule offer more.
-        first = simulate(
-            bandit,
-            RoundRobin([boosted]),
-            epsilon=budget,
-            horizon=watched,
-            replications=settings["watched_replications"],
-            seed=seed,
-            observe=True,
-            checkpoints=[watched],
-            progress=lambda made: tick(_WATCHED_STEP * made),
-        )
+        first = boosting(budget, watched, settings["watched_replications"], _WATCHED_STEP, True)
         return float(first.kl_spent.mean()) + budget.sum_to(n, horizon) - budget.sum_to(n, watched)
 
     def fluid(budget: Budget) -> float:

@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 def as_floats(value: npt.ArrayLike, name: str) -> FloatArray:
@@ -35,6 +37,11 @@ def as_number(value: object, what: str) -> float:
     return number
 
 
+def is_whole(value: object, least: int, most: float = math.inf) -> bool:
+    """Whether `value` is a whole number (True and 1.0 are not) from `least` to `most`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= most)
+
+
 def as_integers(value: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
     """A flat list of whole numbers as int64; `what` says in a clause what it must be."""
     try:
@@ -56,6 +63,16 @@ def broadcast(first: FloatArray, second: FloatArray, names: str) -> tuple[FloatA
         ) from None
     a, b = (np.array(np.broadcast_to(x, shape)) if x.shape != shape else x for x in (first, second))
     return np.asarray(a, order="C"), np.asarray(b, order="C")
+
+
+def restore(target: FloatArray, value: npt.ArrayLike, name: str) -> None:
+    """Fill an array from a saved state, or refuse what does not fit it."""
+    values = as_floats(value, f"The state is damaged: {name}")
+    if values.shape != target.shape or not np.isfinite(values).all():
+        raise ValueError(
+            f"The state is damaged: {name} has shape {values.shape}, not finite numbers of {target.shape}."
+        )
+    target[...] = values
 
 
 def check_epsilon(epsilon: FloatArray) -> None:

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import FloatArray, as_floats, broadcast
+from feint.numerics._validate import FloatArray, as_floats, broadcast, is_whole
 from feint.numerics.best_arm_kernel import SHIFT, SUM, Workspace, best_arm_sums, workspace
 
 _WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay a float64
@@ -70,7 +70,7 @@ def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nod
     array([0.8271, 0.0931, 0.0315, 0.0507])
     """
     means, sds = _checked(means, sds)
-    if isinstance(nodes, bool) or not isinstance(nodes, int | np.integer) or not 1 <= nodes <= _MOST_NODES:
+    if not is_whole(nodes, 1, _MOST_NODES):
         raise ValueError(
             f"nodes is {nodes!r}; a Gauss–Hermite rule needs at least 1 node (the paper uses 32), and beyond "
             f"{_MOST_NODES} its weights underflow."

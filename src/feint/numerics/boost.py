@@ -8,7 +8,7 @@ from scipy.special import wrightomega
 
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import FloatArray, as_floats, broadcast, check_epsilon
+from feint.numerics._validate import FloatArray, as_floats, broadcast, check_epsilon, is_whole
 from feint.numerics.boost_kernel import boost_scalar
 
 _SUM_TOLERANCE = 1e-9
@@ -118,7 +118,7 @@ def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
     if distribution.ndim == 0 or distribution.shape[-1] < 2:
         raise ValueError(f"pi has shape {distribution.shape}; its last axis must hold at least 2 arms.")
     n_arms = distribution.shape[-1]
-    if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
+    if not is_whole(arm, 0, n_arms - 1):
         raise ValueError(f"arm is {arm!r}; with {n_arms} arms it must be a whole number from 0 to {n_arms - 1}.")
     total = distribution.sum(-1)
     if distribution.size and abs(total - 1.0).max() > _SUM_TOLERANCE:

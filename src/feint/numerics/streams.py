@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.numerics._jit import inlined, kernel, multiply_high
-from feint.numerics._validate import FloatArray, as_integers
+from feint.numerics._validate import FloatArray, as_integers, is_whole
 from feint.numerics.normal import log_positive
 
 Word = np.uint64
@@ -144,7 +144,7 @@ def _normals(seed: Word, replication: Word, steps: WordArray, out: FloatArray) -
 
 def check_word(value: int, name: str) -> Word:
     """`value` as the uint64 that keys a stream."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < 2**64:
+    if not is_whole(value, 0, 2**64 - 1):
         raise ValueError(f"{name} is {value!r}; it must be a whole number from 0 to 2⁶⁴ − 1.")
     return np.uint64(value)
 

@@ -22,9 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._validate import FloatArray, as_floats, as_integers
-
-IntArray = npt.NDArray[np.int64]
+from feint.numerics._validate import FloatArray, IntArray, as_floats, as_integers, is_whole, restore
 
 _VERSION = 1
 _SUM_TOLERANCE = 1e-9
@@ -36,7 +34,7 @@ class EProcess(ABC):
     NEEDS_ALL_ARMS: ClassVar[bool] = True  # whether a row of `log_pi` has all K arms, or only the one pulled
 
     def __init__(self, n_arms: int) -> None:
-        if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
+        if not is_whole(n_arms, 2):
             raise ValueError(f"n_arms is {n_arms!r}; a test needs a whole number of arms, 2 or more.")
         self.n_arms = int(n_arms)
         self._tested = 0
@@ -94,17 +92,12 @@ class EProcess(ABC):
         if not isinstance(state, dict) or state.get("feint_test") != _VERSION or state.get("kind") != cls.__name__:
             raise ValueError(f"This is not the state of a {cls.__name__} of version {_VERSION}; make one with state().")
         try:
-            test = cls.__new__(cls)
-            settings = {name: state[name] for name in cls._setting_names()}
-            test.__init__(settings.pop("n_arms"), **settings, **unsaved)  # type: ignore[misc]
+            test = cls(**{name: state[name] for name in cls._setting_names()}, **unsaved)
             facts = (state["tested"], state["log_e_value"], state["highest_log_e_value"])
             test._tested = int(as_integers([facts[0]], "The state is damaged: tested must be a whole number")[0])
             test._log_e, test._highest = (float(x) for x in as_floats(facts[1:], "The state is damaged: log E"))
             for name, array in test._arrays().items():
-                values = as_floats(state[name], f"The state is damaged: {name}")
-                if values.shape != array.shape or not np.isfinite(values).all():
-                    raise ValueError(f"The state is damaged: {name} does not fit {test.n_arms} arms.")
-                array[...] = values
+                restore(array, state[name], name)
             test._check_arrays()
         except (KeyError, TypeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None

@@ -11,16 +11,14 @@ where π_b is near 1; the first ratio leaves float64's range where π_b is below
 """
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, as_floats
+from feint.numerics._validate import FloatArray, IntArray, as_floats
 from feint.numerics.boost_kernel import boost_scalar
-from feint.observer.base import EProcess, IntArray
-from feint.observer.fixed_share import LEARNED, REFUTED, SHARE, Experts, check_experts, check_share, experts, settle
+from feint.observer.fixed_share import REFUTED, SHARE, Experts, FixedShare, settle
 
 EPSILONS = (0.001, 0.005, 0.03, 0.2, 1.0)  # a factor 2.5 beside the truth costs a few per cent of the power
 _SMALLEST = 1e-12  # below it, 1 − π_b of an arm that is nearly sure would need digits that log π does not have
@@ -57,7 +55,7 @@ def _bet_rows(experts: Experts, arms: IntArray, log_pi: FloatArray, log_e: Float
         log_e[i] = bet(experts, log_pi[i], arms[i])
 
 
-class BoostMixture(EProcess):
+class BoostMixture(FixedShare):
     """The observer's test: is some arm being boosted, and how much?
 
     Parameters
@@ -74,31 +72,17 @@ class BoostMixture(EProcess):
     """
 
     def __init__(self, n_arms: int, *, epsilons: npt.ArrayLike = EPSILONS, share: float = SHARE) -> None:
-        super().__init__(n_arms)
         grid = as_floats(epsilons, "epsilons")
         if grid.ndim != 1 or grid.size == 0 or not (np.isfinite(grid) & (grid >= _SMALLEST)).all():
             raise ValueError(f"epsilons is {epsilons!r}; give a list of KL budgets, finite and 1e-12 or more.")
         if np.unique(grid).size != grid.size:
             raise ValueError(f"epsilons is {epsilons!r}; name every budget once.")
+        super().__init__(n_arms, np.array(grid), share)
         self.epsilons = [float(epsilon) for epsilon in grid]
-        self.share = check_share(share)
-        self.experts = experts(self.n_arms, np.array(self.epsilons), self.share)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
         return ("n_arms", "epsilons", "share")
-
-    @property
-    def likeliest(self) -> tuple[int, float]:
-        """The (arm, ε) of the grid whose constant boost explains the pulls best, be it poorly."""
-        size, arm = np.unravel_index(self.experts.alone.argmax(), self.experts.alone.shape)
-        return int(arm), self.epsilons[int(size)]
-
-    def _arrays(self) -> dict[str, Any]:
-        return {name: getattr(self.experts, name) for name in LEARNED}
-
-    def _check_arrays(self) -> None:
-        check_experts(self.experts)
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
         _bet_rows(self.experts, arms, log_pi, log_e)

@@ -10,17 +10,15 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from feint.bandit import check_sigma
 from feint.numerics import best_arm_probabilities, beta_best_arm_probabilities
 from feint.numerics._jit import inlined, kernel
-from feint.numerics._validate import FloatArray
+from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.best_arm import fill_log_probabilities
 from feint.numerics.best_arm_kernel import Workspace, workspace
 from feint.references import BetaThompsonSampling, ObservedUCB, ThompsonSampling, reference_config
 
-IntArray = npt.NDArray[np.int64]
 LARGEST_REWARD = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
 _MOST_PSEUDO_PULLS = 1e12
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray, as_number
+from feint.observer.base import EProcess
 
 SHARE = 0.05  # best for one boosted arm is 0.01, for arms that change at every step 1; measured on the paper's instance
 _SMALLEST_SHARE = 1e-12
@@ -41,30 +42,11 @@ class Experts(NamedTuple):
     gains: FloatArray  # (J,)
 
 
-LEARNED = ("pulls", "log_e", "weights", "alone")  # what a saved state must have
-
-
 def experts(n_arms: int, sizes: FloatArray, share: float) -> Experts:
     """Nothing seen yet."""
     shape = (sizes.size, n_arms)
     log_e, totals, gains = np.full(sizes.size, _NOTHING), np.zeros(sizes.size), np.zeros(sizes.size)
     return Experts(sizes, share, np.zeros(1), log_e, np.full(shape, 1.0 / n_arms), np.zeros(shape), totals, gains)
-
-
-def check_share(share: object) -> float:
-    """η as a float."""
-    what = "share must be a number from 1e-12 to 1"
-    number = as_number(share, what)
-    if not _SMALLEST_SHARE <= number <= 1:
-        raise ValueError(f"{what}; got {share!r}.")
-    return number
-
-
-def check_experts(experts: Experts) -> None:
-    """Refuse what cannot have been learned."""
-    sums = experts.weights.sum(1)
-    if (experts.weights < 0).any() or abs(sums - 1).max() > 1e-9 or experts.pulls[0] < 0:
-        raise ValueError("The state is damaged: the weights of its experts are no probabilities.")
 
 
 @inlined
@@ -92,3 +74,29 @@ def settle(experts: Experts) -> float:
     for j in range(n_sizes):
         total += math.exp(experts.log_e[j] - highest)
     return highest + math.log(total)
+
+
+class FixedShare(EProcess):
+    """A test with such experts; a subclass says what their sizes are and multiplies their weights."""
+
+    def __init__(self, n_arms: int, sizes: FloatArray, share: float) -> None:
+        super().__init__(n_arms)
+        what = "share must be a number from 1e-12 to 1"
+        self.share = as_number(share, what)
+        if not _SMALLEST_SHARE <= self.share <= 1:
+            raise ValueError(f"{what}; got {share!r}.")
+        self.experts = experts(self.n_arms, sizes, self.share)
+
+    @property
+    def likeliest(self) -> tuple[int, float]:
+        """The (arm, size) of the grid that, kept all the time, explains the pulls best, be it poorly."""
+        size, arm = np.unravel_index(self.experts.alone.argmax(), self.experts.alone.shape)
+        return int(arm), float(self.experts.sizes[size])
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        return {name: getattr(self.experts, name) for name in ("pulls", "log_e", "weights", "alone")}
+
+    def _check_arrays(self) -> None:
+        weights = self.experts.weights
+        if (weights < 0).any() or abs(weights.sum(1) - 1).max() > 1e-9 or self.experts.pulls[0] < 0:
+            raise ValueError("The state is damaged: the weights of its experts are no probabilities.")

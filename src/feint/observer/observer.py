@@ -9,7 +9,7 @@ import numpy.typing as npt
 from feint.bandit import check_sigma
 from feint.files import load_state, save_state
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, as_floats, as_number
+from feint.numerics._validate import FloatArray, as_number, is_whole, restore
 from feint.observer.boost_mixture import EPSILONS, BoostMixture, bet
 from feint.observer.expected import NormalExpected, NormalPast, expect, expected_of
 from feint.observer.fixed_share import SHARE, Experts
@@ -107,7 +107,7 @@ class Observer:
 
     def update(self, arm: int, public_reward: float) -> float:
         """Test a pull and learn its public reward; returns log E. With `ObservedUCB`, the observer's own sample."""
-        if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < self.n_arms:
+        if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(f"arm is {arm!r}; with {self.n_arms} arms it must be from 0 to {self.n_arms - 1}.")
         what = f"public_reward must be {self._expected.kind_of_reward}"
         reward = as_number(public_reward, what)
@@ -138,10 +138,7 @@ class Observer:
             reference = reference_from_config(state["reference"])
             observer = cls(test.n_arms, reference, state["sigma"], epsilons=test.epsilons, share=test.share)
             for name, target in (("pulls", observer._expected.pulls), ("sums", observer._expected.sums)):
-                values = as_floats(state[name], f"The state is damaged: {name}")
-                if values.shape != target.shape or not np.isfinite(values).all():
-                    raise ValueError(f"The state is damaged: {name} do not fit {test.n_arms} arms.")
-                target[:] = values
+                restore(target, state[name], name)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
         observer._test = test

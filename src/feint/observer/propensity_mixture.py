@@ -9,14 +9,13 @@ which needs π(A) alone and averages to 1 (to less where π_b = 0). Experts (b, 
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray
-from feint.observer.base import EProcess, IntArray
-from feint.observer.fixed_share import LEARNED, SHARE, Experts, check_experts, check_share, experts, settle
+from feint.numerics._validate import FloatArray, IntArray
+from feint.observer.fixed_share import SHARE, Experts, FixedShare, settle
 
 _MIXED_IN = np.array([0.001, 0.004, 0.016, 0.064, 0.256])  # λ
 
@@ -39,7 +38,7 @@ def _bet_rows(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_
         log_e[i] = settle(experts)
 
 
-class PropensityMixture(EProcess):
+class PropensityMixture(FixedShare):
     """The test for a log with the probability of the pulled arm only: rows of `log_pi` are single numbers.
 
     >>> test = PropensityMixture(2)
@@ -50,25 +49,11 @@ class PropensityMixture(EProcess):
     NEEDS_ALL_ARMS: ClassVar[bool] = False
 
     def __init__(self, n_arms: int, *, share: float = SHARE) -> None:
-        super().__init__(n_arms)
-        self.share = check_share(share)
-        self._experts = experts(self.n_arms, _MIXED_IN, self.share)
+        super().__init__(n_arms, _MIXED_IN, share)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
         return ("n_arms", "share")
 
-    @property
-    def likeliest(self) -> tuple[int, float]:
-        """The (arm, λ) of the grid that explains the pulls best, be it poorly."""
-        size, arm = np.unravel_index(self._experts.alone.argmax(), self._experts.alone.shape)
-        return int(arm), float(_MIXED_IN[size])
-
-    def _arrays(self) -> dict[str, Any]:
-        return {name: getattr(self._experts, name) for name in LEARNED}
-
-    def _check_arrays(self) -> None:
-        check_experts(self._experts)
-
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _bet_rows(self._experts, arms, log_pi, log_e)
+        _bet_rows(self.experts, arms, log_pi, log_e)

@@ -21,7 +21,7 @@ from feint.bandit import Bandit
 from feint.budgets import Budget, PowerLaw, TotalBudget, as_budget
 from feint.numerics import best_arm_probabilities, boost_probability
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, as_floats, check_epsilon
+from feint.numerics._validate import FloatArray, as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
 from feint.theory.maximin import check_unique_best_public, check_weights, gamma
 
@@ -90,7 +90,7 @@ def bernoulli_process(
     trials = np.asarray(times)
     if trials.ndim != 1 or trials.dtype.kind not in "iu" or (np.diff(trials) <= 0).any() or (trials < 0).any():
         raise ValueError(f"times are {times!r}; give increasing whole numbers of trials.")
-    if isinstance(replications, bool) or not isinstance(replications, int | np.integer) or replications < 1:
+    if not is_whole(replications, 1):
         raise ValueError(f"replications is {replications!r}; it must be a whole number, 1 or more.")
     check_word(seed, "seed")
     out = np.empty((replications, trials.size), dtype=np.int64)

@@ -21,15 +21,22 @@ if TYPE_CHECKING:
     from feint.explorers import TopTwo as TopTwo
     from feint.explorers import TopTwoTransport as TopTwoTransport
     from feint.explorers import Tracking as Tracking
+    from feint.families import Bernoulli as Bernoulli
+    from feint.families import Exponential as Exponential
+    from feint.families import Gaussian as Gaussian
+    from feint.families import Poisson as Poisson
     from feint.numerics import best_arm_probabilities as best_arm_probabilities
     from feint.numerics import beta_best_arm_probabilities as beta_best_arm_probabilities
     from feint.numerics import boost as boost
     from feint.numerics import boost_probability as boost_probability
     from feint.numerics import boost_probability_approx as boost_probability_approx
+    from feint.numerics import gamma_best_arm_probabilities as gamma_best_arm_probabilities
     from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
     from feint.observer import Observer as Observer
-    from feint.references import BetaThompsonSampling as BetaThompsonSampling
+    from feint.references import EpsilonGreedy as EpsilonGreedy
     from feint.references import ObservedUCB as ObservedUCB
+    from feint.references import Softmax as Softmax
+    from feint.references import Split as Split
     from feint.references import ThompsonSampling as ThompsonSampling
     from feint.simulation import simulate as simulate
     from feint.theory import gamma as gamma
@@ -52,9 +59,15 @@ _HOME = {
     "TopTwo": "feint.explorers",
     "TopTwoTransport": "feint.explorers",
     "Tracking": "feint.explorers",
+    "Bernoulli": "feint.families",
+    "Exponential": "feint.families",
+    "Gaussian": "feint.families",
+    "Poisson": "feint.families",
     "Observer": "feint.observer",
-    "BetaThompsonSampling": "feint.references",
+    "EpsilonGreedy": "feint.references",
     "ObservedUCB": "feint.references",
+    "Softmax": "feint.references",
+    "Split": "feint.references",
     "ThompsonSampling": "feint.references",
     "simulate": "feint.simulation",
     "gamma": "feint.theory",
@@ -64,6 +77,7 @@ _HOME = {
     "predicted_pulls": "feint.theory",
     "best_arm_probabilities": "feint.numerics",
     "beta_best_arm_probabilities": "feint.numerics",
+    "gamma_best_arm_probabilities": "feint.numerics",
     "gauss_hermite_probabilities": "feint.numerics",
     "boost": "feint.numerics",
     "boost_probability": "feint.numerics",

@@ -6,23 +6,40 @@ from typing import Any
 
 import numpy as np
 
-from feint.bandit import check_sigma
-from feint.budgets import as_budget, budget_config, budget_from_config
-from feint.engine.decide import decide, known, most_pulled, scratch
-from feint.engine.policy import draw_arm
-from feint.engine.posterior import exact_private, likeliest, log_complement
-from feint.explorers import Explorer, TopTwo, explorer_config, explorer_from_config
-from feint.explorers.base import FloatArray
+from feint.assembly import assemble
+from feint.bandit import family_pair
+from feint.budgets import Pieces, as_budget
+from feint.explorers import Explorer, TopTwo
+from feint.explorers.base import Uniforms
+from feint.explorers.draws import EXACT
+from feint.families.base import fill_log_best, recall
 from feint.files import load_state, save_state
-from feint.numerics._validate import as_floats, as_integers, as_number, is_whole
+from feint.kinds import config_of, from_config
+from feint.numerics._jit import kernel
+from feint.numerics._validate import FloatArray, as_number, is_whole, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
-from feint.references import Reference, ThompsonSampling, reference_config, reference_from_config
-from feint.simulation import make_problem
+from feint.references import Reference, ThompsonSampling
+from feint.step import (
+    Known,
+    Problem,
+    Space,
+    add_rewards,
+    decide,
+    draw_arm,
+    likeliest,
+    log_complement,
+    most_pulled,
+    space,
+    update,
+)
 
-_VERSION = 1
-_COUNTS = ("pulls", "boosts")
-_SUMS = ("public_sums", "private_sums")
-_LARGEST = 1e100  # of a sum of rewards, in units of sigma: far from overflow
+_VERSION = 2
+_LARGEST = 1e100  # of a sum of rewards: far from overflow
+
+
+@kernel
+def _decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
+    return decide(problem, known, s, t, uniforms)
 
 
 class Agent:
@@ -34,8 +51,13 @@ class Agent:
     ----------
     n_arms
         K, at least 2.
+    explorer, reference
+        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md).
     epsilon
-        KL budget a step: a number, math.inf, `PowerLaw` or `TotalBudget`.
+        KL budget a step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
+    sigma, family
+        How rewards are distributed: a family, or a pair for public and private rewards; `sigma` is short for
+        `family=Gaussian(sigma)`.
     seed, replication
         Which random stream to draw from.
 
@@ -53,33 +75,36 @@ class Agent:
     def __init__(
         self,
         n_arms: int,
-        explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
-        reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
+        explorer: Explorer | Any = TopTwo(),  # noqa: B008 - frozen
+        reference: Reference | Any = ThompsonSampling(),  # noqa: B008 - frozen
         *,
         epsilon: Any,
-        sigma: float = 1.0,
+        sigma: float | None = None,
+        family: Any = None,
         seed: int = 0,
         replication: int = 0,
     ) -> None:
         if not is_whole(n_arms, 2):
             raise ValueError(f"n_arms is {n_arms!r}; an agent needs a whole number of arms, 2 or more.")
-        deviation = check_sigma(sigma)
         check_word(seed, "seed")
         check_word(replication, "replication")
         budget = as_budget(epsilon)
+        self._families = family_pair(family, sigma)
+        assembly = assemble(int(n_arms), self._families, explorer, reference)
+        self._problem, self._known = assembly.instantiate()
+        self._budget = Pieces(budget)
+        self._choose = decide if assembly.plain else _decide
         self._config: dict[str, Any] = {
             "n_arms": int(n_arms),
-            "explorer": explorer_config(explorer),
-            "reference": reference_config(reference),
-            "epsilon": budget_config(budget),
-            "sigma": deviation,
+            "explorer": config_of(explorer, "explorer"),
+            "reference": config_of(reference, "reference"),
+            "epsilon": config_of(budget, "budget"),
+            "families": [config_of(side, "family") for side in self._families],
             "seed": int(seed),
             "replication": int(replication),
         }
-        self._problem = make_problem(int(n_arms), explorer, reference, budget, deviation)
         self._stream = RandomStream(int(seed), int(replication))
-        self._known = known(int(n_arms))
-        self._scratch = scratch(int(n_arms))
+        self._space = space(int(n_arms))
         self._boosted: int | None = None  # decided for the coming pull, counted when it is made
 
     @property
@@ -105,12 +130,12 @@ class Agent:
     def probabilities(self) -> FloatArray:
         """The distribution that the next pull is drawn from; in the initial round a single arm."""
         self._decide()
-        return self._scratch.policy.copy()
+        return self._space.policy.copy()
 
     def reference_probabilities(self) -> FloatArray:
         """What the observer expects of the next pull; in the initial round the same single arm."""
         self._decide()
-        return np.array(self._scratch.exact_reference[0])
+        return self._space.pi.copy()
 
     @property
     def boosted_arm(self) -> int | None:
@@ -125,7 +150,7 @@ class Agent:
             return self.time
         u = float(self._stream.uniforms([self.time])[0, ARM])
         assert self._boosted is not None
-        return int(draw_arm(self._scratch.policy, self._boosted, most_pulled(self._known.pulls), u))
+        return int(draw_arm(self._space.policy, self._boosted, most_pulled(self._known.pulls), u))
 
     def update(self, arm: int, public: float, private: float) -> None:
         """Record a pull and its two rewards. With `ObservedUCB`, `public` is the observer's sample."""
@@ -134,17 +159,13 @@ class Agent:
                 f"arm is {arm!r}; with {self.n_arms} arms it must be a whole number from 0 to {self.n_arms - 1}. "
                 "Nothing was recorded."
             )
-        sums = {}
-        for name, reward, known_sums in (
-            ("public", public, self._known.public_sums),
-            ("private", private, self._known.private_sums),
-        ):
-            what = (
-                f"Nothing was recorded: the {name} reward must be a finite number, and its arm's sum below 1e100 sigma"
+        rewards = [
+            _checked_reward(reward, name, family, float(known.sums[arm]))
+            for name, reward, family, known in (
+                ("public", public, self._families[0], self._known.public),
+                ("private", private, self._families[1], self._known.private),
             )
-            sums[name] = float(known_sums[arm]) + as_number(reward, what)
-            if not abs(sums[name]) < _LARGEST * self._config["sigma"]:
-                raise ValueError(f"{what}; got {reward!r}.")
+        ]
         if self.time < self.n_arms and arm != self.time:
             raise ValueError(
                 f"The initial round pulls every arm once in order, so arm {self.time} comes next, not {arm}. "
@@ -153,9 +174,8 @@ class Agent:
         self._decide()
         if self._boosted is not None:
             self._known.boosts[self._boosted] += 1
-        self._known.pulls[arm] += 1
-        self._known.public_sums[arm] = sums["public"]
-        self._known.private_sums[arm] = sums["private"]
+        add_rewards(self._known, arm, rewards[0], rewards[1])
+        update(self._known, arm)
         self._boosted = None
 
     @property
@@ -176,35 +196,51 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on identically, as plain JSON types."""
-        arrays = {name: getattr(self._known, name).tolist() for name in (*_COUNTS, *_SUMS)}
-        return {"feint_agent": _VERSION, **self._config, **arrays}
+        known = self._known
+        counts = {"pulls": known.pulls.tolist(), "boosts": known.boosts.tolist()}
+        sums = {"public_sums": known.public.sums.tolist(), "private_sums": known.private.sums.tolist()}
+        return {"feint_agent": _VERSION, **self._config, **counts, **sums}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Agent":
-        """The agent that `state` described."""
+    def from_state(
+        cls,
+        state: dict[str, Any],
+        *,
+        explorer: Any = None,
+        reference: Any = None,
+        epsilon: Any = None,
+        family: Any = None,
+    ) -> "Agent":
+        """The agent that `state` described; explorer, reference, budget or families of your own are handed in again."""
         if not isinstance(state, dict) or state.get("feint_agent") != _VERSION:
             raise ValueError(f"This is not the state of an agent of version {_VERSION}; save it with Agent.save.")
+        own = (None, None) if family is None else family_pair(family)
         try:
             agent = cls(
                 state["n_arms"],
-                explorer_from_config(state["explorer"]),
-                reference_from_config(state["reference"]),
-                epsilon=budget_from_config(state["epsilon"]),
-                sigma=state["sigma"],
+                from_config(state["explorer"], "explorer", explorer),
+                from_config(state["reference"], "reference", reference),
+                epsilon=from_config(state["epsilon"], "budget", epsilon),
+                family=tuple(
+                    from_config(config, "family", side if config.get("own") else None)
+                    for config, side in zip(state["families"], own, strict=True)
+                ),
                 seed=state["seed"],
                 replication=state["replication"],
             )
-            for name in _COUNTS:
-                values = as_integers(state[name], f"The state is damaged: {name} must be whole numbers")
-                _set_checked(getattr(agent._known, name), values, name, 2.0**53)
-            for name in _SUMS:
-                totals = as_floats(state[name], f"The state is damaged: {name}")
-                _set_checked(getattr(agent._known, name), totals, name, _LARGEST * agent._config["sigma"])
+            known = agent._known
+            restore_counts(known.pulls, state["pulls"], "pulls")
+            restore_counts(known.boosts, state["boosts"], "boosts")
+            for name, side, belief in (
+                ("public_sums", agent._families[0], known.public),
+                ("private_sums", agent._families[1], known.private),
+            ):
+                recall(belief, side, state[name], name)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
-        pulls, boosts, time = agent._known.pulls, agent._known.boosts, agent.time
+        pulls, boosts, time = known.pulls, known.boosts, agent.time
         in_order = (pulls == (np.arange(agent.n_arms) < time)).all() if time < agent.n_arms else (pulls >= 1).all()
-        if not in_order or (boosts < 0).any() or boosts.sum() != max(0, time - agent.n_arms):
+        if not in_order or boosts.sum() != max(0, time - agent.n_arms):
             raise ValueError("The state is damaged: its pulls and boosts cannot come from an agent.")
         return agent
 
@@ -213,9 +249,24 @@ class Agent:
         save_state(self.state(), path, force=force)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Agent":
-        """Read what `save` wrote."""
-        return cls.from_state(load_state(path))
+    def load(cls, path: str | Path, **own: Any) -> "Agent":
+        """Read what `save` wrote; what is of your own is handed in again, as to `from_state`."""
+        return cls.from_state(load_state(path), **own)
+
+    def __repr__(self) -> str:
+        names = [self._config[what]["kind"] for what in ("explorer", "reference")]
+        return f"<Agent of {self.n_arms} arms after {self.time:,} pulls: {names[0]} behind {names[1]}>"
+
+    def _repr_html_(self) -> str:
+        from feint.html import table
+
+        known, ready = self._known, self.time >= self.n_arms
+        rows = [
+            (a, known.pulls[a], known.boosts[a], *(f"{side.means[a]:.4g}" for side in (known.public, known.private)))
+            for a in range(self.n_arms)
+        ]
+        notes = [f"best private arm: {self.best_arm}, log error {self.log_error:.4g}"] if ready else []
+        return table(repr(self)[1:-1], ("arm", "pulls", "boosts", "public mean", "private mean"), rows, notes)
 
     def _decide(self) -> None:
         """Fix the boosted arm and the policy of the coming pull."""
@@ -223,24 +274,25 @@ class Agent:
         if self._boosted is not None:
             return
         if t < self.n_arms:
-            self._scratch.policy[:] = 0.0
-            self._scratch.policy[t] = 1.0
-            self._scratch.exact_reference[0] = self._scratch.policy
+            self._space.policy[:] = 0.0
+            self._space.policy[t] = 1.0
+            self._space.pi[:] = self._space.policy
             return
-        a, b, c, d = (float(u) for u in self._stream.uniforms([t])[0])
-        self._boosted = int(decide(self._problem, self._known, self._scratch, t, (a, b, c, d)))
+        leader, challenger, selection, _ = (float(u) for u in self._stream.uniforms([t])[0])
+        problem = self._problem._replace(budget=self._budget.settings(t, t + 1))
+        self._boosted = int(self._choose(problem, self._known, self._space, t, (leader, challenger, selection)))
 
     def _private_logs(self) -> FloatArray:
         if self.time < self.n_arms:
             raise ValueError("Every arm must be pulled once before there is a posterior; finish the initial round.")
-        sds = self._config["sigma"] / np.sqrt(self._known.pulls)
-        space = scratch(self.n_arms)
-        means = self._known.private_sums / self._known.pulls
-        exact_private(means, sds, space.ws, space.exact_private, space.logs)
-        return space.logs
+        logs, private = self._space.logs.copy(), self._known.private
+        fill_log_best(private.family, private.posterior, private.ws, logs[EXACT])
+        return logs
 
 
-def _set_checked(target: Any, values: Any, name: str, largest: float) -> None:
-    if values.shape != target.shape or not (np.abs(values) < largest).all():
-        raise ValueError(f"The state is damaged: {name} do not fit {target.size} arms.")
-    target[:] = values
+def _checked_reward(reward: Any, name: str, family: Any, so_far: float) -> float:
+    what = f"Nothing was recorded: the {name} reward must be {family.rewards}"
+    number = as_number(reward, what)
+    if not family.accepts(number) or not abs(so_far + number) < _LARGEST:
+        raise ValueError(f"{what}; got {reward!r}.")
+    return number

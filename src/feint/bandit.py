@@ -1,39 +1,49 @@
-"""The instance: public and private mean rewards of each arm, and their common standard deviation."""
+"""The instance: public and private mean rewards of each arm, and how rewards are distributed around them."""
 
-import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._validate import FloatArray, as_floats, as_number
+from feint.families import Family, Gaussian
+from feint.numerics._validate import FloatArray, as_floats
 
 
 @dataclass(frozen=True)
 class Bandit:
-    """A K-armed Gaussian bandit with public and private means (the paper's Section 3).
+    """A K-armed bandit with public and private means (the paper's Section 3).
 
-    A tie for the best public arm is a fair instance to simulate; only the theory refuses it.
+    `family` is the distribution of the rewards, or a pair of them: public, private. `sigma=…` is short for
+    `family=Gaussian(sigma)`. A tie for the best public arm is a fair instance to simulate; only the theory refuses it.
 
     >>> bandit = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
     >>> bandit.best_public, bandit.best_private
     (0, 1)
     >>> bandit.private_gaps
     array([0.3, 0. , 0.4, 0.5])
+    >>> from feint import Bernoulli
+    >>> Bandit([0.02, 0.01], [3.0, 5.0], family=(Bernoulli(), Gaussian(2.0))).families
+    (Bernoulli(), Gaussian(sigma=2.0))
     """
 
     public: tuple[float, ...]
     private: tuple[float, ...]
-    sigma: float
+    families: tuple[Any, Any]  # public, private
 
-    def __init__(self, public: npt.ArrayLike, private: npt.ArrayLike, sigma: float = 1.0) -> None:
-        means = {"public": _means(public, "public"), "private": _means(private, "private")}
+    def __init__(
+        self, public: npt.ArrayLike, private: npt.ArrayLike, sigma: float | None = None, *, family: Any = None
+    ) -> None:
+        families = family_pair(family, sigma)
+        means = {
+            name: _means(value, name, side)
+            for name, value, side in (("public", public, families[0]), ("private", private, families[1]))
+        }
         if len(means["public"]) != len(means["private"]):
             raise ValueError(
                 f"There are {len(means['public'])} public and {len(means['private'])} private means; "
                 "give one of each for every arm."
             )
-        deviation = check_sigma(sigma)
         best = max(means["private"])
         if means["private"].count(best) > 1:
             tied = [a for a, mean in enumerate(means["private"]) if mean == best]
@@ -42,7 +52,15 @@ class Bandit:
             )
         for name, value in means.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "sigma", deviation)
+        object.__setattr__(self, "families", families)
+
+    @property
+    def sigma(self) -> float:
+        """σ of normal rewards, where it is the same on both sides."""
+        found = {getattr(family, "sigma", None) for family in self.families}
+        if len(found) > 1 or None in found:
+            raise AttributeError(f"The rewards {self.families} have no common sigma; ask bandit.families.")
+        return float(found.pop())  # type: ignore[arg-type]
 
     @property
     def n_arms(self) -> int:
@@ -69,20 +87,51 @@ class Bandit:
         """Δ_a^priv = max μ^priv − μ_a^priv."""
         return max(self.private) - np.array(self.private)
 
+    def __repr__(self) -> str:
+        families = repr(self.families[0]) if self.families[0] == self.families[1] else repr(self.families)
+        return f"Bandit(public={list(self.public)}, private={list(self.private)}, family={families})"
 
-def check_sigma(sigma: object) -> float:
-    """The rewards' standard deviation, a finite number above 0."""
-    what = "sigma, the rewards' standard deviation, must be a finite number above 0"
-    number = as_number(sigma, what)
-    if not 0 < number < math.inf:
-        raise ValueError(f"{what}; got {sigma!r}.")
-    return number
+    def _repr_html_(self) -> str:
+        from feint.html import table
+
+        rows = [
+            (a, f"{self.public[a]:g}", f"{self.private[a]:g}", ", ".join(self._roles(a))) for a in range(self.n_arms)
+        ]
+        names = " and ".join(dict.fromkeys(repr(family) for family in self.families))
+        return table(f"Bandit of {self.n_arms} arms, {names}", ("arm", "public mean", "private mean", ""), rows)
+
+    def _roles(self, arm: int) -> list[str]:
+        found = {"best public": self.best_public, "best private": self.best_private}
+        return [name for name, best in found.items() if best == arm]
 
 
-def _means(value: npt.ArrayLike, name: str) -> tuple[float, ...]:
+def family_pair(family: Any, sigma: float | None = None) -> tuple[Any, Any]:
+    """(public, private) from one family, a pair, or sigma alone."""
+    if sigma is not None and family is not None:
+        raise ValueError("Give either sigma, which is short for family=Gaussian(sigma), or family, not both.")
+    if family is None:
+        family = Gaussian() if sigma is None else Gaussian(sigma)
+    pair = tuple(family) if isinstance(family, tuple | list) else (family, family)
+    for side in pair:
+        if isinstance(side, type) or not all(hasattr(side, name) for name in ("mean_range", "accepts", "draw")):
+            raise ValueError(
+                f"family is {family!r}; give Gaussian(sigma), Bernoulli(), Poisson(), Exponential() or one of your own "
+                "(docs/extending.md), or a pair of them for public and private rewards."
+            )
+    if len(pair) != 2:
+        raise ValueError(f"family has {len(pair)} entries; give one for both sides, or a pair (public, private).")
+    return pair[0], pair[1]
+
+
+def _means(value: npt.ArrayLike, name: str, family: Family) -> tuple[float, ...]:
     array = as_floats(value, f"{name} means")
     if array.ndim != 1 or array.size < 2:
         raise ValueError(f"{name} means have shape {array.shape}; give a flat list with at least two arms.")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} means are {array.tolist()}; every mean must be finite.")
+    low, high = family.mean_range
+    if not ((array > low) & (array < high)).all():
+        raise ValueError(
+            f"{name} means are {array.tolist()}; those of {family!r} must lie strictly between {low:g} and {high:g}."
+        )
     return tuple(float(mean) for mean in array)

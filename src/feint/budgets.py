@@ -1,19 +1,64 @@
 """KL budgets over time: how much divergence each step may spend.
 
 The t-th pull (t = 1, 2, …, the initial round included) may spend ε_t. The initial round is outside the observer's test
-and spends nothing. No budget here grows with t: the engine's bounds rely on it.
+and spends nothing. A budget is anything with `at(t)` -> ε_t, a number from 0 to ∞.
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from feint.numerics._jit import inlined
-from feint.numerics._validate import as_number, is_whole
+from feint.numerics._jit import by_type, inlined, parts
+from feint.numerics._validate import FloatArray, as_number, is_whole
 
-_DIRECT = 10_000  # terms of a power sum added one by one; the rest by Euler and Maclaurin
+_DIRECT = 10_000  # terms of a power sum added one by one
+_PIECES_KEPT = 64  # tables of own budgets, for all replications together
+
+
+@by_type
+def epsilon_at(budget: Any, t: int) -> float:
+    """ε_t, for kernels."""
+    raise NotImplementedError
+
+
+@inlined
+def _power_at(settings: "PowerKernel", t: int) -> float:
+    if t > settings.last:
+        return 0.0
+    if settings.exponent == 0.0:
+        return settings.scale
+    return settings.scale * float(t) ** -settings.exponent
+
+
+@parts(epsilon_at=_power_at)
+class PowerKernel(NamedTuple):
+    """scale·t^(−exponent) up to t = last: every budget of this file."""
+
+    scale: float
+    exponent: float
+    last: float
+
+
+@inlined
+def _table_at(settings: "TableKernel", t: int) -> float:
+    return settings.values[t - settings.first]
+
+
+@parts(epsilon_at=_table_at)
+class TableKernel(NamedTuple):
+    """ε of some pulls in a row, for budgets of a user's own."""
+
+    first: int
+    values: FloatArray
+
+
+class Budget(Protocol):
+    """How much each pull may spend; see the module's docstring."""
+
+    def at(self, t: int) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -43,13 +88,12 @@ class PowerLaw:
         """Σ ε_t over the pulls after the initial round."""
         if horizon <= n_arms:
             return 0.0
-        middle = min(horizon, n_arms + _DIRECT)
-        direct = math.fsum(np.arange(n_arms + 1, middle + 1, dtype=float) ** -self.exponent)
-        return self.scale * (direct + _power_tail(middle, horizon, self.exponent))
+        up_to_here, before = power_sum(self.exponent, np.array([horizon, n_arms], dtype=float))
+        return float(self.scale * (up_to_here - before))
 
-    def parameters(self) -> tuple[float, float, float]:
-        """(scale, exponent, last t), as the kernels take every budget."""
-        return self.scale, self.exponent, math.inf
+    def kernel(self) -> PowerKernel:
+        """For kernels."""
+        return PowerKernel(self.scale, self.exponent, math.inf)
 
 
 @dataclass(frozen=True)
@@ -83,9 +127,9 @@ class TotalBudget:
         """Σ ε_t over the pulls after the initial round."""
         return self.at(1) * max(0, min(horizon, self.horizon) - n_arms)
 
-    def parameters(self) -> tuple[float, float, float]:
-        """(scale, exponent, last t), as the kernels take every budget."""
-        return self.at(1), 0.0, float(self.horizon)
+    def kernel(self) -> PowerKernel:
+        """For kernels."""
+        return PowerKernel(self.at(1), 0.0, float(self.horizon))
 
 
 @dataclass(frozen=True)
@@ -112,31 +156,39 @@ class Constant:
         """Σ ε_t over the pulls after the initial round."""
         return self.epsilon * (horizon - n_arms) if horizon > n_arms else 0.0
 
-    def parameters(self) -> tuple[float, float, float]:
-        """(scale, exponent, last t), as the kernels take every budget."""
-        return self.epsilon, 0.0, math.inf
+    def kernel(self) -> PowerKernel:
+        """For kernels."""
+        return PowerKernel(self.epsilon, 0.0, math.inf)
 
 
-Budget = Constant | PowerLaw | TotalBudget
-_KINDS: dict[str, Any] = {"Constant": Constant, "PowerLaw": PowerLaw, "TotalBudget": TotalBudget}
+class Pieces:
+    """A budget as kernels take it, for the pulls of one piece of a run at a time."""
+
+    def __init__(self, budget: Any) -> None:
+        self._budget = budget
+        self._table = lru_cache(_PIECES_KEPT)(self._make_table)
+
+    def settings(self, start: int, stop: int) -> Any:
+        """For pulls start + 1 … stop."""
+        return self._budget.kernel() if hasattr(self._budget, "kernel") else self._table(start, stop)
+
+    def _make_table(self, start: int, stop: int) -> TableKernel:
+        return TableKernel(start + 1, np.array([checked_at(self._budget, t) for t in range(start + 1, stop + 1)]))
 
 
-def as_budget(epsilon: Any) -> Budget:
-    """A number becomes a constant budget; budgets pass."""
-    return epsilon if isinstance(epsilon, Constant | PowerLaw | TotalBudget) else Constant(epsilon)
+def checked_at(budget: Any, t: int) -> float:
+    """ε_t of any budget, or a sentence about what it returned."""
+    value = budget.at(t)
+    what = f"{type(budget).__name__}.at({t}), the KL budget of step {t}, must be a number from 0 to math.inf"
+    number = as_number(value, what)
+    if number < 0:
+        raise ValueError(f"{what}; got {value!r}.")
+    return number
 
 
-def budget_config(budget: Budget) -> dict[str, Any]:
-    """A JSON-ready description, from which `budget_from_config` makes the same budget; ∞ is written as "inf"."""
-    fields = {name: "inf" if value == math.inf else value for name, value in asdict(budget).items()}
-    return {"kind": type(budget).__name__} | fields
-
-
-def budget_from_config(config: dict[str, Any]) -> Budget:
-    """The budget that `budget_config` described."""
-    fields = {name: math.inf if value == "inf" else value for name, value in config.items() if name != "kind"}
-    budget: Budget = _KINDS[config["kind"]](**fields)
-    return budget
+def as_budget(epsilon: Any) -> Any:
+    """A number becomes a constant budget; whatever has `at` passes."""
+    return epsilon if hasattr(epsilon, "at") and not isinstance(epsilon, type) else Constant(epsilon)
 
 
 def _pull(t: int) -> int:
@@ -145,22 +197,16 @@ def _pull(t: int) -> int:
     return t
 
 
-def _power_tail(first: int, last: int, exponent: float) -> float:
-    """Σ t^(−s) for t = first + 1 … last, by Euler–Maclaurin; beyond t = 10⁴ its third correction is below 1e-20."""
-    if last <= first:
-        return 0.0
-    a, b, s = float(first), float(last), exponent
-    integral = math.log(b / a) if s == 1.0 else (b ** (1.0 - s) - a ** (1.0 - s)) / (1.0 - s)
-    ends = (b**-s - a**-s) / 2.0
-    slopes = -s * (b ** (-s - 1.0) - a ** (-s - 1.0)) / 12.0
-    return integral + ends + slopes
+def power_sum(exponent: float, times: FloatArray) -> FloatArray:
+    """Σ_{s ≤ t} s^(−exponent), (n,) -> (n,): one by one up to 10⁴, then by Euler and Maclaurin.
 
-
-@inlined
-def epsilon_at(t: int, scale: float, exponent: float, last: float) -> float:
-    """ε_t from a budget's parameters."""
-    if t > last:
-        return 0.0
-    if exponent == 0.0:
-        return scale
-    return scale * float(t) ** -exponent
+    Beyond t = 10⁴ the third correction is below 1e-20.
+    """
+    s, m = exponent, float(_DIRECT)
+    direct = np.append(0.0, np.cumsum(np.arange(1.0, min(m, times.max()) + 1.0) ** -s))
+    sums = direct[np.minimum(times, m).astype(np.int64)]
+    t = np.maximum(times, m)
+    area = np.log(t / m) if s == 1.0 else (t ** (1.0 - s) - m ** (1.0 - s)) / (1.0 - s)
+    ends = 0.5 * (t**-s - m**-s)
+    slopes = s * (m ** (-s - 1.0) - t ** (-s - 1.0)) / 12.0
+    return np.asarray(sums + area + ends + slopes)

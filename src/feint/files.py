@@ -11,7 +11,7 @@ from typing import Any
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
     """Let `write` fill a temporary file (or folder, such as a Zarr store) beside `path`, then move it there."""
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists already; choose another name, or overwrite it with --force (force=True).")
+        raise FileExistsError(f"{path} exists already; choose another name, or overwrite it (`force`).")
     path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix stays last: matplotlib and others choose the format by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")

@@ -7,15 +7,41 @@ import numpy as np
 
 from feint.agent import Agent
 from feint.bandit import Bandit
-from feint.explorers import Explorer
+from feint.families.base import PlainFamily, draw_reward
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
 
 _BLOCK = 10_000  # pulls whose rewards are drawn at once
 
 
+class RewardStream:
+    """The two rewards that `simulate` draws at each step of a replication, for any arm."""
+
+    def __init__(self, bandit: Bandit, seed: int = 0, replication: int = 0) -> None:
+        self._bandit, self._stream = bandit, RandomStream(seed, replication)
+        self._settings = [
+            family.kernel() if hasattr(family, "kernel") else PlainFamily(family) for family in bandit.families
+        ]
+        self._first = -_BLOCK
+
+    def rewards(self, t: int, arm: int) -> tuple[float, float]:
+        """(public, private) if `arm` is pulled after t pulls."""
+        if not self._first <= t < self._first + _BLOCK:
+            self._first = t
+            self._normals, self._chances = (
+                self._stream.normals(range(t, t + _BLOCK)),
+                self._stream.chances(range(t, t + _BLOCK)),
+            )
+        noise, chance = self._normals[t - self._first], self._chances[t - self._first]
+        public, private = self._settings
+        return (
+            float(draw_reward(public, self._bandit.public[arm], noise[PUBLIC], chance[PUBLIC])),
+            float(draw_reward(private, self._bandit.private[arm], noise[PRIVATE], chance[PRIVATE])),
+        )
+
+
 def public_log(
     bandit: Bandit,
-    explorer: Explorer,
+    explorer: Any,
     *,
     epsilon: Any,
     horizon: int,
@@ -30,18 +56,17 @@ def public_log(
     >>> table["arm"].tolist()[:2], table["time"].tolist()
     ([0, 1], [1, 2, 3, 4, 5])
     """
-    agent = Agent(bandit.n_arms, explorer, epsilon=epsilon, sigma=bandit.sigma, seed=seed, replication=replication)
-    stream = RandomStream(seed, replication)
+    agent = Agent(bandit.n_arms, explorer, epsilon=epsilon, family=bandit.families, seed=seed, replication=replication)
+    source = RewardStream(bandit, seed, replication)
     arms, rewards = [], []
     for t in range(horizon):
-        if t % _BLOCK == 0:
-            noise = bandit.sigma * stream.normals(range(t, min(t + _BLOCK, horizon)))
         if delta is not None and t >= bandit.n_arms and agent.log_error <= np.log(delta):
             break
         arm = agent.pull()
         arms.append(arm)
-        rewards.append(bandit.public[arm] + noise[t % _BLOCK, PUBLIC])
-        agent.update(arm, rewards[-1], bandit.private[arm] + noise[t % _BLOCK, PRIVATE])
+        public, private = source.rewards(t, arm)
+        rewards.append(public)
+        agent.update(arm, public, private)
     return {"time": np.arange(1, len(arms) + 1), "arm": np.array(arms), "reward": np.array(rewards)}
 
 

@@ -1,49 +1,44 @@
 """simulate: many replications of the agent on one instance, all cores, memory that does not grow with the horizon."""
 
-import json
-import math
-import platform
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from feint.assembly import assemble
 from feint.bandit import Bandit
-from feint.budgets import as_budget, budget_config
-from feint.engine.advance import Records, Rewards, advance, rewards_of, start
-from feint.engine.decide import Known, Problem, known, scratch
-from feint.engine.watch import DETECTION_TIME, HIGHEST, RECORDED, Watch, watch
-from feint.explorers import Explorer, TopTwo, explorer_config
-from feint.numerics._threads import thread_count
-from feint.numerics._validate import as_integers, check_level, is_whole
+from feint.budgets import Pieces, as_budget
+from feint.dataset import describe
+from feint.engine.record import Records, Run
+from feint.engine.replications import Course, run_all
+from feint.engine.rewards import rewards_of
+from feint.engine.watch import DETECTION_TIME, HIGHEST, RECORDED, Nobody, watch
+from feint.explorers import Explorer, TopTwo
+from feint.kinds import config_of
+from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
-from feint.references import BetaThompsonSampling, Reference, ThompsonSampling, reference_config
-from feint.version import VERSION
+from feint.progress import ticking
+from feint.references import Reference, ThompsonSampling
+from feint.step import space
 
 if TYPE_CHECKING:
     import xarray as xr
 
-IntArray = npt.NDArray[np.int64]
-
 METHODS = ("lazy", "eager")
 _CHECKPOINTS = 100
-_ARM_STEPS_A_PIECE = 400_000  # arms × steps, well below a second: how soon Ctrl-C and the progress bar are served
 _MOST = 2**53
-_LARGEST_MEAN = 1e12  # in units of sigma: beyond it float64 rounds the noise of a reward away
 
 
+# The options of a run, each of which can be left out or named: a bundle of them would only hide their names.
 def simulate(
     bandit: Bandit,
-    explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
+    explorer: Explorer | Any = TopTwo(),  # noqa: B008 - frozen
     *,
-    reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
+    reference: Reference | Any = ThompsonSampling(),  # noqa: B008 - frozen
     epsilon: Any,
     horizon: int,
-    replications: int = 100,
+    replications: int | range = 100,
     seed: int = 0,
     checkpoints: npt.ArrayLike | None = None,
     delta: float | None = None,
@@ -56,10 +51,15 @@ def simulate(
 
     Parameters
     ----------
+    explorer, reference
+        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md). In plain Python
+        a step takes about 100 µs; with a kernel, well below 1 µs.
     epsilon
-        KL budget a step: a number, math.inf, `PowerLaw` or `TotalBudget`.
+        KL budget a step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     horizon
         Pulls a replication, the initial round included.
+    replications
+        How many, or which: a range runs a shard.
     seed
         Replication r of a seed is the same whatever the number of replications, threads, or the method.
     checkpoints
@@ -74,18 +74,17 @@ def simulate(
         Level of that test: it raises the alarm when the e-value reaches 1/α.
     method
         "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
-        are identical.
+        are identical. Families without bounds, and whatever is in plain Python, run eagerly.
     progress
         Show a progress bar; or a function to call with the number of steps just made.
 
-    Returns
-    -------
-    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
-    the true one) and `recommendation` (replication, time), and `stopping_time(replication)` if `delta` is given (NaN
-    where not reached). `time` counts pulls made. If observed, also, by (replication, time), `kl_spent`, the divergence
-    so far, `log_e_value`, the evidence it left, and `log_likelihood_ratio`, that of an observer who knows what the
-    agent does; and by replication `detection_time`, the first alarm (NaN where there was none), and `p_value`, the
-    anytime p-value at the end, so that one run serves every level.
+    Returns ------- Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is
+    another than the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication,
+    time), and `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts pulls made. If
+    observed, also, by (replication, time), `kl_spent`, the divergence so far, `log_e_value`, the evidence it left, and
+    `log_likelihood_ratio`, that of an observer who knows what the agent does; and by replication `detection_time`, the
+    first alarm (NaN where there was none), and `p_value`, the anytime p-value at the end, so that one run serves every
+    level. Means, gaps and what distinguishes the run are coordinates.
 
     Examples
     --------
@@ -94,199 +93,105 @@ def simulate(
     >>> bool((runs.pulls.sum("arm") == runs.time).all())
     True
     """
-    _check_scale(bandit)
-    if not isinstance(observe, bool):
-        raise ValueError(f"observe is {observe!r}; it must be True or False.")
+    _check_bandit(bandit)
+    check_flag(observe, "observe")
     level = check_level(alpha, "alpha, the level of the observer's test,")
     budget = as_budget(epsilon)
-    config = {"explorer": explorer_config(explorer), "reference": reference_config(reference)}
     horizon = _whole(horizon, "horizon", bandit.n_arms)
-    replications = _whole(replications, "replications", 1)
+    which = _which(replications)
     check_word(seed, "seed")
     times = _checkpoints(checkpoints, bandit.n_arms, horizon)
     if delta is not None:
         delta = check_level(delta, "delta, the error to stop at,")
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
+    agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
 
-    problem = make_problem(bandit.n_arms, explorer, reference, budget, bandit.sigma)
-    shape = (replications, times.size, bandit.n_arms)
-    try:
-        pulls, boosts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-        log_error, recommendation = np.empty(shape[:2]), np.empty(shape[:2], dtype=np.int64)
-        recorded = np.empty((replications, len(RECORDED), times.size if observe else 0))
-    except MemoryError:
-        raise ValueError(
-            f"{replications:,} replications × {times.size} checkpoints × {bandit.n_arms} arms do not fit into memory; "
-            "take fewer of the first two."
-        ) from None
-    stopping_time = np.full(replications, math.nan)
-    detection_time, p_value = np.empty(replications), np.empty(replications)
-    interrupted = threading.Event()
-    with _progress_bar(progress, replications * horizon) as tick:
+    records, now, recorded = _allocate(len(which), times, bandit.n_arms, observe)
+    rewards = rewards_of(bandit, agent.own_samples, seed, which.start)
 
-        def run(replication: int) -> None:
-            knowledge = known(bandit.n_arms)
-            records = Records(
-                times, pulls[replication], boosts[replication], log_error[replication], recommendation[replication]
-            )
-            rewards = rewards_of(
-                np.array(bandit.public),
-                np.array(bandit.private),
-                bandit.sigma,
-                reference.OWN_SAMPLES,
-                seed,
-                replication,
-            )
-            watched = watch(bandit.n_arms, level if observe else None, recorded[replication])
-            stop = _run_replication(
-                problem,
-                rewards,
-                knowledge,
-                records,
-                watched,
-                bandit.best_private,
-                delta,
-                method,
-                horizon,
-                tick,
-                interrupted,
-            )
-            if stop is not None:
-                stopping_time[replication] = stop
-            detection_time[replication] = watched.now[DETECTION_TIME]
-            p_value[replication] = math.exp(-watched.now[HIGHEST])
+    def make_run() -> Run:
+        problem, known = agent.instantiate()
+        private_rewards = rewards._replace(
+            **{name: getattr(rewards, name).copy() for name in ("words", "uniforms", "normals", "chances")}
+        )
+        watcher = watch(bandit.n_arms, level, now, recorded) if observe else Nobody()
+        parts = problem, private_rewards, known, space(bandit.n_arms), records, watcher
+        return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
 
-        _run_all(run, replications, interrupted)
-    variables = {"pulls": pulls, "boosts": boosts, "log_error": log_error, "recommendation": recommendation}
+    used = "plain" if agent.plain else method if agent.has_bounds else "eager"
+    course = Course(horizon, len(which), used, agent.follows_posterior, Pieces(budget), used == "eager" or observe)
+    with ticking(progress, "simulating", len(which) * horizon, "steps") as tick:
+        run_all(make_run, course, tick)
+    variables: dict[str, Any] = {
+        name: getattr(records, name) for name in ("pulls", "boosts", "log_error", "recommendation")
+    }
     if delta is not None:
-        variables["stopping_time"] = stopping_time
+        variables["stopping_time"] = records.stopping_time
     if observe:
         variables |= {name: recorded[:, i] for i, name in enumerate(RECORDED)}
-        variables |= {"detection_time": detection_time, "p_value": p_value}
-    return _dataset(
-        bandit,
-        times,
-        variables,
-        {
-            **config,
-            "epsilon": budget_config(budget),
-            "horizon": horizon,
-            "replications": replications,
-            "seed": int(seed),
-            "delta": delta,
-            "method": method,
-            "observe": observe,
-            "alpha": level if observe else None,
-        },
-    )
+        variables |= {"detection_time": now[:, DETECTION_TIME], "p_value": np.exp(-now[:, HIGHEST])}
+    settings = {
+        "explorer": config_of(explorer, "explorer"),
+        "reference": config_of(reference, "reference"),
+        "epsilon": config_of(budget, "budget"),
+        "horizon": horizon,
+        "replications": [which.start, which.stop],
+        "seed": int(seed),
+        "delta": delta,
+        "method": method,
+        "observe": observe,
+        "alpha": level if observe else None,
+    }
+    return describe(bandit, which, times, variables, settings, budget)
 
 
-def make_problem(n_arms: int, explorer: Explorer, reference: Reference, budget: Any, sigma: float) -> Problem:
-    """The settings as kernels take them."""
-    if isinstance(reference, BetaThompsonSampling) or reference.pseudo_pulls(sigma) > 0:
-        raise ValueError(f"{reference!r} is for the observer and for audits; the agent follows the paper's flat prior.")
-    parameters = explorer.parameters(n_arms)
-    return Problem(explorer.KIND, explorer.USES_POSTERIOR, parameters, *reference.index(), sigma, *budget.parameters())
-
-
-def _run_replication(
-    problem: Problem,
-    rewards: Rewards,
-    knowledge: Known,
-    records: Records,
-    watched: Watch,
-    best: int,
-    delta: float | None,
-    method: str,
-    horizon: int,
-    tick: Any,
-    interrupted: threading.Event,
-) -> int | None:
-    """The stopping time, or None."""
-    space = scratch(knowledge.pulls.size)
-    start(problem, rewards, knowledge)
-    t, row, stopped = knowledge.pulls.size, 0, False
-    piece = max(
-        100, _ARM_STEPS_A_PIECE // knowledge.pulls.size // (10 if method == "eager" or watched.observing else 1)
-    )
-    while not interrupted.is_set():
-        before = t
-        t, row, stopped = advance(
-            problem,
-            rewards,
-            knowledge,
-            space,
-            records,
-            watched,
-            row,
-            best,
-            0.0 if delta is None else delta,
-            method == "lazy",
-            t,
-            min(t + piece, horizon),
+def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Records, Any, Any]:
+    """(what the agent leaves, the observer's state of every replication, what the observer leaves)."""
+    shape = (n, times.size, n_arms)
+    try:
+        records = Records(
+            times,
+            np.empty(shape, dtype=np.int64),
+            np.empty(shape, dtype=np.int64),
+            np.empty(shape[:2]),
+            np.empty(shape[:2], dtype=np.int64),
+            np.full(n, np.nan),
         )
-        tick(horizon - before if stopped else t - before)
-        if stopped or t == horizon:
-            break
-    return t if stopped else None
+        return records, np.empty((n if observe else 0, 5)), np.empty((n if observe else 0, len(RECORDED), times.size))
+    except MemoryError:
+        raise ValueError(
+            f"{n:,} replications × {times.size} checkpoints × {n_arms} arms do not fit into memory; "
+            "take fewer of the first two."
+        ) from None
 
 
-def _run_all(run: Any, replications: int, interrupted: threading.Event) -> None:
-    """Run every replication on all cores; an interrupt ends the threads at their next piece."""
-    threads = min(thread_count(), replications)
-    if threads == 1:
-        for replication in range(replications):
-            run(replication)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(run, replication) for replication in range(replications)]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            for future in futures:
-                future.result()
-        except BaseException:
-            interrupted.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-@contextmanager
-def _progress_bar(show: bool | Callable[[int], object], total: int) -> Iterator[Callable[[int], object]]:
-    """A function to call with the number of steps made."""
-    if callable(show) or not show:
-        yield show if callable(show) else lambda steps: None
-        return
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Speed(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed or 0:,.0f} steps/s")
-
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        Speed(),
-        TimeRemainingColumn(),
-    ) as bar:
-        task = bar.add_task("loading kernels (the first run compiles them)", total=total)
-        yield lambda steps: bar.update(task, advance=steps, description="simulating")
-
-
-def _check_scale(bandit: Bandit) -> None:
+def _check_bandit(bandit: Bandit) -> None:
     if not isinstance(bandit, Bandit):
-        raise ValueError(f"bandit is {bandit!r}; make one with feint.Bandit(public, private, sigma).")
-    largest = max(abs(mean) for mean in (*bandit.public, *bandit.private)) / bandit.sigma
-    if not largest <= _LARGEST_MEAN:
-        raise ValueError(f"A mean is {largest:.3g} sigma from 0; beyond 1e12 rounding swallows the noise. Rescale.")
+        raise ValueError(f"bandit is {bandit!r}; make one with feint.Bandit(public, private).")
+    for side, means, family in zip(
+        ("public", "private"), (bandit.public, bandit.private), bandit.families, strict=True
+    ):
+        low, high = getattr(family, "draw_range", family.mean_range)
+        if not all(low <= mean <= high for mean in means):
+            raise ValueError(
+                f"The {side} means {list(means)} reach beyond what can be simulated for {family!r}, {low:g} to "
+                f"{high:g}: rounding would swallow the noise, or a draw take too long. Rescale."
+            )
 
 
 def _whole(value: Any, name: str, least: int) -> int:
     if not is_whole(value, least, _MOST):
         raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more (and at most 2⁵³).")
     return int(value)
+
+
+def _which(replications: Any) -> range:
+    if not isinstance(replications, range):
+        return range(_whole(replications, "replications", 1))
+    if not replications or replications.step != 1 or replications.start < 0 or replications.stop > _MOST:
+        raise ValueError(f"replications is {replications!r}; a shard is a range(first, last + 1) of numbers from 0.")
+    return replications
 
 
 def _checkpoints(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
@@ -297,23 +202,3 @@ def _checkpoints(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -
     if times.size == 0 or (np.diff(times) <= 0).any() or times[0] < n_arms or times[-1] > horizon:
         raise ValueError(f"{what}; got {checkpoints!r}.")
     return times
-
-
-def _dataset(bandit: Bandit, times: IntArray, variables: dict[str, Any], config: dict[str, Any]) -> "xr.Dataset":
-    import numba
-    import xarray as xr
-
-    axes = ("replication", "time", "arm")
-    data: dict[str, Any] = {name: (axes[: values.ndim], values) for name, values in variables.items()}
-    instance = {"public": list(bandit.public), "private": list(bandit.private), "sigma": bandit.sigma}
-    versions = {"feint": VERSION, "numpy": np.__version__, "numba": numba.__version__}
-    versions["python"] = platform.python_version()
-    return xr.Dataset(
-        data,
-        coords={"replication": np.arange(len(variables["pulls"])), "time": times, "arm": np.arange(bandit.n_arms)},
-        attrs={
-            "bandit": json.dumps(instance),
-            "config": json.dumps(config),
-            "versions": json.dumps(versions),
-        },
-    )

@@ -14,7 +14,8 @@ from scipy.special import log_ndtr
 
 import feint
 from feint.numerics import best_arm_kernel
-from feint.numerics.best_arm_kernel import SHIFT, SUM, best_arm_sums, workspace
+from feint.numerics.best_arm_arms import SHIFT, SUM, workspace
+from feint.numerics.best_arm_kernel import best_arm_sums
 from oracles import log_best_arm
 
 PUBLIC = (0.6, 0.3, 0.0, 0.2)  # the paper's instance

@@ -1,15 +1,13 @@
 """Which rows of a log cannot be tested, and why: found one by one, never dropped in silence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from feint.auditing.columns import Column, as_moment
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
-from feint.observer.expected import Expected
+from feint.numerics._validate import BoolArray, IntArray
 
-MODES = ("probabilities", "propensities", "rewards")
 PROBABILITY_0 = "pulled with probability 0"
 TIME = "unordered time"
 
@@ -39,7 +37,7 @@ class Chunk(NamedTuple):
     malformed: dict[int, str]  # position in the chunk -> what is wrong with the line as such
 
 
-class _Findings:
+class Findings:
     """The first problem of every row of a chunk."""
 
     def __init__(self, chunk: Chunk) -> None:
@@ -57,20 +55,20 @@ class _Findings:
     def add_column(self, column: Column, name: str) -> None:
         self.add(column.missing, "missing", lambda i: f"{name} is missing")
         what = "the arm's number from 0" if name == "arm" else "a number"
-        self.add(column.not_numeric, "not a number", lambda i: f"{name} is {_shown(column.texts[i])}, not {what}")
+        self.add(column.not_numeric, "not a number", lambda i: f"{name} is {shown(column.texts[i])}, not {what}")
 
 
 def check(
-    chunk: Chunk, mode: str, n_arms: int, expected: Expected | None, tolerance: float, last_time: Any
+    chunk: Chunk, n_arms: int, claim: Callable[[Chunk, Findings], None], last_time: Any
 ) -> tuple[BoolArray, list[BadRow], Any]:
-    """(good (n,), the bad rows, the last good row's time); the mode "arms" looks at nothing else."""
-    findings = _Findings(chunk)
+    """(good (n,), the bad rows, the last good row's time); `claim` adds what its own columns must be."""
+    findings = Findings(chunk)
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
     findings.add_column(chunk.arm, "arm")
     arms = chunk.arm.values
     with np.errstate(invalid="ignore"):
         findings.add(
-            arms != np.floor(arms), "not a number", lambda i: f"arm is {_shown(chunk.arm.texts[i])}, not a whole number"
+            arms != np.floor(arms), "not a number", lambda i: f"arm is {shown(chunk.arm.texts[i])}, not a whole number"
         )
         findings.add(
             ~((arms >= 0) & (arms < n_arms)),
@@ -80,74 +78,14 @@ def check(
                 + (", not from 1" if arms[i] == n_arms else "")
             ),
         )
-    if mode == "rewards":
-        _check_rewards(chunk, expected, findings)
-    elif mode == "propensities":
-        _check_propensities(chunk, tolerance, findings)
-    elif mode == "probabilities":
-        _check_probabilities(chunk, arms, tolerance, findings)
+    claim(chunk, findings)
     last_time = _check_times(chunk, last_time, findings)
     good = np.ones(arms.size, dtype=bool)
     good[list(findings.found)] = False
     return good, [findings.found[i] for i in sorted(findings.found)], last_time
 
 
-def _check_rewards(chunk: Chunk, expected: Expected | None, findings: _Findings) -> None:
-    assert chunk.reward is not None
-    assert expected is not None
-    reward, kind = chunk.reward, expected.kind_of_reward
-    findings.add_column(reward, "reward")
-    findings.add(
-        ~expected.accepts(reward.values),
-        "impossible reward",
-        lambda i: f"reward is {_shown(reward.texts[i])}; it must be {kind}",
-    )
-
-
-def _check_propensities(chunk: Chunk, tolerance: float, findings: _Findings) -> None:
-    assert chunk.propensity is not None
-    column = chunk.propensity
-    findings.add_column(column, "propensity")
-    findings.add(
-        ~((column.values >= 0) & (column.values <= 1 + tolerance)),
-        "not a probability",
-        lambda i: f"propensity is {column.values[i]:.12g}; a probability lies between 0 and 1",
-    )
-    findings.add(
-        column.values == 0,
-        PROBABILITY_0,
-        lambda i: f"arm {chunk.arm.values[i]:g} was pulled although its propensity is 0",
-    )
-
-
-def _check_probabilities(chunk: Chunk, arms: FloatArray, tolerance: float, findings: _Findings) -> None:
-    for a, column in enumerate(chunk.probabilities):
-        findings.add_column(column, f"the probability of arm {a}")
-    table = np.column_stack([column.values for column in chunk.probabilities])
-    outside = ~((table >= 0) & (table <= 1 + tolerance))
-    findings.add(
-        outside.any(1),
-        "not a probability",
-        lambda i: f"a probability is {table[i][outside[i]][0]:.12g}; it must lie between 0 and 1",
-    )
-    with np.errstate(invalid="ignore"):
-        sums = table.sum(1)
-        findings.add(
-            ~(abs(sums - 1) <= tolerance),
-            "probabilities do not sum to 1",
-            lambda i: f"probabilities sum to {sums[i]:.9g}, not to 1 within {tolerance:g} (--tolerance)",
-        )
-    whole = np.array([i for i in range(arms.size) if i not in findings.found], dtype=np.int64)
-    pulled = np.ones(arms.size)
-    pulled[whole] = table[whole, arms[whole].astype(np.int64)]
-    findings.add(
-        pulled == 0,
-        PROBABILITY_0,
-        lambda i: f"arm {arms[i]:g} was pulled although its probability is 0",
-    )
-
-
-def _check_times(chunk: Chunk, last: Any, findings: _Findings) -> Any:
+def _check_times(chunk: Chunk, last: Any, findings: Findings) -> Any:
     """Times must grow from each good row to the next."""
     if chunk.times is None:
         return last
@@ -157,13 +95,13 @@ def _check_times(chunk: Chunk, last: Any, findings: _Findings) -> Any:
     for i, item in enumerate(chunk.times):
         moment = as_moment(item)
         if moment is None:
-            findings.add([i], TIME, lambda i, item=item: f"time is {_shown(item)}, neither a number nor a date")
+            findings.add([i], TIME, lambda i, item=item: f"time is {shown(item)}, neither a number nor a date")
         elif last is not None and moment <= last[0]:
             what = "repeats" if moment == last[0] else "lies before"
             findings.add(
                 [i],
                 TIME,
-                lambda i, item=item, what=what, last=last: f"time {_shown(item)} {what} that of row {last[1]}",
+                lambda i, item=item, what=what, last=last: f"time {shown(item)} {what} that of row {last[1]}",
             )
         if i not in findings.found:
             last = (moment, int(chunk.rows[i]))
@@ -182,6 +120,7 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
     return [int(moment) for moment in moments] if in_order else None
 
 
-def _shown(item: Any) -> str:
+def shown(item: Any) -> str:
+    """What stood in a cell, shortened."""
     text = repr(item.item() if isinstance(item, np.generic) else item)
     return text if len(text) <= 40 else text[:37] + "…"

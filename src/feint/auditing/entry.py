@@ -10,14 +10,16 @@ import numpy.typing as npt
 
 from feint.auditing.auditor import Auditor
 from feint.auditing.checks import Chunk
+from feint.auditing.claims import CLAIMS, Claim, LoggedProbabilities, LoggedPropensities, Recomputed
 from feint.auditing.columns import as_column
-from feint.auditing.log_file import MOST_ARMS, NO_TIME, LogFile, Names
+from feint.auditing.log_file import CELLS_A_CHUNK, MOST_ARMS, NO_TIME, LogFile, Names
 from feint.auditing.report import AuditReport
-from feint.bandit import check_sigma
-from feint.numerics._validate import FloatArray, as_number, is_whole
-from feint.references import ObservedUCB, ThompsonSampling, reference_config
+from feint.bandit import family_pair
+from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
+from feint.references import ObservedUCB, ThompsonSampling
+from feint.references.base import reference_settings
+from feint.references.expectation import Expectation
 
-_ROWS_A_CHUNK = 50_000
 TOLERANCE = 1e-6  # of the sum of logged probabilities
 
 
@@ -29,7 +31,9 @@ def audit(
     probabilities: npt.ArrayLike | None = None,
     propensities: npt.ArrayLike | None = None,
     reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
-    sigma: float = 1.0,
+    sigma: float | None = None,
+    family: Any = None,
+    initial_round: bool = True,
     alpha: float = 0.05,
     tolerance: float = TOLERANCE,
     skip_bad: bool = False,
@@ -49,8 +53,12 @@ def audit(
         K; by default as many as the probabilities have, or the largest arm tells.
     probabilities, propensities
         (n, K), and (n,).
-    reference, sigma
-        `ThompsonSampling`, `BetaThompsonSampling` or `ObservedUCB`, and the standard deviation of normal rewards.
+    reference
+        What draws the pulls: one of `feint.references`, or your own with `log_probabilities(view)`.
+    sigma, family
+        How public rewards are distributed: `Bernoulli()` for Beta posteriors; `sigma` is short for Gaussian(sigma).
+    initial_round
+        Whether the agent pulls every arm once before it draws, so that its first K rows are not tested.
     alpha
         Level: a true claim is rejected with probability at most α, wherever the log ends.
     tolerance
@@ -72,9 +80,9 @@ def audit(
     table = None if probabilities is None else _table(probabilities, chosen.size)
     chances = None if propensities is None else _vector(propensities, "propensities", chosen.size)
     seen = None if rewards is None else _vector(rewards, "rewards", chosen.size)
-    mode = "probabilities" if table is not None else "propensities" if chances is not None else "rewards"
-    if mode == "rewards" and seen is None:
+    if table is None and chances is None and seen is None:
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
+    mode = "probabilities" if table is not None else "propensities" if chances is not None else "rewards"
     warnings: list[str] = []
     if table is not None:
         if n_arms is not None and n_arms != table.shape[1]:
@@ -82,10 +90,12 @@ def audit(
         count = table.shape[1]
     else:
         largest = -1 if n_arms is not None else _largest(as_column(chosen).values)
-        count = _count(n_arms, largest, "n_arms", skip_bad, warnings)
-    auditor = _auditor(mode, count, reference, sigma, alpha, tolerance, skip_bad)
-    for start in range(0, chosen.size, _ROWS_A_CHUNK):
-        part = slice(start, start + _ROWS_A_CHUNK)
+        count = _count(n_arms, largest, skip_bad, warnings)
+    claim = _claim(mode, count, reference, family_pair(family, sigma)[0], initial_round, tolerance)
+    auditor = Auditor(claim, alpha, skip_bad=check_flag(skip_bad, "skip_bad"))
+    rows_a_chunk = max(1, CELLS_A_CHUNK // count)
+    for start in range(0, chosen.size, rows_a_chunk):
+        part = slice(start, start + rows_a_chunk)
         auditor.feed(
             Chunk(
                 np.arange(start + 1, start + 1 + chosen[part].size),
@@ -108,7 +118,9 @@ def audit_log(
     mode: str | None = None,
     n_arms: int | None = None,
     reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
-    sigma: float = 1.0,
+    sigma: float | None = None,
+    family: Any = None,
+    initial_round: bool = True,
     alpha: float = 0.05,
     tolerance: float = TOLERANCE,
     skip_bad: bool = False,
@@ -130,14 +142,18 @@ def audit_log(
     if layout.probabilities:
         count = len(layout.probabilities)
         if n_arms is not None and n_arms != count:
-            raise ValueError(f"--arms is {n_arms}, but {path} has {count} columns of probabilities; leave it out.")
+            raise ValueError(f"`n_arms` is {n_arms}, but {path} has {count} columns of probabilities; leave it out.")
     else:
         largest = -1 if n_arms is not None else log.largest_arm(progress("counting arms", log.size))
-        count = _count(n_arms, largest, "--arms", skip_bad, warnings)
-    if layout.mode != "rewards" and (reference != ThompsonSampling() or sigma != 1.0):
-        warnings.append(f"Reference, prior and sigma are not used: the log has {layout.mode} of its own (see --mode).")
-    auditor = _auditor(layout.mode, count, reference, sigma, alpha, tolerance, skip_bad)
-    for chunk in log.chunks(progress("auditing", log.size)):
+        count = _count(n_arms, largest, skip_bad, warnings)
+    side = family_pair(family, sigma)[0]
+    claim = _claim(layout.mode, count, reference, side, initial_round, tolerance)
+    if not isinstance(claim, Recomputed) and (reference != ThompsonSampling() or side != family_pair(None)[0]):
+        warnings.append(
+            f"Reference, prior and rewards are not used: the log has {layout.mode} of its own (see `mode`)."
+        )
+    auditor = Auditor(claim, alpha, skip_bad=check_flag(skip_bad, "skip_bad"))
+    for chunk in log.chunks(count, progress("auditing", log.size)):
         try:
             auditor.feed(chunk)
         except ValueError as error:
@@ -145,18 +161,19 @@ def audit_log(
     return auditor.report(warnings)
 
 
-def _auditor(
-    mode: str, n_arms: int, reference: Any, sigma: float, alpha: float, tolerance: float, skip_bad: bool
-) -> Auditor:
-    reference_config(reference)  # refuses what is none, whether or not the mode needs it
-    check_sigma(sigma)
-    if isinstance(reference, ObservedUCB):
-        raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+def _claim(mode: str, n_arms: int, reference: Any, family: Any, initial_round: bool, tolerance: float) -> Claim:
+    """The claim of a mode; the reference is checked whether or not it is used."""
     what = "tolerance, of the sum of probabilities, must be a number from 0 to 0.5"
     allowed = as_number(tolerance, what)
     if not 0 <= allowed <= 0.5:
         raise ValueError(f"{what}; got {tolerance!r}.")
-    return Auditor(mode, n_arms, reference, sigma, alpha, tolerance=allowed, skip_bad=skip_bad)
+    if isinstance(reference, ObservedUCB):
+        raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+    reference_settings(reference, family, n_arms)
+    if CLAIMS[mode] is Recomputed:
+        flag = check_flag(initial_round, "initial_round")
+        return Recomputed(n_arms, allowed, Expectation(reference, family, n_arms, flag))
+    return (LoggedProbabilities if CLAIMS[mode] is LoggedProbabilities else LoggedPropensities)(n_arms, allowed)
 
 
 def _largest(arms: FloatArray) -> int:
@@ -165,19 +182,19 @@ def _largest(arms: FloatArray) -> int:
     return int(min(arms.max(initial=-1.0), 2.0**53))
 
 
-def _count(n_arms: int | None, largest: int, name: str, skip_bad: bool, warnings: list[str]) -> int:
+def _count(n_arms: int | None, largest: int, skip_bad: bool, warnings: list[str]) -> int:
     if n_arms is not None:
         if not is_whole(n_arms, 2, MOST_ARMS):
-            raise ValueError(f"{name} is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
+            raise ValueError(f"`n_arms` is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
         return int(n_arms)
     if skip_bad:
-        raise ValueError(f"Where bad rows are left out they must not decide how many arms there are: give {name}.")
+        raise ValueError("Where bad rows are left out they must not decide how many arms there are: give `n_arms`.")
     if not 1 <= largest < MOST_ARMS:
         found = "no arm from 1 on" if largest < 1 else f"arm {largest}"
-        raise ValueError(f"The log has {found}, so the number of arms is unclear; give it with {name}.")
+        raise ValueError(f"The log has {found}, so the number of arms is unclear; give it with `n_arms`.")
     warnings.append(
         f"That there are {largest + 1} arms was taken from the log; the level α is exact where it was known before "
-        f"({name})."
+        "(`n_arms`)."
     )
     return largest + 1
 

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.auditing.checks import MODES, Chunk, check
+from feint.auditing.checks import Chunk, check
+from feint.auditing.claims import CLAIMS
 from feint.auditing.columns import Column, as_column
 
-_CELLS_A_CHUNK = 60_000
+CELLS_A_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _TIME_NAMES = ("time", "timestamp")
 NO_TIME = ""
@@ -56,30 +57,30 @@ class Layout(NamedTuple):
 
 def choose_layout(columns: list[str], names: Names, mode: str | None) -> Layout:
     """The strongest mode that the columns allow, or the one asked for."""
-    if mode is not None and mode not in MODES:
-        raise ValueError(f"There is no mode {mode!r}; choose among {', '.join(MODES)}.")
+    if mode is not None and mode not in CLAIMS:
+        raise ValueError(f"There is no mode {mode!r}; choose among {', '.join(CLAIMS)}.")
     for option, name, usual in (
-        ("--reward", names.reward, Names.reward),
-        ("--propensity", names.propensity, Names.propensity),
+        ("`reward`", names.reward, Names.reward),
+        ("`propensity`", names.propensity, Names.propensity),
     ):
         if name not in columns and name != usual:
             raise ValueError(f"There is no column {name!r} among {_listed(columns)}; correct {option}.")
     if names.arm not in columns:
-        raise ValueError(f"There is no column {names.arm!r} among {_listed(columns)}; name the arms' with --arm.")
+        raise ValueError(f"There is no column {names.arm!r} among {_listed(columns)}; name the arms' with `arm`.")
     if names.time is not None and names.time != NO_TIME and names.time not in columns:
-        raise ValueError(f"There is no column {names.time!r} among {_listed(columns)}; correct --time.")
+        raise ValueError(f"There is no column {names.time!r} among {_listed(columns)}; correct `time`.")
     time = names.time or next((name for name in _TIME_NAMES if name in columns), None)
     numbered = re.compile(re.escape(names.prefix) + "([0-9]+)")
     named = sorted((int(found.group(1)), name) for name in columns if (found := numbered.fullmatch(name)))
     arms = [arm for arm, _ in named]
     if not arms and names.prefix != Names.prefix:
-        raise ValueError(f"There is no column {names.prefix}0 among {_listed(columns)}; correct --prefix.")
+        raise ValueError(f"There is no column {names.prefix}0 among {_listed(columns)}; correct `prefix`.")
     there = {
         "probabilities": bool(arms),
         "propensities": names.propensity in columns,
         "rewards": names.reward in columns,
     }
-    chosen = mode or next((name for name in MODES if there[name]), None)
+    chosen = mode or next((name for name in CLAIMS if there[name]), None)
     if chosen is None or not there[chosen]:
         wanted = {
             "probabilities": f"{names.prefix}0, {names.prefix}1, …",
@@ -145,20 +146,22 @@ class LogFile:
         """The largest arm, −1 if there is none: a first pass, where nothing else tells K. A bad arm must not."""
         largest = -1
         with self._naming():
-            for chunk in self.chunks(tick, only_arms=True):
-                _, bad, _ = check(chunk, "arms", 2**53, None, 0.0, None)
+            for chunk in self.chunks(1, tick, only_arms=True):
+                _, bad, _ = check(chunk, 2**53, lambda chunk, findings: None, None)
                 if bad:
-                    raise ValueError(f"{bad[0]}, so the number of arms is unclear; correct it, or give --arms.")
+                    raise ValueError(f"{bad[0]}, so the number of arms is unclear; correct it, or give `n_arms`.")
                 largest = max(largest, int(chunk.arm.values.max()))
         return largest
 
-    def chunks(self, tick: Callable[[int], object], *, only_arms: bool = False) -> Iterator[Chunk]:
-        """The rows in order; `tick` is called with the progress made."""
-        layout = self.layout
+    def chunks(self, n_arms: int, tick: Callable[[int], object], *, only_arms: bool = False) -> Iterator[Chunk]:
+        """The rows in order, so few at once that they fit into memory with all arms; `tick` is called with progress."""
+        layout, columns = self.layout, len(self._columns if not self._parquet else self.layout.used())
         if only_arms:
             layout = layout._replace(reward=None, propensity=None, probabilities=[], time=None)
         with self._naming():
-            yield from self._parquet_chunks(layout, tick) if self._parquet else self._csv_chunks(layout, tick)
+            n_rows = max(1, CELLS_A_CHUNK // max(columns, n_arms))
+            read = self._parquet_chunks if self._parquet else self._csv_chunks
+            yield from read(layout, n_rows, tick)
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
@@ -181,12 +184,11 @@ class LogFile:
         if not columns:
             raise ValueError("it is empty; its first line must name the columns.")
         if len(columns) == 1 and (other := next((c for c in ";\t|," if c in columns[0]), None)):
-            raise ValueError(f"its first line has one column, {columns[0][:40]!r}; is --delimiter {other!r} meant?")
+            raise ValueError(f"its first line has one column, {columns[0][:40]!r}; is `delimiter` {other!r} meant?")
         return columns
 
-    def _csv_chunks(self, layout: Layout, tick: Callable[[int], object]) -> Iterator[Chunk]:
+    def _csv_chunks(self, layout: Layout, n_rows: int, tick: Callable[[int], object]) -> Iterator[Chunk]:
         width = len(self._columns)
-        n_rows = max(100, _CELLS_A_CHUNK // width)
         with open(self.path, "rb") as raw:
             # Bytes that are no UTF-8 become �, which no number contains: their row is reported.
             text = io.TextIOWrapper(raw, newline="", encoding="utf-8-sig", errors="replace")
@@ -217,14 +219,14 @@ class LogFile:
 
         return list(parquet.read_schema(self.path).names)
 
-    def _parquet_chunks(self, layout: Layout, tick: Callable[[int], object]) -> Iterator[Chunk]:
+    def _parquet_chunks(self, layout: Layout, n_rows: int, tick: Callable[[int], object]) -> Iterator[Chunk]:
         from pyarrow import parquet
 
         columns = layout.used()
         first = 1
         # Without these it reads row groups ahead, and memory grows with the file.
         with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
-            for batch in file.iter_batches(max(100, _CELLS_A_CHUNK // len(columns)), columns=columns):
+            for batch in file.iter_batches(n_rows, columns=columns):
                 table = {name: _plain(batch.column(i)) for i, name in enumerate(batch.schema.names)}
                 if batch.num_rows:
                     yield _chunk(layout, table, None, first, batch.num_rows, {})

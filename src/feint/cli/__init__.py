@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from feint.cli import audit, plan, reproduce, run
-from feint.cli.shared import app
+from feint.cli import audit, plan, reproduce, run, warm
+from feint.cli.shared import app, in_options
 from feint.version import VERSION
 
-__all__ = ["app", "audit", "main", "plan", "reproduce", "run"]
+__all__ = ["app", "audit", "main", "plan", "reproduce", "run", "warm"]
 
 
 def _show_version(asked: bool) -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError) as error:
-        typer.echo(f"feint: {' '.join(str(error).split())}", err=True)
+        typer.echo(f"feint: {in_options(' '.join(str(error).split()))}", err=True)
         sys.exit(2)
     except Exception as error:
         typer.echo(f"feint: unexpected {type(error).__name__}: {' '.join(str(error).split())}", err=True)

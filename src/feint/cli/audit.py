@@ -3,14 +3,12 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, numbers, save_figure
+from feint.cli.shared import FIGURES, app, check_output, in_options, numbers, save_figure
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,12 +23,16 @@ _REJECTED = 1  # wrong input ends with 2, in `main`
 def audit(
     log: Annotated[Path, typer.Argument(help="A .csv or .parquet file, one row a pull, in order.")],
     reference: Annotated[
-        str, typer.Option(help="Claimed where no probabilities are logged: normal or beta.")
+        str, typer.Option(help="Posteriors claimed where nothing is logged: normal, beta, poisson or exponential.")
     ] = "normal",
-    sigma: Annotated[float, typer.Option(help="Standard deviation of normal rewards.")] = 1.0,
+    sigma: Annotated[float | None, typer.Option(help="Standard deviation of normal rewards; 1 if not given.")] = None,
     prior: Annotated[
-        str | None, typer.Option(help="normal: MEAN,SD (flat if not given); beta: SUCCESSES,FAILURES (1,1).")
+        str | None,
+        typer.Option(help="normal: MEAN,SD (flat if not given); beta: SUCCESSES,FAILURES (1,1); else SHAPE,RATE."),
     ] = None,
+    initial_round: Annotated[
+        bool, typer.Option(help="Whether every arm was pulled once first: then the first rows are not tested.")
+    ] = True,
     alpha: Annotated[float, typer.Option(help="A true claim is rejected with at most this probability.")] = 0.05,
     arms: Annotated[int | None, typer.Option(help="Number of arms; else the log tells.")] = None,
     mode: Annotated[str | None, typer.Option(help="Test probabilities, propensities or rewards.")] = None,
@@ -54,9 +56,10 @@ def audit(
     from rich.console import Console
 
     from feint.auditing import Names, audit_log
+    from feint.progress import progress_bars
 
     check_output(plot, FIGURES, force)
-    with _progress(Console(stderr=True)) as progress:
+    with progress_bars() as progress:
         try:
             report = audit_log(
                 log,
@@ -64,8 +67,9 @@ def audit(
                 ignore_time=ignore_time,
                 mode=mode,
                 n_arms=arms,
-                reference=_reference(reference, prior),
-                sigma=sigma,
+                reference=_reference(prior),
+                family=_family(reference, sigma),
+                initial_round=initial_round,
                 alpha=alpha,
                 tolerance=tolerance,
                 skip_bad=skip_bad,
@@ -91,34 +95,25 @@ def audit(
         raise typer.Exit(_REJECTED)
 
 
-def _reference(name: str, prior: str | None) -> Any:
-    from feint.references import BetaThompsonSampling, ThompsonSampling
+def _family(name: str, sigma: float | None) -> Any:
+    from feint.instances import family_of
 
-    kinds: dict[str, Any] = {"normal": ThompsonSampling, "beta": BetaThompsonSampling}
-    if name not in kinds:
-        raise ValueError(f"There is no reference {name!r}; choose normal or beta.")
+    if sigma is not None:
+        if name not in ("normal", "gaussian"):
+            raise ValueError(f"--sigma is about normal rewards, not --reference {name}; leave it out.")
+        return family_of(f"{name}:{sigma}")
+    return family_of(name)
+
+
+def _reference(prior: str | None) -> Any:
+    from feint.references import ThompsonSampling
+
     if prior is None:
-        return kinds[name]()
+        return ThompsonSampling()
     values = numbers(prior, "--prior")
     if len(values) != 2:
         raise ValueError(f"--prior is {prior!r}; give two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures).")
-    return kinds[name](*values)
-
-
-@contextmanager
-def _progress(console: "Console") -> Iterator[Callable[[str, int], Callable[[int], object]]]:
-    """Bars on the error stream, where they do not mix with the result."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description:>13}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
-    quiet = not console.is_terminal
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as shown:
-
-        def start(what: str, total: int) -> Callable[[int], object]:
-            task = shown.add_task(what, total=max(total, 1))
-            return lambda done: shown.advance(task, done)
-
-        yield start
+    return ThompsonSampling((values[0], values[1]))
 
 
 def _print(console: "Console", report: "AuditReport") -> None:
@@ -131,7 +126,7 @@ def _print(console: "Console", report: "AuditReport") -> None:
     console.print(_facts(report))
     console.print(_arms(report))
     for warning in report.warnings:
-        console.print(f" [yellow]![/] {warning}", highlight=False)
+        console.print(f" [yellow]![/] {in_options(warning)}", highlight=False)
     for example in report.bad_examples:
         console.print(f"   left out, {example}", highlight=False, markup=False)
 

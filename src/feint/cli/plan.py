@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from feint.cli.shared import app, numbers
+from feint.cli.shared import app, read_bandit
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,16 +20,19 @@ def plan(
     epsilon: Annotated[float | None, typer.Option(help="KL budget a step; inf for no limit.")] = None,
     time: Annotated[float | None, typer.Option(help="Instead of --epsilon: find the one that is done by then.")] = None,
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
-    sigma: Annotated[float, typer.Option(help="Standard deviation of the rewards.")] = 1.0,
+    sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="Rewards: gaussian:SIGMA, bernoulli, poisson, exponential, or public,private.")
+    ] = None,
     alpha: Annotated[float, typer.Option(help="Level of the observer's test.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """How long to confidence 1 - delta, how to share the boosts, what it costs and who could notice."""
-    from feint.bandit import Bandit
+    from feint.kinds import config_of
     from feint.theory import plan as make_plan
     from feint.theory import plan_epsilon
 
-    bandit = Bandit(numbers(public, "--public"), numbers(private, "--private"), sigma)
+    bandit = read_bandit(public, private, sigma, family, None)
     if (epsilon is None) == (time is None):
         raise ValueError("Give --epsilon (a KL budget a step) or --time (to be done by), not both and not neither.")
     if epsilon is None:
@@ -41,7 +44,8 @@ def plan(
 
         fields = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in vars(answer).items()}
         fields["epsilon"] = "inf" if epsilon == float("inf") else epsilon
-        typer.echo(json.dumps({"public": bandit.public, "private": bandit.private, "sigma": bandit.sigma} | fields))
+        families = [config_of(side, "family") for side in bandit.families]
+        typer.echo(json.dumps({"public": bandit.public, "private": bandit.private, "families": families} | fields))
         return
     from rich.console import Console
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, numbers, save_figure
+from feint.cli.shared import FIGURES, app, check_output, read_bandit, save_figure
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,13 +21,16 @@ EXPLORERS = ("top-two", "top-two-transport", "tracking", "round-robin")
 def run(
     public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
-    instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, sigma.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="Rewards: gaussian:SIGMA, bernoulli, poisson, exponential, or public,private.")
+    ] = None,
+    instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     epsilon: Annotated[float, typer.Option(help="KL budget a step; inf for no limit.")] = 0.1,
     horizon: Annotated[int, typer.Option(help="Pulls a run, the initial round included.")] = 10_000,
     explorer: Annotated[str, typer.Option(help=f"Whom to boost: {', '.join(EXPLORERS)}.")] = "top-two",
     replications: Annotated[int, typer.Option(help="Runs.")] = 100,
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
-    sigma: Annotated[float | None, typer.Option(help="Standard deviation of the rewards; 1 if not given.")] = None,
+    sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
     observe: Annotated[bool, typer.Option("--observe", help="Run the observer's test beside the agent.")] = False,
     alpha: Annotated[float, typer.Option(help="Level of that test.")] = 0.05,
@@ -46,7 +49,7 @@ def run(
     from feint.logs import public_log, write_log
     from feint.simulation import simulate
 
-    bandit = _bandit(public, private, sigma, instance)
+    bandit = read_bandit(public, private, sigma, family, instance)
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
@@ -75,19 +78,6 @@ def run(
     if plot is not None:
         save_figure(_draw(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False)
-
-
-def _bandit(public: str | None, private: str | None, sigma: float | None, instance: Path | None) -> "Bandit":
-    from feint.bandit import Bandit
-    from feint.instances import load_bandit
-
-    if instance is not None:
-        if public is not None or private is not None or sigma is not None:
-            raise ValueError("Give either --instance, or --public and --private (and --sigma), not both.")
-        return load_bandit(instance)
-    if public is None or private is None:
-        raise ValueError("Give --public and --private, as in --public 0.6,0.3 --private 0.2,0.5, or --instance.")
-    return Bandit(numbers(public, "--public"), numbers(private, "--private"), 1.0 if sigma is None else sigma)
 
 
 def _explorer(name: str, bandit: "Bandit") -> Any:

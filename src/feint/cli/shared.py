@@ -1,5 +1,6 @@
-"""What every command uses: the application they register with, and how they read lists of numbers."""
+"""What every command uses: the application they register with, how they read options and how they speak of them."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from feint.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from feint.bandit import Bandit
 
 FIGURES = (".pdf", ".png", ".svg")
 
@@ -27,6 +30,32 @@ def numbers(text: str, name: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"{name} is {text!r}; give numbers with commas between, as 0.6,0.3,0,0.2.") from None
+
+
+_OPTIONS = {"n_arms": "--arms"}
+_PARAMETER = re.compile(r"`([a-z_]+)`")
+
+
+def in_options(text: str) -> str:
+    """The library's words for the command line: a parameter `skip_bad` is the option --skip-bad."""
+    return _PARAMETER.sub(lambda found: _OPTIONS.get(found[1], "--" + found[1].replace("_", "-")), text)
+
+
+def read_bandit(
+    public: str | None, private: str | None, sigma: float | None, family: str | None, instance: Path | None
+) -> "Bandit":
+    """The instance of --public and --private with --sigma or --family, or of --instance."""
+    from feint.bandit import Bandit
+    from feint.instances import family_of, load_bandit
+
+    if instance is not None:
+        if any(value is not None for value in (public, private, sigma, family)):
+            raise ValueError("Give either --instance, or --public and --private (and --sigma or --family), not both.")
+        return load_bandit(instance)
+    if public is None or private is None:
+        raise ValueError("Give --public and --private, as in --public 0.6,0.3 --private 0.2,0.5, or --instance.")
+    chosen = None if family is None else family_of(family)
+    return Bandit(numbers(public, "--public"), numbers(private, "--private"), sigma, family=chosen)
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:

@@ -1,56 +1,112 @@
 """The observer beside the agent: what each pull spends of the KL budget, and what it tells the observer."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.engine.decide import Scratch
-from feint.engine.posterior import LOG_LOW, PI_LOW
-from feint.explorers.base import FloatArray
-from feint.numerics._jit import kernel
+from feint.evidence.boost_mixture import EPSILONS, bet
+from feint.evidence.fixed_share import SHARE, Experts, experts, forget
+from feint.numerics._jit import by_type, inlined, part, parts
+from feint.numerics._validate import FloatArray
 from feint.numerics.boost_kernel import bernoulli_kl
-from feint.observer.boost_mixture import EPSILONS, bet
-from feint.observer.fixed_share import SHARE, Experts, experts
+from feint.step import Space
 
 # Entries of `Watch.now`; those before HIGHEST are recorded.
 KL_SPENT, LOG_E_VALUE, LOG_LIKELIHOOD_RATIO, HIGHEST, DETECTION_TIME = 0, 1, 2, 3, 4
 RECORDED = ("kl_spent", "log_e_value", "log_likelihood_ratio")
 
 
-class Watch(NamedTuple):
-    """The observer of one replication; `observing` is false where nobody watches."""
+@by_type
+def observing(watch: Any) -> bool:
+    """Whether anybody watches."""
+    raise NotImplementedError
 
-    observing: bool
+
+@by_type
+def begin(watch: Any, r: int) -> None:
+    """Forget what was seen; replication r starts."""
+    raise NotImplementedError
+
+
+@by_type
+def see(watch: Any, r: int, s: Space, boosted: int, pulled: int, t: int) -> None:
+    """Test the t-th pull, made from the policy in `s` that boosts `boosted`."""
+    raise NotImplementedError
+
+
+@by_type
+def record_watch(watch: Any, r: int, row: int) -> None:
+    """Fill one checkpoint."""
+    raise NotImplementedError
+
+
+@inlined
+def _observing(watch: "Watch") -> bool:
+    return True
+
+
+@part
+def _begin(watch: "Watch", r: int) -> None:
+    forget(watch.experts)
+    for i in range(watch.now.shape[1]):
+        watch.now[r, i] = 0.0
+    watch.now[r, DETECTION_TIME] = math.nan
+
+
+@part
+def _see(watch: "Watch", r: int, s: Space, boosted: int, pulled: int, t: int) -> None:
+    watch.now[r, KL_SPENT] += bernoulli_kl(s.policy[boosted], s.pi[boosted], s.log_pi[boosted])
+    # The test of an observer who knows what the agent does, boosted arm and all (`evidence.likelihood_ratio`).
+    watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
+    log_e = bet(watch.experts, s.log_pi, pulled)
+    watch.now[r, LOG_E_VALUE] = log_e
+    watch.now[r, HIGHEST] = max(watch.now[r, HIGHEST], log_e)
+    if log_e >= watch.log_threshold and math.isnan(watch.now[r, DETECTION_TIME]):
+        watch.now[r, DETECTION_TIME] = float(t)
+
+
+@part
+def _record(watch: "Watch", r: int, row: int) -> None:
+    for i in range(watch.recorded.shape[1]):
+        watch.recorded[r, i, row] = watch.now[r, i]
+
+
+@parts(observing=_observing, begin=_begin, see=_see, record_watch=_record)
+class Watch(NamedTuple):
+    """The observer of R replications, one after the other."""
+
     log_threshold: float  # log(1/α)
     experts: Experts
-    now: FloatArray  # (5,) see above: the values so far, the highest log E, and the first alarm (NaN before)
-    recorded: FloatArray  # (3, C) the first entries of `now` at the checkpoints
+    now: FloatArray  # (R, 5) see above: the values so far, the highest log E, and the first alarm (NaN before)
+    recorded: FloatArray  # (R, 3, C) the first entries of `now` at the checkpoints
 
 
-def watch(n_arms: int, alpha: float | None, recorded: FloatArray) -> Watch:
-    """An observer who has seen nothing, or with alpha = None nobody."""
-    bets = experts(n_arms, np.array(EPSILONS), SHARE)
-    threshold = 0.0 if alpha is None else -math.log(alpha)
-    return Watch(alpha is not None, threshold, bets, np.array([0.0, 0.0, 0.0, 0.0, math.nan]), recorded)
+@inlined
+def _not_observing(watch: "Nobody") -> bool:
+    return False
 
 
-@kernel
-def record_watch(watch: Watch, row: int) -> None:
-    """Fill one checkpoint."""
-    for i in range(watch.recorded.shape[0]):
-        watch.recorded[i, row] = watch.now[i]
+@inlined
+def _do_nothing(watch: "Nobody", r: int) -> None:
+    pass
 
 
-@kernel
-def see(watch: Watch, s: Scratch, boosted: int, pulled: int, t: int) -> None:
-    """Test the t-th pull, made from the policy in `s` that boosts `boosted`."""
-    log_pi = s.exact_reference[LOG_LOW]
-    watch.now[KL_SPENT] += bernoulli_kl(s.policy[boosted], s.exact_reference[PI_LOW, boosted], log_pi[boosted])
-    # The test of an observer who knows what the agent does, boosted arm and all (`observer.likelihood_ratio`).
-    watch.now[LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - log_pi[pulled]
-    log_e = bet(watch.experts, log_pi, pulled)
-    watch.now[LOG_E_VALUE] = log_e
-    watch.now[HIGHEST] = max(watch.now[HIGHEST], log_e)
-    if log_e >= watch.log_threshold and math.isnan(watch.now[DETECTION_TIME]):
-        watch.now[DETECTION_TIME] = float(t)
+@inlined
+def _see_nothing(watch: "Nobody", r: int, s: Space, boosted: int, pulled: int, t: int) -> None:
+    pass
+
+
+@inlined
+def _record_nothing(watch: "Nobody", r: int, row: int) -> None:
+    pass
+
+
+@parts(observing=_not_observing, begin=_do_nothing, see=_see_nothing, record_watch=_record_nothing)
+class Nobody(NamedTuple):
+    """Nobody watches: a type of its own, so that the test is not even compiled."""
+
+
+def watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
+    """An observer who fills these arrays."""
+    return Watch(-math.log(alpha), experts(n_arms, np.array(EPSILONS), SHARE), now, recorded)

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.budgets import Budget, Constant, PowerLaw, TotalBudget
+from feint.budgets import Constant, PowerLaw, TotalBudget
 from feint.experiments.contract import Tick
 from feint.experiments.frontier_claims import claims
 from feint.experiments.frontier_plot import plot
@@ -15,6 +15,8 @@ from feint.simulation import simulate
 from feint.theory import plan, predicted_pulls
 
 __all__ = ["QUICK", "SETTINGS", "TITLE", "claims", "plot", "run", "steps"]
+
+Budget = Constant | PowerLaw | TotalBudget
 
 SETTINGS: dict[str, Any] = {
     "public": (0.6, 0.3, 0.0, 0.2),

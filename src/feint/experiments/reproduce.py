@@ -36,7 +36,7 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
                 shutil.rmtree(half_written)
             return
         if not force:
-            raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another --out, or use --force.")
+            raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another `out`, or use `force`.")
         for name in ("data", "figures", "claims.json", "report.html"):
             path = out / name
             if path.is_dir():
@@ -44,7 +44,7 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
             else:
                 path.unlink(missing_ok=True)
     elif out.exists() and (not out.is_dir() or any(out.iterdir())) and not force:
-        raise ValueError(f"{out} exists and is not a folder of feint reproduce; choose another --out, or use --force.")
+        raise ValueError(f"{out} exists and is not a folder of feint reproduce; choose another `out`, or use `force`.")
     text = json.dumps(wanted)
     write_whole(manifest, lambda name: name.write_text(text), force=True)
 

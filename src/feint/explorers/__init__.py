@@ -1,19 +1,10 @@
-"""Explorers: whom to boost. One algorithm a file, one contract (`base.Explorer`)."""
+"""Explorers: whom to boost. One algorithm a file, one contract (`base`)."""
 
-from feint.explorers.base import Explorer, explorer_config, explorer_from_config
+from feint.explorers.base import Explorer
 from feint.explorers.fixed_boosting import FixedBoosting
 from feint.explorers.round_robin import RoundRobin
 from feint.explorers.top_two import TopTwo
 from feint.explorers.top_two_transport import TopTwoTransport
 from feint.explorers.tracking import Tracking
 
-__all__ = [
-    "Explorer",
-    "FixedBoosting",
-    "RoundRobin",
-    "TopTwo",
-    "TopTwoTransport",
-    "Tracking",
-    "explorer_config",
-    "explorer_from_config",
-]
+__all__ = ["Explorer", "FixedBoosting", "RoundRobin", "TopTwo", "TopTwoTransport", "Tracking"]

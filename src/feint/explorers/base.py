@@ -1,79 +1,115 @@
-"""The contract of explorers.
+"""The contract of explorers, compiled or in plain Python.
 
-An explorer is a frozen dataclass of its settings with
+In plain Python an explorer is anything with
 
-- `KIND`: the number under which `dispatch.choose` finds its kernel;
-- `USES_POSTERIOR`: whether the kernel reads the private best-arm probabilities;
-- `parameters(n_arms)`: its settings as the kernel's float array, checked against the number of arms;
+    choose(view, uniforms) -> arm
 
-and a kernel in the same file, all of one shape,
+where `view` is a `PlainView` and `uniforms` the step's (leader, challenger, selection), each in (0, 1).
 
-    choose(parameters, view, bounds, uniforms) -> arm, or −1
+With a kernel it runs at the engine's speed: a frozen dataclass with `kernel(n_arms)`, which gives its settings, checked
+against the number of arms, as a NamedTuple whose class has (see `parts`)
 
-where `view` holds what the agent knows (`View`), `uniforms` is the step's (LEADER, CHALLENGER, TOP_TWO, ARM) and
-`bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and of the cuts they make
-(`draws`). A kernel decides from the bounds: it returns the arm if every probability inside them leads to the same one,
-and −1 if not. With both bounds equal it always decides. That one function serves the exact and the lazy engine is what
-makes their trajectories equal.
+- `uses_posterior`: whether it reads the private best-arm probabilities;
+- `choose(settings, view, bounds, uniforms) -> arm, or −1`, a part,
+
+where `view` is a `View` and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
+of the cuts they make (`draws`). It decides from the bounds: it returns the arm if every probability inside them leads
+to the same one, and −1 if not. With both bounds equal it always decides. That one function serves the exact and the
+lazy engine is what makes their trajectories equal.
 """
 
-from dataclasses import asdict
-from typing import Any, ClassVar, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from feint.numerics._jit import Plain, by_type
+from feint.numerics._validate import FloatArray, IntArray, is_whole, read_only
 
 # Rows of `bounds`: the probabilities P(a is the best private arm); where a draw in index order cuts (0, 1) behind
 # arm a; and the same for a draw among all arms but the likeliest, whose own entry is −1.
 P_LOW, P_HIGH, CUT_LOW, CUT_HIGH, REST_LOW, REST_HIGH = 0, 1, 2, 3, 4, 5
 BOUND_ROWS = 6
+SCRATCH_ROWS = 7
 
 UNDECIDED = -1
 
+Uniforms = tuple[float, float, float]
+
 
 class View(NamedTuple):
-    """What an explorer may look at: arrays (K,) of one replication, and scratch (3, K)."""
+    """What a compiled explorer may look at: arrays (K,) of one replication, both families, scratch (7, K)."""
 
+    time: int
     pulls: IntArray
     boosts: IntArray
     public_means: FloatArray
     private_means: FloatArray
+    public_family: Any
+    private_family: Any
     scratch: FloatArray
+
+
+class PlainView:
+    """What an explorer in plain Python may look at: arrays over arms, which cannot be written to.
+
+    `time`, `pulls`, `boosts`, `public_means`, `private_means`, `private_probabilities` (of being the best private arm)
+    and `reference_probabilities` (what the observer expects); the last two are computed when asked for.
+    """
+
+    def __init__(self, view: View, private: Any, reference: Any) -> None:
+        self.time = int(view.time)
+        self._private, self._reference = private, reference
+        for name in ("pulls", "boosts", "public_means", "private_means"):
+            setattr(self, name, read_only(getattr(view, name)))
+
+    @cached_property
+    def private_probabilities(self) -> FloatArray:
+        """P(arm is the best private one), (K,)."""
+        return read_only(self._private())
+
+    @cached_property
+    def reference_probabilities(self) -> FloatArray:
+        """π, (K,)."""
+        return read_only(self._reference())
 
 
 class Explorer(Protocol):
     """Whom to boost; see the module's docstring."""
 
-    KIND: ClassVar[int]
-    USES_POSTERIOR: ClassVar[bool]
-
-    def parameters(self, n_arms: int) -> FloatArray:
-        """The settings as the kernel takes them; ValueError where they do not fit `n_arms`."""
-        ...
+    def choose(self, view: PlainView, uniforms: Uniforms) -> int: ...
 
 
-_KINDS: dict[str, type] = {}
+@by_type
+def choose(explorer: Any, view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+    """The arm to boost, or UNDECIDED where the bounds do not decide."""
+    raise NotImplementedError
 
 
-def register(cls: type) -> type:
-    """Make an explorer known by name, so that a saved state can be read again."""
-    _KINDS[cls.__name__] = cls
-    return cls
+class PlainExplorer(Plain):
+    """An explorer without a kernel; `probabilities` are two functions, of the private arms and of the reference."""
+
+    uses_posterior = True
+
+    def __init__(self, explorer: Any, private: Any, reference: Any) -> None:
+        self.explorer, self._private, self._reference = explorer, private, reference
+
+    @staticmethod
+    def choose(settings: "PlainExplorer", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+        """Ask it, and check what it says."""
+        name, n_arms = type(settings.explorer).__name__, view.pulls.size
+        answer = settings.explorer.choose(PlainView(view, settings._private, settings._reference), uniforms)
+        if not is_whole(answer, 0, n_arms - 1):
+            raise ValueError(
+                f"{name}.choose returned {answer!r} at step {view.time + 1}; it must be a whole number from 0 to "
+                f"{n_arms - 1}, the arm to boost."
+            )
+        return int(answer)
 
 
-def explorer_config(explorer: Any) -> dict[str, Any]:
-    """A JSON-ready description of an explorer."""
-    if type(explorer) not in _KINDS.values():
-        raise ValueError(f"explorer is {explorer!r}; use one of {', '.join(sorted(_KINDS))} with its parentheses.")
-    fields = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(explorer).items()}
-    return {"kind": type(explorer).__name__} | fields
-
-
-def explorer_from_config(config: dict[str, Any]) -> Any:
-    """The explorer that `explorer_config` described."""
-    if config.get("kind") not in _KINDS:
-        raise ValueError(f"The state names the explorer {config.get('kind')!r}; known are {', '.join(sorted(_KINDS))}.")
-    return _KINDS[config["kind"]](**{name: value for name, value in config.items() if name != "kind"})
+def explorer_settings(explorer: Any, n_arms: int) -> Any:
+    """Its settings for kernels, or None for one in plain Python."""
+    if isinstance(explorer, type) or not (hasattr(explorer, "kernel") or hasattr(explorer, "choose")):
+        raise ValueError(
+            f"explorer is {explorer!r}; give one of feint.explorers with its parentheses, as TopTwo(), or an object "
+            "of your own with choose(view, uniforms) (docs/extending.md)."
+        )
+    return explorer.kernel(n_arms) if hasattr(explorer, "kernel") else None

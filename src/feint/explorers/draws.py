@@ -5,64 +5,102 @@ sum behind it. The cut A/(A + B) grows with every probability before it and fall
 between A_low/(A_low + B_high) and A_high/(A_high + B_low), for all probabilities inside the bounds. A uniform below the
 lower bound of a cut and not below the upper bound of the one before is thereby decided.
 
-The bounds of the probabilities are wider than the rounding of these operations (`engine.posterior.SLACK`), so what
-they decide is what exact probabilities, computed in float64, would give.
+The bounds of the probabilities are wider than the rounding of these operations (`families.base.slack`), so what they
+decide is what exact probabilities, computed in float64, would give.
 """
 
-from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, FloatArray, IntArray
-from feint.numerics._jit import inlined
+import math
+
+import numpy as np
+
+from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED
+from feint.numerics._jit import inlined, part
+from feint.numerics._validate import FloatArray, IntArray
 
 _BEYOND = 2.0  # the cut behind the last arm: no uniform reaches it
 _SKIPPED = -1.0
+NOBODY = np.int64(-1)  # not a literal, for which Numba would compile a second copy
 _ROUNDING = 1e-13  # of a cut, for up to 1000 arms; close to 1 the width of its bounds may be smaller
 
 
-@inlined
+@part
 def fill_cuts(
-    source: FloatArray, low: int, high: int, bounds: FloatArray, cut_low: int, cut_high: int, skip: int
+    low: FloatArray, high: FloatArray, cut_low: FloatArray, cut_high: FloatArray, skip: int | np.int64
 ) -> None:
-    """Bounds of the cuts from bounds of the probabilities (rows `low` and `high` of `source`), leaving out `skip`."""
+    """Bounds of the cuts from bounds of the probabilities, leaving out the arm `skip` (NOBODY for none)."""
     behind_low = 0.0
     behind_high = 0.0
     # Sums behind a cut are added up from the end: total − before would cancel where the bounds are wide.
-    for a in range(source.shape[1] - 1, -1, -1):
-        bounds[cut_low, a] = behind_high
-        bounds[cut_high, a] = behind_low
+    for a in range(low.size - 1, -1, -1):
+        cut_low[a] = behind_high
+        cut_high[a] = behind_low
         if a != skip:
-            behind_low += source[low, a]
-            behind_high += source[high, a]
+            behind_low += low[a]
+            behind_high += high[a]
     before_low = 0.0
     before_high = 0.0
-    for a in range(source.shape[1]):
+    for a in range(low.size):
         if a == skip:
-            bounds[cut_low, a] = _SKIPPED
-            bounds[cut_high, a] = _SKIPPED
+            cut_low[a] = _SKIPPED
+            cut_high[a] = _SKIPPED
             continue
-        before_low += source[low, a]
-        before_high += source[high, a]
-        if _is_last(a, source.shape[1], skip):
-            bounds[cut_low, a] = _BEYOND
-            bounds[cut_high, a] = _BEYOND
+        before_low += low[a]
+        before_high += high[a]
+        if a == low.size - 1 or (skip == low.size - 1 and a == low.size - 2):  # the last piece
+            cut_low[a] = _BEYOND
+            cut_high[a] = _BEYOND
         else:
-            lowest = before_low / (before_low + bounds[cut_low, a])
-            highest = before_high / (before_high + bounds[cut_high, a])
-            exact = before_low == before_high and bounds[cut_low, a] == bounds[cut_high, a]
-            bounds[cut_low, a] = lowest if exact else lowest * (1.0 - _ROUNDING)
-            bounds[cut_high, a] = highest if exact else highest * (1.0 + _ROUNDING)
+            lowest = before_low / (before_low + cut_low[a])
+            highest = before_high / (before_high + cut_high[a])
+            exact = before_low == before_high and cut_low[a] == cut_high[a]
+            cut_low[a] = lowest if exact else lowest * (1.0 - _ROUNDING)
+            cut_high[a] = highest if exact else highest * (1.0 + _ROUNDING)
 
 
-@inlined
-def _is_last(a: int, n: int, skip: int) -> bool:
-    return a == n - 1 or (skip == n - 1 and a == n - 2)
+# Rows of `logs` (5, K): exact log P(a), or its bounds, and two of scratch.
+EXACT, LOG_LOW, LOG_HIGH, _RELATIVE_LOW, _RELATIVE_HIGH = 0, 1, 2, 3, 4
+LOG_ROWS = 5
 
 
-@inlined
-def _locate(bounds: FloatArray, low: int, high: int, u: float) -> int:
+@part
+def fill_all_cuts(bounds: FloatArray, logs: FloatArray, low: FloatArray, high: FloatArray) -> None:
+    """The cuts of a draw among all arms, and among all but the likeliest, whose probabilities may underflow.
+
+    `low` and `high` are rows of `logs`.
+    """
+    fill_cuts(bounds[P_LOW], bounds[P_HIGH], bounds[CUT_LOW], bounds[CUT_HIGH], NOBODY)
+    n = logs.shape[1]
+    top = 0
+    for a in range(1, n):
+        if high[a] > high[top]:
+            top = a
+    scale = -math.inf
+    for a in range(n):
+        if a != top:
+            scale = max(scale, high[a])
+    # In logs from here on: relative to the second likeliest arm nothing that matters underflows.
+    for a in range(n):
+        logs[_RELATIVE_LOW, a] = math.exp(min(0.0, low[a] - scale))
+        logs[_RELATIVE_HIGH, a] = math.exp(min(0.0, high[a] - scale))
+    fill_cuts(logs[_RELATIVE_LOW], logs[_RELATIVE_HIGH], bounds[REST_LOW], bounds[REST_HIGH], top)
+
+
+@part
+def fill_exact_bounds(logs: FloatArray, bounds: FloatArray) -> None:
+    """Both bounds equal, from the row EXACT of `logs`."""
+    for a in range(logs.shape[1]):
+        bounds[P_LOW, a] = math.exp(logs[EXACT, a])
+        bounds[P_HIGH, a] = bounds[P_LOW, a]
+    fill_all_cuts(bounds, logs, logs[EXACT], logs[EXACT])
+
+
+@part
+def _locate(low: FloatArray, high: FloatArray, u: float) -> int:
     """The arm on whose piece u falls."""
-    for a in range(bounds.shape[1]):
-        if u < bounds[low, a]:
+    for a in range(low.size):
+        if u < low[a]:
             return a
-        if u < bounds[high, a]:
+        if u < high[a]:
             return UNDECIDED
     return UNDECIDED
 
@@ -70,16 +108,16 @@ def _locate(bounds: FloatArray, low: int, high: int, u: float) -> int:
 @inlined
 def draw_leader(bounds: FloatArray, u: float) -> int:
     """Line 4 of Algorithm 1: the leader is arm a with the posterior probability that a is the best private arm."""
-    return _locate(bounds, CUT_LOW, CUT_HIGH, u)
+    return _locate(bounds[CUT_LOW], bounds[CUT_HIGH], u)
 
 
 @inlined
 def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: int) -> int:
     """Line 5 of Algorithm 1: an arm other than the leader, in proportion to its probability of being the best."""
     if bounds[REST_LOW, leader] == _SKIPPED:
-        return _locate(bounds, REST_LOW, REST_HIGH, u)
-    fill_cuts(bounds, P_LOW, P_HIGH, scratch, 0, 1, leader)
-    return _locate(scratch, 0, 1, u)
+        return _locate(bounds[REST_LOW], bounds[REST_HIGH], u)
+    fill_cuts(bounds[P_LOW], bounds[P_HIGH], scratch[0], scratch[1], leader)
+    return _locate(scratch[0], scratch[1], u)
 
 
 @inlined

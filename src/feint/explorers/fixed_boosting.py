@@ -1,17 +1,38 @@
 """Boost in fixed proportions."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from feint.explorers.base import FloatArray, View, register
-from feint.numerics._jit import inlined
-from feint.numerics._validate import as_floats
+from feint.explorers.base import Uniforms, View
+from feint.numerics._jit import inlined, parts
+from feint.numerics._validate import FloatArray, as_floats
 
 
-@register
+@inlined
+def _choose(settings: "FixedBoostingKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+    made = 0
+    for a in range(view.boosts.size):
+        made += view.boosts[a]
+    chosen = -1
+    furthest = 0.0
+    for a in range(view.boosts.size):
+        behind = (made + 1) * settings.weights[a] - view.boosts[a]
+        if settings.weights[a] > 0.0 and (chosen < 0 or behind > furthest):
+            chosen = a
+            furthest = behind
+    return chosen
+
+
+@parts(uses_posterior=False, choose=_choose)
+class FixedBoostingKernel(NamedTuple):
+    """`FixedBoosting` for kernels."""
+
+    weights: FloatArray
+
+
 @dataclass(frozen=True)
 class FixedBoosting:
     """Keep the shares of boosts at `weights`: each step boosts argmax_a (s + 1)·w_a − B_a after s boosts.
@@ -23,9 +44,6 @@ class FixedBoosting:
     (0.5, 0.25, 0.25)
     """
 
-    KIND: ClassVar[int] = 4
-    USES_POSTERIOR: ClassVar[bool] = False
-
     weights: tuple[float, ...]
 
     def __init__(self, weights: npt.ArrayLike) -> None:
@@ -34,24 +52,8 @@ class FixedBoosting:
             raise ValueError(f"weights is {weights!r}; give one number, 0 or more, for every arm, summing to 1.")
         object.__setattr__(self, "weights", tuple(float(w) for w in array))
 
-    def parameters(self, n_arms: int) -> FloatArray:
+    def kernel(self, n_arms: int) -> FixedBoostingKernel:
         """The weights."""
         if len(self.weights) != n_arms:
             raise ValueError(f"FixedBoosting has {len(self.weights)} weights for {n_arms} arms; give one for each.")
-        return np.array(self.weights)
-
-
-@inlined
-def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
-    """See `base`."""
-    made = 0
-    for a in range(view.boosts.size):
-        made += view.boosts[a]
-    chosen = -1
-    furthest = 0.0
-    for a in range(view.boosts.size):
-        behind = (made + 1) * parameters[a] - view.boosts[a]
-        if parameters[a] > 0.0 and (chosen < 0 or behind > furthest):
-            chosen = a
-            furthest = behind
-    return chosen
+        return FixedBoostingKernel(np.array(self.weights))

@@ -1,17 +1,31 @@
 """Boost a list of arms in turn."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from feint.explorers.base import FloatArray, View, register
-from feint.numerics._jit import inlined
-from feint.numerics._validate import as_integers
+from feint.explorers.base import Uniforms, View
+from feint.numerics._jit import inlined, parts
+from feint.numerics._validate import FloatArray, IntArray, as_integers
 
 
-@register
+@inlined
+def _choose(settings: "RoundRobinKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+    made = 0
+    for a in range(view.boosts.size):
+        made += view.boosts[a]
+    return settings.arms[made % settings.arms.size]
+
+
+@parts(uses_posterior=False, choose=_choose)
+class RoundRobinKernel(NamedTuple):
+    """`RoundRobin` for kernels."""
+
+    arms: IntArray
+
+
 @dataclass(frozen=True)
 class RoundRobin:
     """Boost the given arms in turn; all suboptimal arms equally is the paper's first experiment.
@@ -19,9 +33,6 @@ class RoundRobin:
     >>> RoundRobin([1, 2, 3]).arms
     (1, 2, 3)
     """
-
-    KIND: ClassVar[int] = 3
-    USES_POSTERIOR: ClassVar[bool] = False
 
     arms: tuple[int, ...]
 
@@ -32,17 +43,8 @@ class RoundRobin:
             raise ValueError(f"{what}; got {arms!r}.")
         object.__setattr__(self, "arms", tuple(int(a) for a in array))
 
-    def parameters(self, n_arms: int) -> FloatArray:
-        """The arms."""
+    def kernel(self, n_arms: int) -> RoundRobinKernel:
+        """Its settings, checked."""
         if max(self.arms) >= n_arms:
             raise ValueError(f"RoundRobin boosts arm {max(self.arms)}, but the {n_arms} arms count from 0.")
-        return np.array(self.arms, dtype=float)
-
-
-@inlined
-def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
-    """See `base`."""
-    made = 0
-    for a in range(view.boosts.size):
-        made += view.boosts[a]
-    return int(parameters[made % parameters.size])
+        return RoundRobinKernel(np.array(self.arms))

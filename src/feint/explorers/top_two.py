@@ -1,16 +1,30 @@
 """Algorithm 1 of the paper: top-two sampling with information-directed selection (You et al. 2023)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import NamedTuple
 
-import numpy as np
-
-from feint.explorers.base import UNDECIDED, FloatArray, View, register
+from feint.explorers.base import UNDECIDED, Uniforms, View
 from feint.explorers.draws import draw_challenger, draw_leader, select
-from feint.numerics._jit import inlined
+from feint.numerics._jit import inlined, parts
+from feint.numerics._validate import FloatArray
 
 
-@register
+@inlined
+def _choose(settings: "TopTwoKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+    leader = draw_leader(bounds, uniforms[0])
+    if leader == UNDECIDED:
+        return UNDECIDED
+    challenger = draw_challenger(bounds, view.scratch, uniforms[1], leader)
+    if challenger == UNDECIDED:
+        return UNDECIDED
+    return select(view.pulls, leader, challenger, uniforms[2])
+
+
+@parts(uses_posterior=True, choose=_choose)
+class TopTwoKernel(NamedTuple):
+    """`TopTwo` for kernels."""
+
+
 @dataclass(frozen=True)
 class TopTwo:
     """Boost the leader with probability N_c/(N_c + N_l), else the challenger (Algorithm 1, lines 3–6).
@@ -19,21 +33,6 @@ class TopTwo:
     never end once the agent is sure.
     """
 
-    KIND: ClassVar[int] = 0
-    USES_POSTERIOR: ClassVar[bool] = True
-
-    def parameters(self, n_arms: int) -> FloatArray:
-        """None."""
-        return np.empty(0)
-
-
-@inlined
-def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
-    """See `base`."""
-    leader = draw_leader(bounds, uniforms[0])
-    if leader == UNDECIDED:
-        return UNDECIDED
-    challenger = draw_challenger(bounds, view.scratch, uniforms[1], leader)
-    if challenger == UNDECIDED:
-        return UNDECIDED
-    return select(view.pulls, leader, challenger, uniforms[2])
+    def kernel(self, n_arms: int) -> "TopTwoKernel":
+        """It has no settings."""
+        return TopTwoKernel()

@@ -2,35 +2,30 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import NamedTuple
 
-import numpy as np
-
-from feint.explorers.base import UNDECIDED, FloatArray, View, register
+from feint.explorers.base import UNDECIDED, Uniforms, View
 from feint.explorers.draws import draw_leader, select
-from feint.numerics._jit import inlined
-
-
-@register
-@dataclass(frozen=True)
-class TopTwoTransport:
-    """As `TopTwo`, but the challenger is the arm with the smallest transportation cost from the leader.
-
-    W(l, c) = max(0, μ̂_l − μ̂_c)²/(1/N_l + 1/N_c), Shang et al. (2020), Eq. 5, up to the factor 1/(2σ²); the first of
-    equals. It needs no challenger probabilities.
-    """
-
-    KIND: ClassVar[int] = 1
-    USES_POSTERIOR: ClassVar[bool] = True
-
-    def parameters(self, n_arms: int) -> FloatArray:
-        """None."""
-        return np.empty(0)
+from feint.families.base import divergence_to
+from feint.numerics._jit import inlined, parts
+from feint.numerics._validate import FloatArray
 
 
 @inlined
-def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tuple[float, float, float, float]) -> int:
-    """See `base`."""
+def _transport(view: View, leader: int, a: int) -> float:
+    """min_x N_l·D(μ̂_l, x) + N_a·D(μ̂_a, x) over x ≤ μ̂_l, a ahead costing nothing."""
+    ahead = view.private_means[leader] - view.private_means[a]
+    if ahead <= 0.0:
+        return 0.0
+    share = view.pulls[a] / (view.pulls[leader] + view.pulls[a])
+    family = view.private_family
+    down = divergence_to(family, view.private_means[leader], -share * ahead)
+    up = divergence_to(family, view.private_means[a], (1.0 - share) * ahead)
+    return view.pulls[leader] * down + view.pulls[a] * up
+
+
+@inlined
+def _choose(settings: "TopTwoTransportKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
     leader = draw_leader(bounds, uniforms[0])
     if leader == UNDECIDED:
         return UNDECIDED
@@ -38,9 +33,27 @@ def choose(parameters: FloatArray, view: View, bounds: FloatArray, uniforms: tup
     cheapest = math.inf
     for a in range(view.pulls.size):
         if a != leader:
-            ahead = max(0.0, view.private_means[leader] - view.private_means[a])
-            cost = ahead * ahead / (1.0 / view.pulls[leader] + 1.0 / view.pulls[a])
+            cost = _transport(view, leader, a)
             if cost < cheapest:
                 cheapest = cost
                 challenger = a
     return select(view.pulls, leader, challenger, uniforms[2])
+
+
+@parts(uses_posterior=True, choose=_choose)
+class TopTwoTransportKernel(NamedTuple):
+    """`TopTwoTransport` for kernels."""
+
+
+@dataclass(frozen=True)
+class TopTwoTransport:
+    """As `TopTwo`, but the challenger is the arm with the smallest transportation cost from the leader.
+
+    W(l, c) = min_x N_l·D(μ̂_l, x) + N_c·D(μ̂_c, x), D the private divergence, and 0 where c is ahead; for normal rewards
+    max(0, μ̂_l − μ̂_c)²/(2σ²(1/N_l + 1/N_c)), Shang et al. (2020), Eq. 5. The first of equals. It needs no challenger
+    probabilities.
+    """
+
+    def kernel(self, n_arms: int) -> "TopTwoTransportKernel":
+        """It has no settings."""
+        return TopTwoTransportKernel()

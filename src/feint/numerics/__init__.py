@@ -3,6 +3,7 @@
 from feint.numerics.best_arm import best_arm_probabilities, gauss_hermite_probabilities
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities
 from feint.numerics.boost import boost, boost_probability, boost_probability_approx
+from feint.numerics.gamma_best_arm import gamma_best_arm_probabilities
 from feint.numerics.streams import RandomStream
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "boost",
     "boost_probability",
     "boost_probability_approx",
+    "gamma_best_arm_probabilities",
     "gauss_hermite_probabilities",
 ]

@@ -1,56 +1,254 @@
 """The one place that sets compile options, and the few machine-level primitives kernels need.
 
-Every kernel is a scalar function over caller-owned workspaces: no allocation, no exceptions, no Python
-objects inside. `contract` lets LLVM fuse multiply and add; nothing else of IEEE arithmetic is given up, so a
-result never depends on how a loop was vectorised across rows or threads.
+Kernels are scalar functions over caller-owned workspaces: no allocation, no exceptions, no Python objects inside.
+`contract` lets LLVM fuse multiply and add; nothing else of IEEE arithmetic is given up, so a result never depends on
+how a loop was vectorised across rows or threads.
+
+There are two sorts. A `kernel` is an entry from Python: it is compiled on first use with all that it calls, and its
+machine code is kept on disk. A `part` (or `inlined` part) is what kernels are made of: it is translated, but not
+optimised and not turned into machine code by itself, since every kernel that uses it does that with its whole body
+anyway. That takes 60 % off the time of a first use. Called from Python, a part becomes a kernel of its own, so that
+tests can look at it.
 """
 
-from collections.abc import Callable
+import ctypes
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
+from numba.core import event, types
+from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.extending import intrinsic, overload
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_C = TypeVar("_C", bound=type)
 
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "cache": True,
-    "error_model": "numpy",
-    "fastmath": {"contract"},
-    "_nrt": False,
-}
+_PACKAGE = Path(__file__).resolve().parents[1]
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_FUSED = {"contract"}
+
+
+class _PartCompiler(Compiler):
+    """Compiles into a `_PartLibrary`; `pipeline_class` is Numba's own door for that."""
+
+    def compile_extra(self, function: Any) -> Any:
+        self.state.library = _PartLibrary(self.state.targetctx.codegen(), function)
+        return super().compile_extra(function)
+
+
+class _PartLibrary(JITCodeLibrary):
+    """LLVM code that is ready to be linked into a kernel, and nothing more."""
+
+    def __init__(self, codegen: Any, function: Any) -> None:
+        super().__init__(codegen, function.__qualname__)
+        as_kernel = cache(lambda: kernel(function))
+        # Python's calling convention for a built-in function: (self, args, kwargs) -> result.
+        self._from_python = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+            lambda _, args, keywords: as_kernel()(*args)
+        )
+
+    def _optimize_final_module(self) -> None:
+        """Left to the kernel."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return ctypes.cast(self._from_python, ctypes.c_void_p).value or 0
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """A part has no address in memory at which its environment could be noted."""
+
+
+_PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
 
 
 def kernel(function: _F) -> _F:
-    """Compile a kernel on first use and keep the machine code on disk."""
-    return numba.njit(**_OPTIONS)(function)
+    """An entry from Python; see the module's docstring."""
+    dispatcher = numba.njit(**_OPTIONS, fastmath=_FUSED)(function)
+    if _is_ours(function.__module__):
+        dispatcher._cache = _Cache(function)
+    return cast(_F, dispatcher)
+
+
+def part(function: _F) -> _F:
+    """A function that only kernels call."""
+    return _part(function, fastmath=_FUSED)
 
 
 def inlined(function: _F) -> _F:
-    """Compile a small scalar function that must dissolve into its caller's loop, so that the loop vectorises."""
-    return numba.njit(**_OPTIONS, forceinline=True)(function)
+    """A small part that must dissolve into its caller's loop, so that the loop vectorises."""
+    return _part(function, fastmath=_FUSED, forceinline=True)
 
 
-def strict_kernel(function: _F) -> _F:
-    """Compile a kernel whose every operation rounds as written: for double-double arithmetic."""
-    return numba.njit(**{**_OPTIONS, "fastmath": False})(function)
+def strict_part(function: _F) -> _F:
+    """A part whose every operation rounds as written: for double-double arithmetic."""
+    return _part(function, fastmath=False)
 
 
 def strict_inlined(function: _F) -> _F:
-    """An `inlined` function whose every operation rounds as written: where NumPy must be able to give the same bits."""
-    return numba.njit(**{**_OPTIONS, "fastmath": False}, forceinline=True)(function)
+    """An `inlined` part whose every operation rounds as written: where NumPy must be able to give the same bits."""
+    return _part(function, fastmath=False, forceinline=True)
 
 
 def reordered_sum(function: _F) -> _F:
-    """Compile a small reduction whose terms may be added in any order, so that it vectorises; the order is fixed
-    when it is compiled, so the result stays reproducible.
+    """A small reduction whose terms may be added in any order, so that it vectorises; the order is fixed when it is
+    compiled, so the result stays reproducible.
     """
-    options = {**_OPTIONS, "fastmath": {"contract", "reassoc"}}
-    return numba.njit(**options, forceinline=True)(function)
+    return _part(function, fastmath={"contract", "reassoc"}, forceinline=True)
+
+
+def by_type(function: _F) -> _F:
+    """A part that is chosen by the type of its first argument: settings, a NamedTuple whose class has a part (or a
+    kernel) of this function's name as an attribute.
+
+    So a new explorer, reference, family or budget is a new class, in the package or in a user's file, and nothing has
+    a list of them. In plain Python the same attribute is called, which may then be any function; a part that is handed
+    something `Plain` runs as the Python function it was written as.
+    """
+    name = function.__name__
+
+    def choose(settings: Any, *others: Any) -> Any:
+        implementation = getattr(settings.instance_class, name)
+        return lambda settings, *others: implementation(settings, *others)
+
+    def call(settings: Any, *others: Any) -> Any:
+        implementation = getattr(type(settings), name)
+        if _has_plain((settings, *others)):
+            implementation = getattr(implementation, "py_func", implementation)
+        return implementation(settings, *others)
+
+    call.__name__, call.__doc__, call.__module__ = name, function.__doc__, function.__module__
+    # Not `strict`: the signature of the stub is for readers, that of the implementation counts.
+    overload(call, strict=False, jit_options=_PART_OPTIONS | {"fastmath": _FUSED, "forceinline": True})(choose)
+    return cast(_F, call)
+
+
+def shared(function: _F) -> _F:
+    """A part that stays an ordinary function for Python: what it is handed may then be `Plain`."""
+    overload(function, strict=False, jit_options=_PART_OPTIONS | {"fastmath": _FUSED})(lambda *arguments: function)
+    return function
+
+
+def shared_inlined(function: _F) -> _F:
+    """The same for a small one that must dissolve into its caller's loop."""
+    options = _PART_OPTIONS | {"fastmath": _FUSED, "forceinline": True}
+    overload(function, strict=False, jit_options=options)(lambda *arguments: function)
+    return function
+
+
+class Plain:
+    """The base of what has no kernel: it stands where settings would, and makes what uses it run in plain Python."""
+
+
+def _has_plain(values: Any) -> bool:
+    return any(isinstance(value, Plain) or (isinstance(value, tuple) and _has_plain(value)) for value in values)
+
+
+def parts(**named: Any) -> Callable[[_C], _C]:
+    """Attach parts, or constants, to a class of settings, where `by_type` finds them."""
+
+    def attach(settings: _C) -> _C:
+        for name, value in named.items():
+            setattr(settings, name, staticmethod(value) if callable(value) else value)
+        return settings
+
+    return attach
+
+
+def _part(function: _F, **options: Any) -> _F:
+    return cast(_F, numba.njit(**_PART_OPTIONS, **options)(function))
+
+
+class _Cache(FunctionCache):
+    """Numba's cache on disk, which knows the date of one file only; ours knows those of the whole package.
+
+    Code for a user's own types is not kept: the user's file may change.
+    """
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        return super().load_overload(signature, target_context) if _all_ours(signature) else None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        if _all_ours(signature):
+            super().save_overload(signature, data)
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        return (*super()._index_key(signature, codegen), _source_stamp())
+
+
+@cache
+def _source_stamp() -> int:
+    """Changes with every file of the package."""
+    facts = [(path.as_posix(), path.stat().st_mtime_ns, path.stat().st_size) for path in _PACKAGE.rglob("*.py")]
+    import hashlib
+
+    return int.from_bytes(hashlib.sha256(repr(sorted(facts)).encode()).digest()[:8], "little")
+
+
+def _is_ours(module: str) -> bool:
+    return module.split(".")[0] == "feint"
+
+
+def _all_ours(signature: Any) -> bool:
+    return all(_is_ours(found.__module__) for argument in signature for found in _named_tuples(argument))
+
+
+def _named_tuples(found: Any) -> Iterator[type]:
+    if isinstance(found, types.BaseNamedTuple):
+        yield found.instance_class
+    if isinstance(found, types.BaseTuple):
+        for inner in found:
+            yield from _named_tuples(inner)
+
+
+class _Notice(event.Listener):
+    """Says once that kernels compile when that takes long; on standard error, where it mixes with no result."""
+
+    _PATIENCE = 2.0  # seconds
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._timer: threading.Timer | None = None
+        self._said = False
+
+    def on_start(self, happening: Any) -> None:
+        self._depth += 1
+        if self._depth == 1 and not self._said and _is_ours(happening.data["dispatcher"].py_func.__module__):
+            self._timer = threading.Timer(self._PATIENCE, self._say)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, happening: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _say(self) -> None:
+        self._said = True
+        print(
+            "feint: compiling kernels; this is kept, and the next start is quick (`feint warm` does all at once)",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+event.register("numba:compile", _Notice())
 
 
 def _float_bits(typing_context: Any, x: Any) -> Any:

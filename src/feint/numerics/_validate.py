@@ -1,6 +1,7 @@
 """Turn array-likes into float64 arrays, or say in one sentence what is wrong with them."""
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +76,14 @@ def restore(target: FloatArray, value: npt.ArrayLike, name: str) -> None:
     target[...] = values
 
 
+def restore_counts(target: IntArray, value: npt.ArrayLike, name: str) -> None:
+    """The same for whole numbers, 0 or more."""
+    values = as_integers(value, f"The state is damaged: {name} must be whole numbers")
+    if values.shape != target.shape or (values < 0).any() or (values > 2**53).any():
+        raise ValueError(f"The state is damaged: {name} are not counts of {target.size} arms.")
+    target[:] = values
+
+
 def check_epsilon(epsilon: FloatArray) -> None:
     """KL budgets are numbers from 0 to ∞."""
     if (epsilon < 0).any():
@@ -88,3 +97,17 @@ def check_level(value: object, name: str) -> float:
     if not 0 < number < 1:
         raise ValueError(f"{what}; got {value!r}.")
     return number
+
+
+def check_flag(value: object, name: str) -> bool:
+    """True or False, not what looks like it."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}; it must be True or False.")
+    return value
+
+
+def read_only(array: Any) -> Any:
+    """A view of an array that cannot be written to."""
+    shown = np.asarray(array).view()
+    shown.flags.writeable = False
+    return shown

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from feint.numerics._jit import kernel
-from feint.numerics._threads import run_slices
+from feint.numerics._jit import kernel, part
 from feint.numerics._validate import FloatArray, as_floats, broadcast, is_whole
-from feint.numerics.best_arm_kernel import SHIFT, SUM, Workspace, best_arm_sums, workspace
+from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
+from feint.numerics.best_arm_kernel import best_arm_sums
+from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
 
 _WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay a float64
 _WIDEST_RATIO = 1e12  # of sds: beyond it the sharpest arm is narrower than the gaps between floats 40 sds off
@@ -46,15 +47,7 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
     np.float64(-250007.48)
     """
     means, sds = _checked(means, sds)
-    result = np.empty(means.shape)
-    n_arms = means.shape[-1]
-    mean_rows, sd_rows, rows = (array.reshape(-1, n_arms) for array in (means, sds, result))
-
-    def fill(start: int, stop: int) -> None:
-        _fill_rows(mean_rows[start:stop], sd_rows[start:stop], rows[start:stop], workspace(n_arms), log)
-
-    run_slices(fill, len(rows), smallest=max(1, _TAILS_A_SLICE // n_arms))
-    return result
+    return over_rows(_fill_rows, means, sds, workspace, log, _TAILS_A_SLICE)
 
 
 def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nodes: int = 32) -> FloatArray:
@@ -120,35 +113,18 @@ def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, Floa
     return mean_array, sd_array
 
 
-@kernel
+@part
 def fill_probabilities(means: FloatArray, sds: FloatArray, ws: Workspace, out: FloatArray) -> None:
     """P of one row into `out`, without allocation: the entry point for other kernels."""
     best_arm_sums(means, sds, ws)
-    arms = ws.arms
-    total = 0.0
-    for a in range(means.size):
-        out[a] = arms[SUM, a] * math.exp(arms[SHIFT, a])
-        total += out[a]
-    for a in range(means.size):
-        out[a] /= total
+    normalise(ws.arms[SUM], ws.arms[SHIFT], out)
 
 
-@kernel
+@part
 def fill_log_probabilities(means: FloatArray, sds: FloatArray, ws: Workspace, out: FloatArray) -> None:
     """Log p of one row into `out`, without allocation; near p = 1 from the exact complement."""
     best_arm_sums(means, sds, ws)
-    arms = ws.arms
-    leader = 0
-    for a in range(means.size):
-        out[a] = math.log(arms[SUM, a]) + arms[SHIFT, a]
-        if out[a] > out[leader]:
-            leader = a
-    rest = 0.0
-    for a in range(means.size):
-        if a != leader:
-            rest += math.exp(out[a])
-    if rest < 0.5:
-        out[leader] = math.log1p(-rest)
+    take_logs(ws.arms[SUM], ws.arms[SHIFT], out)
 
 
 @kernel

@@ -28,23 +28,40 @@ mantissas never underflow, and the exponent of g_a relative to its own panel is 
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from feint.numerics._jit import bits_float, float_bits, inlined, kernel, reordered_sum
+from feint.numerics._jit import bits_float, float_bits, inlined, part, reordered_sum
+from feint.numerics._validate import FloatArray, IntArray
+from feint.numerics.best_arm_arms import (
+    ACTIVE,
+    CENTRE,
+    CENTRE_LOW,
+    CURVATURE,
+    DECAY,
+    DONE,
+    FALL,
+    HAZARD,
+    LEFT,
+    NODES,
+    ORDER,
+    PRECISION,
+    SHIFT,
+    STATE,
+    SUM,
+    WAITING,
+    Workspace,
+    fill_left_ends,
+    standardise,
+)
 from feint.numerics.normal import SQRT_2PI, exp_nonpositive, reverse_hazard, scaled_tail
+from feint.numerics.sorting import sort_by
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-NODES = 24
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(NODES)
+_ALL = np.int64(-1)  # arms; not a literal, for which Numba would compile a second copy
 _LAST_GAP = float(_NODES[-1] - _NODES[-2])
 _BEFORE, _AFTER = 1.0 / float(_WEIGHTS[-2]), 1.0 / float(_WEIGHTS[-1])
 
-_LEFT_CUT = 7.6  # Φ(−7.6) = 1.5e-14 of an arm's mass is left out on the left
 _RIGHT_CUT = 2e-15  # share of an arm's mass left out on the right
 _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16: the factor is 1 in float64
 _FAR_RIGHT = 25.0  # exp(−25²/2) = 2e-136 is still far from underflow over one panel
@@ -59,187 +76,34 @@ _FINEST = 2.0**-47
 _STEEP = 300.0  # nats over one panel: exponents are then combined before they are exponentiated
 
 
-_GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's sequence
-
-
-# Rows of Workspace.arms. One array with named rows, not a field each: every array that is passed on costs the
-# compiled code two atomic reference counts, which for 17 fields took longer than the integration.
-_CENTRE = 0  # mean minus the largest mean, in units of a power of two near the smallest sd
-_PRECISION = 1  # 1/sd in that unit
-_LEFT = 2  # where the arm's integration starts
-_FALL = 3  # −(log g_a)′ near the panel's left end
-_DECAY = 4  # lower bound of the decay of log g_a since its peak
-_HAZARD = 5  # h_a near the panel's left end
-_CURVATURE = 6  # −(log Φ_a)″ there
-_PREFIX_PRECISION = 7  # Σ 1/σ² over the arms of largest mean
-_PREFIX_MOMENT = 8  # and Σ μ/σ²
-SUM = 9  # result: P(a) = arms[SUM, a]·exp(arms[SHIFT, a])
-SHIFT = 10
-_CENTRE_LOW = 11  # what rounding took from _CENTRE: two sharp arms far from the origin keep their distance
-_ARM_ROWS = 12
-
-# Rows of Workspace.ranks.
-_ORDER = 0  # arms by mean, then by left end
-_RANK = 1  # position of an arm by mean
-_CANDIDATES = 2  # sizes k of the sets J to try for every arm
-_STATE = 3  # one of the three below
-_WAITING, _ACTIVE, _DONE = 0, 1, 2
-
-
-class Workspace(NamedTuple):
-    """Scratch of the best-arm kernel for K arms, owned by the caller; it holds nothing between calls."""
-
-    arms: FloatArray  # (_ARM_ROWS, K)
-    ranks: IntArray  # (4, K)
-    exponents: FloatArray  # (NODES,) of F
-    mantissas: FloatArray  # (NODES,) of F
-    products: FloatArray  # (NODES,) F times the quadrature weight, up to the panel's constant
-    ratios: FloatArray  # (K, NODES) g_a/F up to the arm's constant
-
-
-def workspace(n_arms: int) -> Workspace:
-    """Allocate the scratch space for `n_arms` arms."""
-    return Workspace(
-        np.empty((_ARM_ROWS, n_arms)),
-        np.empty((4, n_arms), dtype=np.int64),
-        np.empty(NODES),
-        np.empty(NODES),
-        np.empty(NODES),
-        np.empty((n_arms, NODES)),
-    )
-
-
-@kernel
-def _sort_by(keys: FloatArray, order: IntArray, descending: bool) -> None:
-    """Shell sort (Ciura's gaps) of 0 … K−1 by key, ties by index; in place, where a library sort would allocate."""
-    n = keys.size
-    for i in range(n):
-        order[i] = i
-    sign = -1.0 if descending else 1.0
-    for gap in _GAPS:
-        for i in range(gap, n):
-            item = order[i]
-            key = sign * keys[item]
-            k = i
-            while k >= gap:
-                other = order[k - gap]
-                other_key = sign * keys[other]
-                if other_key < key or (other_key == key and other < item):
-                    break
-                order[k] = other
-                k -= gap
-            order[k] = item
-
-
-@kernel
-def _standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
-    """Centre on the largest mean and scale by a power of two, both without rounding: centres have two parts."""
-    n = means.size
-    top = means[0]
-    sharpest = sds[0]
-    for a in range(1, n):
-        top = max(top, means[a])
-        sharpest = min(sharpest, sds[a])
-    _, exponent = math.frexp(sharpest)
-    for a in range(n):
-        mean = 0.5 * means[a]  # halves, so that the difference of two of the largest floats does not overflow
-        difference = mean - 0.5 * top
-        virtual = difference - mean
-        error = (mean - (difference - virtual)) - (0.5 * top + virtual)  # Knuth's exact error of a difference
-        arms[_CENTRE, a] = math.ldexp(difference, 1 - exponent)
-        arms[_CENTRE_LOW, a] = math.ldexp(error, 1 - exponent)
-        arms[_PRECISION, a] = 1.0 / math.ldexp(sds[a], -exponent)
-
-
-@kernel
-def _left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
-    """Where each arm's integration may start; see "Left end" in the module's docstring."""
-    _sort_by(arms[_CENTRE], ranks[_ORDER], True)
-    total = 0.0
-    moment = 0.0
-    best = -math.inf
-    best_size = 0
-    candidates = 0
-    for k in range(n):
-        a = ranks[_ORDER, k]
-        ranks[_RANK, a] = k
-        weight = arms[_PRECISION, a] * arms[_PRECISION, a]
-        if weight > total:
-            ranks[_CANDIDATES, candidates] = k + 1
-            candidates += 1
-        total += weight
-        moment += arms[_CENTRE, a] * weight
-        arms[_PREFIX_PRECISION, k] = total
-        arms[_PREFIX_MOMENT, k] = moment
-        bound = moment / total - _LEFT_CUT / math.sqrt(total)
-        if bound > best:
-            best = bound
-            best_size = k + 1
-    for a in range(n):
-        # An arm raises the mean of J while its own mean is larger: bisect for the last one that does.
-        low = 0
-        high = n
-        while low < high:
-            size = (low + high + 1) // 2
-            total, moment = _joined(arms, ranks, a, size - 1)
-            if arms[_CENTRE, ranks[_ORDER, size - 1]] * total > moment:
-                low = size
-            else:
-                high = size - 1
-        arms[_LEFT, a] = max(_left_bound(arms, ranks, a, low), _left_bound(arms, ranks, a, best_size))
-        for c in range(candidates):
-            arms[_LEFT, a] = max(arms[_LEFT, a], _left_bound(arms, ranks, a, ranks[_CANDIDATES, c]))
-
-
-@inlined
-def _left_bound(arms: FloatArray, ranks: IntArray, a: int, size: int) -> float:
-    total, moment = _joined(arms, ranks, a, size)
-    return moment / total - _LEFT_CUT / math.sqrt(total)
-
-
-@inlined
-def _joined(arms: FloatArray, ranks: IntArray, a: int, size: int) -> tuple[float, float]:
-    """Precision and moment of the `size` arms of largest mean together with arm a."""
-    total = 0.0
-    moment = 0.0
-    if size > 0:
-        total = arms[_PREFIX_PRECISION, size - 1]
-        moment = arms[_PREFIX_MOMENT, size - 1]
-    if ranks[_RANK, a] >= size:
-        weight = arms[_PRECISION, a] * arms[_PRECISION, a]
-        total += weight
-        moment += arms[_CENTRE, a] * weight
-    return total, moment
-
-
 @inlined
 def _evaluate_boundary(arms: FloatArray, n: int, x: float) -> None:
     """Hazard and curvature of every log Φ at x."""
     for a in range(n):
-        z = (x - arms[_CENTRE, a]) * arms[_PRECISION, a]
+        z = (x - arms[CENTRE, a]) * arms[PRECISION, a]
         _set_boundary(arms, a, z, reverse_hazard(z) if z < _SATURATED else 0.0)
 
 
 @inlined
 def _set_boundary(arms: FloatArray, a: int, z: float, hazard: float) -> None:
-    precision = arms[_PRECISION, a]
-    arms[_HAZARD, a] = hazard * precision
+    precision = arms[PRECISION, a]
+    arms[HAZARD, a] = hazard * precision
     curvature = 1.0
     if z > _DEEP_LEFT:
         curvature = hazard * (hazard + z)
-    arms[_CURVATURE, a] = curvature * precision * precision
+    arms[CURVATURE, a] = curvature * precision * precision
 
 
 @inlined
 def _arm_width(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_sum: float) -> float:
     """How wide a panel at x may be for the integrand of arm a; notes its decay rate."""
-    precision = arms[_PRECISION, a]
-    curvature = curvature_sum - arms[_CURVATURE, a] + precision * precision
+    precision = arms[PRECISION, a]
+    curvature = curvature_sum - arms[CURVATURE, a] + precision * precision
     # 24 nodes over a piece that starts e^−decay below the peak may err e^decay more, which is e^(decay/33) in width.
-    ease = 1.0 + arms[_DECAY, a] / 49.0
+    ease = 1.0 + arms[DECAY, a] / 49.0
     width = _WIDTH * ease / math.sqrt(curvature)
-    fall = (x - arms[_CENTRE, a]) * precision * precision - (slope_sum - arms[_HAZARD, a])
-    arms[_FALL, a] = fall
+    fall = (x - arms[CENTRE, a]) * precision * precision - (slope_sum - arms[HAZARD, a])
+    arms[FALL, a] = fall
     if fall * width > _SLOPE_WIDTH * ease:
         width = _SLOPE_WIDTH * ease / fall
     return width
@@ -310,13 +174,13 @@ def _panel_products(
         exponents[i] = 0.0
         mantissas[i] = 1.0
     for a in range(arms.shape[1]):
-        precision = arms[_PRECISION, a]
-        z0 = ((middle - arms[_CENTRE, a]) - arms[_CENTRE_LOW, a]) * precision
+        precision = arms[PRECISION, a]
+        z0 = ((middle - arms[CENTRE, a]) - arms[CENTRE_LOW, a]) * precision
         step = half * precision
         first = z0 + step * _NODES[0]
-        if first > _SATURATED and ranks[_STATE, a] != _ACTIVE:
-            arms[_HAZARD, a] = 0.0
-            arms[_CURVATURE, a] = 0.0
+        if first > _SATURATED and ranks[STATE, a] != ACTIVE:
+            arms[HAZARD, a] = 0.0
+            arms[CURVATURE, a] = 0.0
             continue
         shift = _density_shift(first)
         scale = exp_nonpositive(shift) if shift < 0.0 else 1.0
@@ -350,8 +214,8 @@ def _add_panel(
     half: float,
 ) -> bool:
     """Add the panel to the integral of arm a; true when what lies beyond it no longer counts."""
-    precision = arms[_PRECISION, a]
-    z0 = ((middle - arms[_CENTRE, a]) - arms[_CENTRE_LOW, a]) * precision
+    precision = arms[PRECISION, a]
+    z0 = ((middle - arms[CENTRE, a]) - arms[CENTRE_LOW, a]) * precision
     step = half * precision
     first = z0 + step * _NODES[0]
     last = z0 + step * _NODES[NODES - 1]
@@ -384,30 +248,30 @@ def _add_panel(
     elif shift < arms[SHIFT, a]:
         scale *= exp_nonpositive(shift - arms[SHIFT, a])
     arms[SUM, a] += total * scale
-    if arms[_FALL, a] > 0.0:
-        arms[_DECAY, a] += arms[_FALL, a] * 2.0 * half
+    if arms[FALL, a] > 0.0:
+        arms[DECAY, a] += arms[FALL, a] * 2.0 * half
     # log y ≥ 1 − 1/y spares the logarithm in the bound of "Right end".
     fallen = scale * after * before * _LAST_GAP < _RIGHT_CUT * arms[SUM, a] * (before - after)
-    return fallen or arms[_DECAY, a] > _DECAY_ENOUGH
+    return fallen or arms[DECAY, a] > _DECAY_ENOUGH
 
 
-@kernel
+@part
 def best_arm_sums(means: FloatArray, sds: FloatArray, ws: Workspace) -> int:
     """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[SHIFT, a]) for every arm; returns the panels used.
 
     `means`, `sds`: (K,), finite, sds > 0, K ≥ 1, spread below 1e150 sds. Relative error of each P below 1e-12.
     """
-    return _integrate(means, sds, ws, -1)
+    return _integrate(means, sds, ws, _ALL)
 
 
-@kernel
+@part
 def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) -> int:
     """The same for one arm alone: only the panels under its integrand."""
     return _integrate(means, sds, ws, arm)
 
 
-@kernel
-def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> int:
+@part
+def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int | np.int64) -> int:
     n = means.size
     arms = ws.arms
     ranks = ws.ranks
@@ -415,17 +279,17 @@ def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> 
     mantissas = ws.mantissas
     products = ws.products
     ratios = ws.ratios
-    _standardise(means, sds, arms)
-    _left_ends(arms, ranks, n)
-    _sort_by(arms[_LEFT], ranks[_ORDER], False)
+    standardise(means, sds, arms)
+    fill_left_ends(arms, ranks, n)
+    sort_by(arms[LEFT], ranks[ORDER], False)
     for a in range(n):
-        ranks[_STATE, a] = _WAITING
+        ranks[STATE, a] = WAITING
         arms[SUM, a] = 0.0
         arms[SHIFT, a] = -math.inf
-        arms[_DECAY, a] = 0.0
+        arms[DECAY, a] = 0.0
     wanted = n
     if only >= 0:
-        ranks[_ORDER, 0] = only
+        ranks[ORDER, 0] = only
         wanted = 1
     started = 0
     active = 0
@@ -434,26 +298,26 @@ def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> 
     while started < wanted or active > 0:
         jumped = active == 0
         if jumped:
-            x = arms[_LEFT, ranks[_ORDER, started]]
+            x = arms[LEFT, ranks[ORDER, started]]
             _evaluate_boundary(arms, n, x)
         slope_sum = 0.0
         curvature_sum = 0.0
         width = math.inf
         for a in range(n):
-            slope_sum += arms[_HAZARD, a]
-            curvature_sum += arms[_CURVATURE, a]
-            z = (x - arms[_CENTRE, a]) * arms[_PRECISION, a]
+            slope_sum += arms[HAZARD, a]
+            curvature_sum += arms[CURVATURE, a]
+            z = (x - arms[CENTRE, a]) * arms[PRECISION, a]
             if z < _SATURATED:
-                width = min(width, _WIDTH * max(1.0, z - 2.0) / arms[_PRECISION, a])
+                width = min(width, _WIDTH * max(1.0, z - 2.0) / arms[PRECISION, a])
         for a in range(n):
-            if ranks[_STATE, a] == _ACTIVE:
+            if ranks[STATE, a] == ACTIVE:
                 width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
         # Far out (1e14 widths from the origin) a panel must still be wider than the gaps between floats.
         finest = abs(x) * _FINEST
-        while started < wanted and arms[_LEFT, ranks[_ORDER, started]] <= x + max(width, finest):
-            a = ranks[_ORDER, started]
+        while started < wanted and arms[LEFT, ranks[ORDER, started]] <= x + max(width, finest):
+            a = ranks[ORDER, started]
             width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
-            ranks[_STATE, a] = _ACTIVE
+            ranks[STATE, a] = ACTIVE
             started += 1
             active += 1
 
@@ -468,10 +332,8 @@ def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> 
         for i in range(NODES):
             products[i] = _WEIGHTS[i] * mantissas[i] * exp_nonpositive(exponents[i] - top)
         for a in range(n):
-            if ranks[_STATE, a] == _ACTIVE and _add_panel(
-                arms, exponents, mantissas, products, ratios, a, middle, half
-            ):
-                ranks[_STATE, a] = _DONE
+            if ranks[STATE, a] == ACTIVE and _add_panel(arms, exponents, mantissas, products, ratios, a, middle, half):
+                ranks[STATE, a] = DONE
                 active -= 1
         x += width
     return panels

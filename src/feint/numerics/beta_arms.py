@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import inlined, kernel
+from feint.numerics._jit import inlined, part
 from feint.numerics.logit_beta import SERIES, both_odds, fall_and_slope, fraction_edges, mills_ratio, peak_density
 from feint.numerics.logit_beta_panel import NODES, cdf_width, relative_cdf
 
@@ -86,7 +86,7 @@ def workspace(n_arms: int) -> Workspace:
     )
 
 
-@kernel
+@part
 def describe_arms(alphas: FloatArray, betas: FloatArray, arms: FloatArray, ranks: IntArray) -> float:
     """Fill what does not depend on the point; returns Σ(α + β)."""
     pulls = 0.0
@@ -105,7 +105,7 @@ def describe_arms(alphas: FloatArray, betas: FloatArray, arms: FloatArray, ranks
     return pulls
 
 
-@kernel
+@part
 def jump_to(arms: FloatArray, ranks: IntArray, nodes: FloatArray, coefficients: FloatArray, y: float) -> None:
     """Phase, density, distribution function and hazard of every arm at y, from nothing."""
     p, q = both_odds(y)

@@ -1,13 +1,11 @@
 """Best-arm probabilities of independent Beta posteriors: Thompson Sampling on rewards of 0 and 1, exactly."""
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import kernel
-from feint.numerics._threads import run_slices
+from feint.numerics._jit import kernel, part
 from feint.numerics._validate import FloatArray, as_floats, broadcast
+from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
 from feint.numerics.beta_arms import EXPONENT, SUM, Workspace, workspace
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
@@ -48,15 +46,7 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
     np.float64(-1016.613)
     """
     alpha_array, beta_array = _checked(alphas, betas)
-    result = np.empty(alpha_array.shape)
-    n_arms = alpha_array.shape[-1]
-    alpha_rows, beta_rows, rows = (array.reshape(-1, n_arms) for array in (alpha_array, beta_array, result))
-
-    def fill(start: int, stop: int) -> None:
-        _fill_rows(alpha_rows[start:stop], beta_rows[start:stop], rows[start:stop], workspace(n_arms), log)
-
-    run_slices(fill, len(rows), smallest=max(1, _ARMS_A_SLICE // n_arms))
-    return result
+    return over_rows(_fill_rows, alpha_array, beta_array, workspace, log, _ARMS_A_SLICE)
 
 
 def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -85,35 +75,18 @@ def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, F
     return alpha_array, beta_array
 
 
-@kernel
+@part
 def fill_beta_probabilities(alphas: FloatArray, betas: FloatArray, ws: Workspace, out: FloatArray) -> None:
     """P of one row into `out`, without allocation: the entry point for other kernels."""
     beta_best_arm_sums(alphas, betas, ws)
-    arms = ws.arms
-    total = 0.0
-    for a in range(alphas.size):
-        out[a] = arms[SUM, a] * math.exp(arms[EXPONENT, a])
-        total += out[a]
-    for a in range(alphas.size):
-        out[a] /= total
+    normalise(ws.arms[SUM], ws.arms[EXPONENT], out)
 
 
-@kernel
+@part
 def fill_beta_log_probabilities(alphas: FloatArray, betas: FloatArray, ws: Workspace, out: FloatArray) -> None:
     """Log p of one row into `out`, without allocation; near p = 1 from the exact complement."""
     beta_best_arm_sums(alphas, betas, ws)
-    arms = ws.arms
-    leader = 0
-    for a in range(alphas.size):
-        out[a] = math.log(arms[SUM, a]) + arms[EXPONENT, a]
-        if out[a] > out[leader]:
-            leader = a
-    rest = 0.0
-    for a in range(alphas.size):
-        if a != leader:
-            rest += math.exp(out[a])
-    if rest < 0.5:
-        out[leader] = math.log1p(-rest)
+    take_logs(ws.arms[SUM], ws.arms[EXPONENT], out)
 
 
 @kernel

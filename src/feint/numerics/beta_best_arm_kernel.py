@@ -24,7 +24,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import kernel, reordered_sum
+from feint.numerics._jit import part, reordered_sum
 from feint.numerics.beta_arms import (
     ACTIVE,
     ALPHA,
@@ -58,7 +58,7 @@ from feint.numerics.beta_arms import (
     jump_to,
     set_slopes,
 )
-from feint.numerics.beta_left_ends import fill_left_ends, sort_ascending
+from feint.numerics.beta_left_ends import fill_left_ends
 from feint.numerics.logit_beta import both_odds, mills_ratios
 from feint.numerics.logit_beta_panel import (
     CUMULANT,
@@ -73,6 +73,7 @@ from feint.numerics.logit_beta_panel import (
     pole_width,
 )
 from feint.numerics.normal import exp_nonpositive
+from feint.numerics.sorting import sort_by
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -83,7 +84,7 @@ _TINY_MANTISSA = 1e-150
 _STEEP = 300.0  # nats over one panel: exponents are then combined before they are exponentiated
 
 
-@kernel
+@part
 def _fill_panel(
     arms: FloatArray,
     ranks: IntArray,
@@ -154,7 +155,7 @@ def _dot_row(nodes: FloatArray, ratios: FloatArray, row: int) -> float:
     return total
 
 
-@kernel
+@part
 def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, half: float, hazards: float) -> bool:
     """Add the panel to the integral of arm a; true when what lies beyond it no longer counts."""
     top = nodes[LOG_F, NODES - 1]
@@ -187,7 +188,7 @@ def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, 
     return last * scale < _RIGHT_CUT * arms[SUM, a] * decline
 
 
-@kernel
+@part
 def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> int:
     """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[EXPONENT, a]) for every arm; returns the panels used.
 
@@ -202,7 +203,7 @@ def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> 
     coefficients = ws.coefficients
     log_pulls = math.log(describe_arms(alphas, betas, arms, ranks))
     fill_left_ends(alphas, betas, arms[PREFIX_SUMS:], ranks, coefficients, arms[LEFT])
-    sort_ascending(arms[LEFT], ranks[ORDER])
+    sort_by(arms[LEFT], ranks[ORDER], False)
     started = 0
     active = 0
     panels = 0

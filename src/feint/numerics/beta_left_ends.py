@@ -14,8 +14,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import inlined, kernel
+from feint.numerics._jit import inlined, part
 from feint.numerics.logit_beta import lower_quantile
+from feint.numerics.sorting import sort_by
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -28,18 +29,7 @@ _RANK = 1  # position of an arm in it
 _CANDIDATES = 2  # sizes k of the sets J to try for every arm
 
 
-@kernel
-def sort_ascending(keys: FloatArray, order: IntArray) -> None:
-    """Insertion sort of 0 … K−1 by key, ties by index; in place, where a library sort would allocate."""
-    for i in range(keys.size):
-        k = i
-        while k > 0 and keys[order[k - 1]] > keys[i]:
-            order[k] = order[k - 1]
-            k -= 1
-        order[k] = i
-
-
-@kernel
+@part
 def fill_left_ends(
     alphas: FloatArray, betas: FloatArray, sums: FloatArray, ranks: IntArray, coefficients: FloatArray, out: FloatArray
 ) -> None:
@@ -47,7 +37,7 @@ def fill_left_ends(
     n_arms = alphas.size
     for a in range(n_arms):
         out[a] = -alphas[a] / (alphas[a] + betas[a])
-    sort_ascending(out, ranks[_ORDER])
+    sort_by(out, ranks[_ORDER], False)
     alpha = 0.0
     beta = 0.0
     best = -math.inf

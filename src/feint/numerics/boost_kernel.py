@@ -19,11 +19,9 @@ steps for that; this takes 3 to 6.
 
 import math
 
-from feint.numerics._jit import fused_multiply_add, inlined, kernel, strict_kernel
+from feint.numerics._jit import fused_multiply_add, inlined, part, strict_part
+from feint.numerics.entropy import phi_of
 
-_SERIES_BELOW = 0.2
-_EVEN = tuple(1.0 / (k * (k - 1)) for k in range(24, 1, -2))
-_ODD = tuple(1.0 / (k * (k - 1)) for k in range(23, 2, -2))
 _TINY_P = 1e-290
 _NO_BUDGET = 1e-280  # ε below this is taken as 0
 _INWARD = 1.0 - 2e-14
@@ -34,30 +32,15 @@ _CLOSE = 1e-8  # relative step after which Newton's method, doubling its digits,
 
 
 @inlined
-def _phi(u: float, log1p_u: float) -> float:
-    """(1 + u)·log(1 + u) − u = Σ_{k≥2} (−u)^k/(k(k − 1)), to 3e-15 relative."""
-    if abs(u) > _SERIES_BELOW:
-        return (1.0 + u) * log1p_u - u
-    square = u * u
-    even = 0.0
-    for k in range(len(_EVEN)):
-        even = even * square + _EVEN[k]
-    odd = 0.0
-    for k in range(len(_ODD)):
-        odd = odd * square + _ODD[k]
-    return (even - odd * u) * square
-
-
-@inlined
 def _kl_and_slope(delta: float, p: float) -> tuple[float, float]:
     """KL(Ber(p + δ) ‖ Ber(p)) and its derivative in δ, for 0 < p < 1 and 0 ≤ δ ≤ 1 − p."""
     r = 1.0 - p
     up = math.log1p(delta / p)
     down = math.log1p(-delta / r)
-    return p * _phi(delta / p, up) + r * _phi(-delta / r, down), up - down
+    return p * phi_of(delta / p, up) + r * phi_of(-delta / r, down), up - down
 
 
-@strict_kernel
+@strict_part
 def _log_not_below(p: float, epsilon: float) -> bool:
     """Whether −log p ≤ ε in exact arithmetic, for 0 < p < 1."""
     if p > 0.99:
@@ -76,7 +59,7 @@ def _log_not_below(p: float, epsilon: float) -> bool:
     return (product - 1.0) + error >= 0.0
 
 
-@strict_kernel
+@strict_part
 def _exp_twice(x: float) -> tuple[float, float]:
     """exp(x) as an unevaluated sum of two floats, to 1e-28 relative: Taylor at x/2¹², then 12 squarings."""
     y = x / 4096.0
@@ -97,7 +80,7 @@ def _exp_twice(x: float) -> tuple[float, float]:
     return high, low
 
 
-@kernel
+@part
 def _lambert_of_exp(y: float) -> float:
     """W(exp(y)), the root w of w + log w = y, for a starting point: two Newton steps from a good guess."""
     w = y - math.log(y) if y > 2.0 else math.exp(y) / (1.0 + math.exp(y))
@@ -106,7 +89,7 @@ def _lambert_of_exp(y: float) -> float:
     return w
 
 
-@kernel
+@part
 def _complement(log_p: float, r: float, epsilon: float) -> float:
     """η = 1 − q* where it is the smaller part; −log p > ε."""
     surprise = -log_p
@@ -124,7 +107,7 @@ def _complement(log_p: float, r: float, epsilon: float) -> float:
     return eta
 
 
-@kernel
+@part
 def _excess(p: float, log_p: float, epsilon: float) -> float:
     """δ = q* − p where q* lies in the lower half of [p, 1]."""
     r = 1.0 - p
@@ -143,7 +126,7 @@ def _excess(p: float, log_p: float, epsilon: float) -> float:
     return delta
 
 
-@kernel
+@part
 def _tiny(log_p: float, epsilon: float) -> float:
     """q* in its lower half where p is below 1e-290: KL = q(log q − log p) + (1 − q)·log(1 − q)."""
     q = min(0.5, epsilon / _lambert_of_exp(math.log(epsilon) - log_p))
@@ -157,7 +140,7 @@ def _tiny(log_p: float, epsilon: float) -> float:
     return q
 
 
-@kernel
+@part
 def bernoulli_kl(q: float, p: float, log_p: float) -> float:
     """KL(Ber(q) ‖ Ber(p)) for q ≥ p, such as a boost spends; `log_p` counts where p is too small for a float64."""
     if q <= p:
@@ -169,7 +152,7 @@ def bernoulli_kl(q: float, p: float, log_p: float) -> float:
     return _kl_and_slope(q - p, p)[0]
 
 
-@kernel
+@part
 def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> float:
     """q*(p). `exact_log`: log_p is the given number and p its rounded exponential; else the other way round."""
     if epsilon < _NO_BUDGET or p == 1.0:

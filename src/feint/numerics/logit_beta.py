@@ -22,7 +22,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import inlined, kernel
+from feint.numerics._jit import inlined, part
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -36,7 +36,7 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@kernel
+@part
 def stirling_remainder(z: float) -> float:
     """r(z) = log Γ(z) − (z − ½)·log z + z − ½·log 2π."""
     if z < 10.0:
@@ -49,7 +49,7 @@ def stirling_remainder(z: float) -> float:
     return total * inverse
 
 
-@kernel
+@part
 def peak_density(alpha: float, beta: float) -> float:
     """g(m), the largest value of the density."""
     n = alpha + beta
@@ -66,7 +66,7 @@ def both_odds(y: float) -> tuple[float, float]:
     return (large, small) if y > 0.0 else (small, large)
 
 
-@kernel
+@part
 def cumulant_coefficients(p: float, q: float, out: FloatArray) -> None:
     """Coefficients of tᵏ in Q, k = 2 … SERIES, from δ = Q′ = σ(c + t) − σ(c), which solves δ′ = (p + δ)·(q − δ)."""
     out[1] = p * q
@@ -88,7 +88,7 @@ def cumulant_series(t: float, coefficients: FloatArray) -> float:
     return total * t * t
 
 
-@kernel
+@part
 def fall_and_slope(alpha: float, beta: float, mode: float, y: float, coefficients: FloatArray) -> tuple[float, float]:
     """log g(m) − log g(y), and s(y).
 
@@ -108,7 +108,7 @@ def fall_and_slope(alpha: float, beta: float, mode: float, y: float, coefficient
     return slope * t - n * (math.log1p(change) - small * sign * t), slope
 
 
-@kernel
+@part
 def _edges(alpha: float, beta: float, distance: float) -> tuple[float, float]:
     """Where the mean of Beta(α, β) is `distance` standard deviations √(N·σ(y)·σ(−y)) right and left of y.
 
@@ -121,13 +121,13 @@ def _edges(alpha: float, beta: float, distance: float) -> tuple[float, float]:
     return math.log(scale * alpha * alpha), -math.log(scale * beta * beta)
 
 
-@kernel
+@part
 def fraction_edges(alpha: float, beta: float) -> tuple[float, float]:
     """Left of the first log-odds the continued fraction gives the lower tail, right of the second the upper one."""
     return _edges(alpha + 1.0, beta + 1.0, _FRACTION_DISTANCE)
 
 
-@kernel
+@part
 def _levels(alpha: float, beta: float, x: float, w: float) -> int:
     """Levels that leave 3e-14 of R at x = 1 − w, left of the edge, and anywhere left of it."""
     a = alpha + 1.0
@@ -144,7 +144,7 @@ def _level(alpha: float, beta: float, k: int) -> tuple[float, float, float]:
     return (alpha + k - 1) * (alpha + beta + k - 1) / even * below, below, (alpha + k) / (alpha + 2 * k + 1)
 
 
-@kernel
+@part
 def mills_ratio(alpha: float, beta: float, x: float, w: float) -> float:
     """R = G/g where σ(y) = x = 1 − w, left of the edge."""
     slope = alpha * w - beta * x
@@ -155,7 +155,7 @@ def mills_ratio(alpha: float, beta: float, x: float, w: float) -> float:
     return 1.0 / (alpha / (alpha + 1.0) * (slope + 1.0) + rest)
 
 
-@kernel
+@part
 def mills_ratios(alpha: float, beta: float, odds: FloatArray, out: FloatArray, row: int) -> None:
     """The same at each x = odds[0] = 1 − odds[1], ascending, into out[row]; the inner loop vectorises."""
     size = odds.shape[1]
@@ -174,7 +174,7 @@ def mills_ratios(alpha: float, beta: float, odds: FloatArray, out: FloatArray, r
         out[row, i] = 1.0 / (share * (alpha * odds[1, i] - beta * odds[0, i] + 1.0) + out[row, i])
 
 
-@kernel
+@part
 def lower_quantile(alpha: float, beta: float, nats: float, coefficients: FloatArray) -> float:
     """A log-odds y with G(y) < e^−nats, but not far below.
 

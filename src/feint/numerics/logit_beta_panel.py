@@ -9,7 +9,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import inlined, kernel, reordered_sum
+from feint.numerics._jit import inlined, part, reordered_sum
 from feint.numerics.logit_beta import (
     NARROW,
     both_odds,
@@ -61,7 +61,7 @@ def _lobatto(n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 LOBATTO_NODES, LOBATTO_WEIGHTS, _CUMULATIVE = _lobatto(NODES)
 
 
-@kernel
+@part
 def place_nodes(nodes: FloatArray, coefficients: FloatArray, c: float, half: float) -> tuple[float, float]:
     """Fill POSITION and CUMULANT for the panel c ± half; returns σ(c) and σ(−c)."""
     p, q = both_odds(c)
@@ -85,7 +85,7 @@ def place_nodes(nodes: FloatArray, coefficients: FloatArray, c: float, half: flo
     return p, q
 
 
-@kernel
+@part
 def place_odds(odds: FloatArray, c: float, half: float) -> None:
     """Fill σ(y) and σ(−y) at the nodes, each to full relative precision."""
     p, q = both_odds(c)
@@ -148,7 +148,7 @@ def pole_width(y: float, log_n: float) -> float:
     return min(_WIDEST, max(_POLE_WIDTH, -y - _NO_POLE - log_n))
 
 
-@kernel
+@part
 def relative_cdf(
     alpha: float, beta: float, mode: float, edge: float, y: float, nodes: FloatArray, coefficients: FloatArray
 ) -> float:

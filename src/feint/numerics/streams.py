@@ -1,11 +1,12 @@
 """Counter-based random streams: Philox4x64-10 (Salmon, Moraes, Dror & Shaw 2011) keyed by (seed, replication).
 
-Step t of a stream reads the blocks with counters (t, 0, 0, 0) and (t, 1, 0, 0), four 64-bit words each, and every word
-has one use, whether or not a step needs it:
+Step t of a stream reads the blocks with counters (t, 0, 0, 0), (t, 1, 0, 0) and (t, 2, 0, 0), four 64-bit words each,
+and every word has one use, whether or not a step needs it:
 
     block 0   LEADER, CHALLENGER, TOP_TWO, ARM      uniforms: the draws of Algorithm 1, lines 3, 5, 6 and 9
     block 1   PUBLIC, PRIVATE                       normals: the two reward noises (Box–Muller on words 0 and 1)
               OBSERVER, SPARE                       normals: the observer's own sample (the paper's Remark), and a spare
+    block 2   PUBLIC, PRIVATE, and two spares       uniforms: the two rewards of families that are not normal
 
 So a draw depends on nothing but (seed, replication, t): not on threads, chunks, order or evaluation method. NumPy's
 Philox generates the same words, but only in sequence and only for one key an object; kernels need any t at once.
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import inlined, kernel, multiply_high
+from feint.numerics._jit import inlined, kernel, multiply_high, part
 from feint.numerics._validate import FloatArray, as_integers, is_whole
 from feint.numerics.normal import log_positive
 
@@ -98,7 +99,7 @@ def step_words(seed: Word, replication: Word, step: Word) -> tuple[Word, Word, W
     return philox(step, np.uint64(1), _ZERO, _ZERO, seed, replication)
 
 
-@kernel
+@part
 def fill_block(
     seed: Word,
     replication: Word,
@@ -126,6 +127,22 @@ def fill_block(
     if observer:
         for i in range(n):
             normals[0, i], _ = normal_pair(words[6, i], words[7, i])
+
+
+@part
+def fill_chances(seed: Word, replication: Word, first: int, chances: FloatArray) -> None:
+    """The uniforms from which rewards that are not normal are made: `chances` (2, n), PUBLIC and PRIVATE."""
+    for i in range(chances.shape[1]):
+        public, private, _, _ = philox(np.uint64(first + i), np.uint64(2), _ZERO, _ZERO, seed, replication)
+        chances[0, i] = uniform(public)
+        chances[1, i] = uniform(private)
+
+
+@kernel
+def _chances(seed: Word, replication: Word, steps: WordArray, out: FloatArray) -> None:
+    for i in range(steps.size):
+        a, b, c, d = philox(steps[i], np.uint64(2), _ZERO, _ZERO, seed, replication)
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = uniform(a), uniform(b), uniform(c), uniform(d)
 
 
 @kernel
@@ -172,6 +189,10 @@ class RandomStream:
     def normals(self, steps: npt.ArrayLike) -> FloatArray:
         """(n,) steps -> (n, 4): PUBLIC, PRIVATE, OBSERVER, SPARE."""
         return self._draw(_normals, steps)
+
+    def chances(self, steps: npt.ArrayLike) -> FloatArray:
+        """(n,) steps -> (n, 4): PUBLIC, PRIVATE and two spares, uniform."""
+        return self._draw(_chances, steps)
 
     def _draw(self, fill: Callable[[Word, Word, WordArray, FloatArray], None], steps: npt.ArrayLike) -> FloatArray:
         array = as_integers(steps, "steps must be a list of whole numbers, 0 or more")

@@ -1,15 +1,10 @@
-"""References: what the observer expects. One policy a file, one contract (`base.Reference`)."""
+"""References: what the observer expects. One policy a file, one contract (`base`)."""
 
-from feint.references.base import Reference, reference_config, reference_from_config
-from feint.references.beta_thompson_sampling import BetaThompsonSampling
+from feint.references.base import Reference
+from feint.references.epsilon_greedy import EpsilonGreedy
 from feint.references.observed_ucb import ObservedUCB
+from feint.references.softmax import Softmax
+from feint.references.split import Split
 from feint.references.thompson_sampling import ThompsonSampling
 
-__all__ = [
-    "BetaThompsonSampling",
-    "ObservedUCB",
-    "Reference",
-    "ThompsonSampling",
-    "reference_config",
-    "reference_from_config",
-]
+__all__ = ["EpsilonGreedy", "ObservedUCB", "Reference", "Softmax", "Split", "ThompsonSampling"]

@@ -1,61 +1,97 @@
-"""The contract of references.
+"""The contract of references, compiled or in plain Python.
 
-From the observer's view a reference with normal rewards pulls the arm with the largest of K independent normal indices,
+In plain Python a reference is anything with
 
-    mean_a = μ̂_a + bonus·σ·√(log t/n_a),        sd_a = spread·σ/√n_a,        n_a = N_a + κ,
+    log_probabilities(view) -> K floats
 
-where N_a are the pulls, μ̂_a is the mean of the public rewards the observer saw and of κ more at the prior mean, and t
-the pulls made so far. Such a reference is a frozen dataclass with `index()`, its (bonus, spread), its κ by
-`pseudo_pulls(sigma)`, and `OWN_SAMPLES`: whether the observer sees samples of its own rather than the agent's public
-rewards. The agent and the simulation follow those with κ = 0, the paper's flat prior; `BetaThompsonSampling` is for
-the observer alone.
+where `view` has `time` (pulls made), `pulls` and `public_means`, arrays over arms. With a kernel it has instead
+
+- `kernel(family, n_arms)`: its settings for rewards of the public `family`, as a NamedTuple whose class has the part
+  `expect` below and `own_samples`, whether the observer sees samples of its own rather than the agent's public rewards;
+- `prior_of(family)`: the two numbers of `families.base`, for references that have a prior;
+- `describe(family)`: in words, for reports.
+
+`follows_posterior` says that it pulls every arm with its probability of being the best: then the engine can bound it. A
+reference speaks once every arm has been pulled, or from the start if it has `speaks_at_once(family)` and that is true.
 """
 
-import math
-from dataclasses import asdict
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
+
+import numpy as np
+
+from feint.families.base import Belief, usual_prior
+from feint.numerics._jit import Plain, by_type
+from feint.numerics._validate import FloatArray, read_only
+
+_SUM_TOLERANCE = 1e-9
 
 
 class Reference(Protocol):
     """What the observer expects; see the module's docstring."""
 
-    OWN_SAMPLES: ClassVar[bool]
-
-    def index(self) -> tuple[float, float]:
-        """(bonus, spread)."""
-        ...
-
-    def pseudo_pulls(self, sigma: float) -> float:
-        """κ."""
-        ...
-
-    def describe(self, sigma: float) -> str:
-        """In words, for reports."""
-        ...
+    def log_probabilities(self, view: Any) -> Any: ...
 
 
-_KINDS: dict[str, type] = {}
+@by_type
+def expect(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    """π and log π of the pull after t, from what has been learnt of the public means."""
+    raise NotImplementedError
 
 
-def register(cls: type) -> type:
-    """Make a reference known by name, so that a saved state can be read again."""
-    _KINDS[cls.__name__] = cls
-    return cls
+class ReferenceView:
+    """What a reference in plain Python may look at."""
+
+    def __init__(self, time: int, belief: Any) -> None:
+        self.time = time
+        self.pulls = read_only(belief.pulls)
+        self.public_means = read_only(belief.means)
 
 
-def reference_config(reference: Any) -> dict[str, Any]:
-    """A JSON-ready description of a reference; ∞ is written as "inf"."""
-    if type(reference) not in _KINDS.values():
-        raise ValueError(f"reference is {reference!r}; use one of {', '.join(sorted(_KINDS))} with its parentheses.")
-    fields = {name: "inf" if value == math.inf else value for name, value in asdict(reference).items()}
-    return {"kind": type(reference).__name__} | fields
+class PlainReference(Plain):
+    """A reference without a kernel."""
+
+    own_samples = follows_posterior = False
+
+    def __init__(self, reference: Any) -> None:
+        self.reference = reference
+
+    @staticmethod
+    def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+        """Ask it, and check what it says."""
+        name = type(settings.reference).__name__
+        answer = settings.reference.log_probabilities(ReferenceView(int(t), belief))
+        try:
+            logs = np.asarray(answer, dtype=float)
+        except (TypeError, ValueError):
+            logs = np.empty(0)
+        where = f"{name}.log_probabilities at step {t + 1}"
+        if logs.shape != log_pi.shape:
+            raise ValueError(f"{where} returned {answer!r}; it must be {log_pi.size} numbers, log π of every arm.")
+        total = float(np.exp(logs).sum())
+        if not abs(total - 1.0) <= _SUM_TOLERANCE:  # NaN included
+            raise ValueError(
+                f"{where} returned {logs.tolist()}, probabilities that sum to {total:.9g}; they must sum to 1 "
+                "(normalise them: log π − log Σ π)."
+            )
+        log_pi[:] = np.minimum(logs, 0.0)
+        pi[:] = np.exp(log_pi)
 
 
-def reference_from_config(config: dict[str, Any]) -> Any:
-    """The reference that `reference_config` described."""
-    if config.get("kind") not in _KINDS:
+def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
+    """Its settings for kernels, or `PlainReference` for one in plain Python."""
+    if isinstance(reference, type) or not (hasattr(reference, "kernel") or hasattr(reference, "log_probabilities")):
         raise ValueError(
-            f"The state names the reference {config.get('kind')!r}; known are {', '.join(sorted(_KINDS))}."
+            f"reference is {reference!r}; give one of feint.references with its parentheses, as ThompsonSampling(), or "
+            "an object of your own with log_probabilities(view) (docs/extending.md)."
         )
-    fields = {name: math.inf if value == "inf" else value for name, value in config.items() if name != "kind"}
-    return _KINDS[config["kind"]](**fields)
+    return reference.kernel(family, n_arms) if hasattr(reference, "kernel") else PlainReference(reference)
+
+
+def reference_prior(reference: Any, family: Any) -> Any:
+    """What the public posterior starts from, two numbers."""
+    return reference.prior_of(family) if hasattr(reference, "prior_of") else usual_prior(family)
+
+
+def describe(reference: Any, family: Any) -> str:
+    """In words, for reports."""
+    return str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {reference!r}"

@@ -2,13 +2,38 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, NamedTuple
 
-from feint.numerics._validate import as_number
-from feint.references.base import register
+import numpy as np
+
+from feint.families import Gaussian
+from feint.families.base import Belief, fill_log_best
+from feint.numerics._jit import part, parts
+from feint.numerics._validate import FloatArray, as_number
+from feint.numerics.best_arm_rows import complete_logs
 
 
-@register
+@part
+def _expect(settings: "ObservedUCBKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    for a in range(pi.size):
+        sd = belief.posterior[1, a]
+        settings.indices[0, a] = belief.posterior[0, a]
+        if settings.bonus > 0.0:
+            settings.indices[0, a] += settings.bonus * sd * math.sqrt(math.log(t))
+        settings.indices[1, a] = settings.spread * sd
+    fill_log_best(belief.family, settings.indices, belief.ws, log_pi)
+    complete_logs(log_pi, pi)
+
+
+@parts(own_samples=True, follows_posterior=False, expect=_expect)
+class ObservedUCBKernel(NamedTuple):
+    """`ObservedUCB` for kernels."""
+
+    bonus: float
+    spread: float
+    indices: FloatArray  # (2, K) scratch: their means and standard deviations
+
+
 @dataclass(frozen=True)
 class ObservedUCB:
     r"""UCB, which pulls argmax_a μ̂¹_a + σ·√(exploration·log t/N_a) on the agent's public means μ̂¹.
@@ -27,8 +52,6 @@ class ObservedUCB:
     what the observer expects, nor meet the constraint exactly.
     """
 
-    OWN_SAMPLES: ClassVar[bool] = True
-
     exploration: float = 2.0
 
     def __post_init__(self) -> None:
@@ -38,14 +61,18 @@ class ObservedUCB:
             raise ValueError(f"{what}; got {self.exploration!r}.")
         object.__setattr__(self, "exploration", number)
 
-    def index(self) -> tuple[float, float]:
-        """See the class."""
-        return math.sqrt(self.exploration), math.sqrt(2.0)
+    def kernel(self, family: Any, n_arms: int) -> ObservedUCBKernel:
+        """Its settings; the argument above is about normal rewards."""
+        if not isinstance(family, Gaussian):
+            raise ValueError(
+                f"ObservedUCB is about normal public rewards, not {family!r}: only there does the observer's belief "
+                "about the agent's means have a closed form."
+            )
+        return ObservedUCBKernel(math.sqrt(self.exploration), math.sqrt(2.0), np.empty((2, n_arms)))
 
-    def pseudo_pulls(self, sigma: float) -> float:
-        """UCB has no prior."""
-        return 0.0
-
-    def describe(self, sigma: float) -> str:
+    def describe(self, family: Any) -> str:
         """In words."""
-        return f"UCB with exploration {self.exploration:g} and σ = {sigma:g}, seen by an observer with its own samples"
+        return (
+            f"UCB with exploration {self.exploration:g} and σ = {family.sigma:g}, seen by an observer with its own "
+            "samples"
+        )

@@ -1,46 +1,68 @@
 """Thompson Sampling on the public rewards: the paper's reference."""
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, NamedTuple
 
-from feint.numerics._validate import as_number
-from feint.references.base import register
+from feint.families.base import Belief, fill_log_best, usual_prior
+from feint.numerics._jit import inlined, parts
+from feint.numerics._validate import FloatArray, as_floats
+from feint.numerics.best_arm_rows import complete_logs
 
 
-@register
+@inlined
+def _expect(settings: "ThompsonSamplingKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    fill_log_best(belief.family, belief.posterior, belief.ws, log_pi)
+    complete_logs(log_pi, pi)
+
+
+@parts(own_samples=False, follows_posterior=True, expect=_expect)
+class ThompsonSamplingKernel(NamedTuple):
+    """`ThompsonSampling` for kernels."""
+
+
 @dataclass(frozen=True)
 class ThompsonSampling:
     """Pull arm a with the probability that it is the best under its posterior (the paper's Section 2.2).
 
-    The paper's prior is flat: the posterior is N(μ̂_a, σ²/N_a), and every arm is pulled once first. A normal prior
-    N(prior_mean, prior_sd²) counts like κ = (σ/prior_sd)² pulls of reward prior_mean; observer and audit know it,
-    since most real logs start from one, while `simulate` and `Agent` follow the paper.
+    `prior` is a pair of numbers whose meaning depends on the rewards: (mean, sd) for normal ones, (successes, failures)
+    for 0 and 1, (shape, rate) for counts and, of the reciprocal mean, for exponential ones. None is the usual one:
+    flat, (1, 1), (½, 0) and (0, 0). `simulate` and `Agent` pull every arm once first, whatever the prior.
+
+    >>> ThompsonSampling(prior=(0.0, 1.0)).prior
+    (0.0, 1.0)
     """
 
-    OWN_SAMPLES: ClassVar[bool] = False
-
-    prior_mean: float = 0.0
-    prior_sd: float = math.inf
+    prior: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        for name, lowest in (("prior_mean", -math.inf), ("prior_sd", 0.0)):
-            what = f"{name} must be a number" + (" above 0 (math.inf for the flat prior)" if name == "prior_sd" else "")
-            number = as_number(getattr(self, name), what)
-            if not number > lowest or (name == "prior_mean" and math.isinf(number)):
-                raise ValueError(f"{what}; got {getattr(self, name)!r}.")
-            object.__setattr__(self, name, number)
+        if self.prior is None:
+            return
+        what = f"prior is {self.prior!r}; give two numbers, as (mean, sd) or (successes, failures)."
+        try:
+            pair = as_floats(self.prior, "prior")
+        except ValueError:
+            raise ValueError(what) from None
+        if pair.shape != (2,):
+            raise ValueError(what)
+        object.__setattr__(self, "prior", (float(pair[0]), float(pair[1])))
 
-    def index(self) -> tuple[float, float]:
-        """A posterior sample is the index."""
-        return 0.0, 1.0
+    def prior_of(self, family: Any) -> tuple[float, float]:
+        """The two numbers that the family's posterior takes."""
+        if not hasattr(family, "kernel"):
+            if self.prior is not None:
+                raise ValueError(f"{family!r} knows its prior by itself; leave prior out.")
+            return usual_prior(family)
+        found = family.prior(self.prior)
+        return float(found[0]), float(found[1])
 
-    def pseudo_pulls(self, sigma: float) -> float:
-        """κ, 0 for the flat prior."""
-        ratio = sigma / self.prior_sd
-        return ratio * ratio  # ** would raise where it overflows
+    def speaks_at_once(self, family: Any) -> bool:
+        """Whether the prior alone makes a posterior."""
+        return hasattr(family, "kernel") and bool(family.is_proper(self.prior_of(family)))
 
-    def describe(self, sigma: float) -> str:
+    def kernel(self, family: Any, n_arms: int) -> ThompsonSamplingKernel:
+        """The prior is part of the belief; it has no other settings."""
+        return ThompsonSamplingKernel()
+
+    def describe(self, family: Any) -> str:
         """In words."""
-        prior = "a flat prior" if self.prior_sd == math.inf else f"the prior N({self.prior_mean:g}, {self.prior_sd:g}²)"
-        return f"Thompson Sampling with normal posteriors, {prior} and σ = {sigma:g}"
+        return f"Thompson Sampling with {family.words(self.prior) if hasattr(family, 'words') else repr(family)}"

@@ -1,13 +1,14 @@
 r"""The error exponent Γ(w), its maximum over boosting proportions, and the classical best-arm allocation.
 
-**The exponent and σ.** Boosting arm a in a share w_a of T steps pulls it N_a ≈ (2σ/d_a)·√(εT·w_a) times (Theorem 1),
-with d_a the public and Δ_a the private gaps. The error of the private posterior is exp(−min_a N_1·N_a·Δ_a²/(2σ²(N_1 +
-N_a))), 1 the best private arm, so its logarithm is −√(εT)·Γ(w)/σ with Γ as the paper's Eq. (Gamma) defines it: the 2
-of N_a and the ½ of the evidence cancel, and one σ of N_a is left against the two of the evidence. Here every gap is
-measured in units of σ, which takes that σ into Γ: **log(1 − p*) ≈ −√(εT)·Γ(w) for every σ**, and Γ does not change
-when rewards are rescaled. w* depends on σ in no way. (The paper prints −√(4εT)·Γ; see docs/errata.md.)
+**The exponent.** With d_a = d(μ_a, μ_{i*}) the public divergence of arm a from the best public arm i*, boosting it in a
+share w_a of T steps pulls it N_a ≈ √(2·w_a·εT/d_a) times (Theorem 1; Gaussian: d = Δ²/2σ²). With D the private
+divergence, the error of the private posterior is exp(−min_a E_a), E_a the evidence of `maximin_kernel` at those pulls.
+So **log(1 − p*) ≈ −√(εT)·Γ(w)**, Γ(w) = min_a f_a(w) with f_a = E_a at N_a = √(2·w_a/d_a). For normal rewards this is
+the paper's Eq. (Gamma) with every gap in units of σ: Γ does not change when rewards are rescaled. (The paper prints
+−√(4εT)·Γ; see docs/errata.md.)
 
-**The certificate.** Γ = min_a f_a with f_a concave, so for multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
+**The certificate.** Each f_a is concave (an infimum of linear functions of N, increasing, of the concave √w), so for
+multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
 
     Γ* ≤ max_v Σ_a λ_a·(f_a(w) + ∇f_a(w)·(v − w)) = Σ_a λ_a·(f_a(w) − ∇f_a(w)·w) + max_b Σ_a λ_a·∂_b f_a(w),
 
@@ -17,13 +18,23 @@ this bound less Γ(w). λ_a ∝ 1/∂_a f_a(w) closes it at the optimum.
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from feint.bandit import Bandit
-from feint.numerics._validate import FloatArray, as_floats
-from feint.theory.maximin_kernel import CASE_1, CASE_2, COINCIDE, TWO_ARMS, optimal_weights
+from feint.families.base import divergences
+from feint.numerics._validate import FloatArray, IntArray, as_floats
+from feint.theory.maximin_kernel import (
+    CASE_1,
+    CASE_2,
+    COINCIDE,
+    SCRATCH_ROWS,
+    TWO_ARMS,
+    fill_optimal_ratios,
+    fill_optimal_weights,
+)
 
 _CASES = {
     CASE_1: "case 1: separating the publicly worse arms decides",
@@ -32,7 +43,6 @@ _CASES = {
     TWO_ARMS: "two arms: every boost goes to the best private arm",
 }
 _SUM_TOLERANCE = 1e-9
-_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -49,16 +59,24 @@ class Allocation:
     gap: float
 
 
+class _Terms(NamedTuple):
+    """Of every arm a ≠ 1: f_a(w), ∂_a f_a and ∂_1 f_a, 0 where that weight does not enter."""
+
+    arms: IntArray
+    values: FloatArray
+    own: FloatArray
+    shared: FloatArray
+
+
 def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
     r"""Γ(w), the error exponent of boosting in proportions w: log(1 − p*) ≈ −√(εT)·Γ(w).
 
     .. math::
-        \Gamma(w) = \min\Big\{\min_{a \notin \{1, i^*\}}
-            \frac{\sqrt{w_1 w_a}\,\Delta_a^2}{\sqrt{w_1}\,d_a + \sqrt{w_a}\,d_1},\;
-            \frac{\sqrt{w_1}\,\Delta_{i^*}^2}{d_1}\Big\}
+        \Gamma(w) = \min\Big\{\min_{a \notin \{1, i^*\}} \min_x N_1 D(\mu_1, x) + N_a D(\mu_a, x),\;
+            N_1 D(\mu_1, \mu_{i^*})\Big\}, \qquad N_a = \sqrt{2 w_a/d_a}
 
-    the paper's Eq. (Gamma), 1 the best private and i* the best public arm, Δ private and d public gaps in units of σ.
-    If 1 = i*, arm 1 is pulled nearly always and Γ(w) = min_a √w_a·Δ_a²/d_a.
+    the paper's Eq. (Gamma) for any family, 1 the best private and i* the best public arm, D the private divergence and
+    d_a the public one from i*. If 1 = i*, arm 1 is pulled nearly always and Γ(w) = min_a N_a·D(μ_a, μ_1).
 
     Parameters
     ----------
@@ -75,7 +93,7 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
     0.0
     """
     check_unique_best_public(bandit)
-    return float(_terms(bandit, check_weights(bandit, weights))[1].min())
+    return float(_boosting_terms(bandit, check_weights(bandit, weights)).values.min())
 
 
 def optimal_boosting(bandit: Bandit) -> Allocation:
@@ -83,7 +101,7 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
 
     .. math:: w^* = \arg\max_{w} \Gamma(w)
 
-    the paper's Eq. (max_min_all), solved by one bracketed root (`maximin_kernel`, after Appendix B).
+    the paper's Eq. (max_min_all), solved by one bracketed root (`maximin_kernel`).
 
     Returns
     -------
@@ -98,60 +116,52 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
     ('case 1: separating the publicly worse arms decides', True)
     """
     check_unique_best_public(bandit)
-    weights = np.empty(bandit.n_arms)
-    scratch = np.empty((2, bandit.n_arms))
-    case = optimal_weights(np.array(bandit.public), np.array(bandit.private), weights, scratch)
-    arms, values, own, shared, best = _terms(bandit, weights)
-    achieved = float(values.min())
+    weights, scratch = np.empty(bandit.n_arms), np.empty((SCRATCH_ROWS, bandit.n_arms))
+    public, private = (family.kernel() for family in bandit.families)
+    case = fill_optimal_weights(public, private, np.array(bandit.public), np.array(bandit.private), weights, scratch)
+    terms = _boosting_terms(bandit, weights)
+    achieved = float(terms.values.min())
     if case not in _CASES or not math.isfinite(achieved) or achieved <= 0.0:
         raise ValueError(
             f"The gaps of {bandit} are so unequal that its weights leave float64's range; give gaps within 1e±60."
         )
     if case == COINCIDE:
-        multipliers = 1.0 / own
+        multipliers = 1.0 / terms.own
     else:
-        others = arms != bandit.best_public
-        multipliers = np.zeros(arms.size)
-        multipliers[others] = 0.5 * achieved / own[others]
+        others = terms.arms != bandit.best_public
+        multipliers = np.zeros(terms.arms.size)
+        multipliers[others] = 0.5 * achieved / terms.own[others]
         if case != CASE_1:  # in case 1 arm i* does not bind, and rounding must not make it
             # From ∂_1, not as 1 − Σ λ_a: it may be far below 1.
-            multipliers[~others] = np.maximum(0.0, (0.5 * achieved - multipliers @ shared) / shared[~others])
-    return Allocation(weights, achieved, _CASES[case], _gap(achieved, multipliers, values, own, shared, best, 0.5))
+            rest = 0.5 * achieved - multipliers @ terms.shared
+            multipliers[~others] = np.maximum(0.0, rest / terms.shared[~others])
+    return Allocation(weights, achieved, _CASES[case], _gap(achieved, multipliers, terms, 0.5))
 
 
 def optimal_allocation(bandit: Bandit) -> Allocation:
     r"""The classical allocation of pulls for finding the best private arm: no observer, ε = ∞.
 
-    .. math:: w^* = \arg\max_w \min_{a \neq 1} \frac{w_1 w_a \Delta_a^2}{2\sigma^2 (w_1 + w_a)}
+    .. math:: w^* = \arg\max_w \min_{a \neq 1} \min_x w_1 D(\mu_1, x) + w_a D(\mu_a, x)
 
-    the paper's Eq. (max_min_gaussian), with w_a where it prints w_1. Here `weights` (K,) are shares of pulls,
-    log(1 − p*) ≈ −T·`gamma`, and 1/`gamma` is T* of Garivier & Kaufmann (2016). By their Theorem 5 the ratios
-    x_a = w_a/w_1 solve Σ x_a² = 1 with x_a = y/(Δ_a² − y).
+    for normal rewards the paper's Eq. (max_min_gaussian), with w_a where it prints w_1. Here `weights` (K,) are shares
+    of pulls, log(1 − p*) ≈ −T·`gamma`, and 1/`gamma` is T* of Garivier & Kaufmann (2016).
 
     >>> best = optimal_allocation(Bandit(public=[0.0, 1.0, 0.0], private=[1.0, 0.0, 0.0]))
     >>> best.weights.round(4), round(1 / best.gamma, 3)  # equal gaps: w_1 = 1/(1 + √2), T* = 2(1 + √2)²
     (array([0.4142, 0.2929, 0.2929]), 11.657)
     """
-    best = bandit.best_private
-    others = np.arange(bandit.n_arms) != best
-    means = np.array(bandit.private)[others]
-    gaps = bandit.private_gaps[others]
-    nearest = gaps.min()
-    # Δ_a² − Δ_m² = (μ_m − μ_a)(Δ_a + Δ_m), without cancellation, in units of Δ_m²
-    excess = (means.max() - means) / nearest * (1.0 + gaps / nearest)
-    ratios = _ratios(excess)
-    weights = np.empty(bandit.n_arms)
-    weights[best] = 1.0 / (1.0 + ratios.sum())
-    weights[others] = ratios * weights[best]
-    half = 0.5 * (gaps / bandit.sigma) ** 2
-    values = half * weights[best] * (ratios / (1.0 + ratios))
-    own = half / (1.0 + ratios) ** 2
-    shared = half * (ratios / (1.0 + ratios)) ** 2
-    achieved = float(values.min())
+    best, means = bandit.best_private, np.array(bandit.private)
+    ratios = np.empty(bandit.n_arms)
+    fill_optimal_ratios(bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms)))
+    weights = ratios / ratios.sum()
+    arms = np.flatnonzero(np.arange(bandit.n_arms) != best)
+    first, second = _divergences_at(bandit, arms, ratios[arms])
+    terms = _Terms(arms, weights[best] * first + weights[arms] * second, second, first)
+    achieved = float(terms.values.min())
     if not math.isfinite(achieved) or achieved <= 0.0:
         raise ValueError(f"The gaps of {bandit} are so unequal that its weights leave float64's range.")
     case = "no limit: every step may pull any arm"
-    return Allocation(weights, achieved, case, _gap(achieved, 1.0 / own, values, own, shared, None, 1.0))
+    return Allocation(weights, achieved, case, _gap(achieved, 1.0 / terms.own, terms, 1.0))
 
 
 def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
@@ -176,69 +186,44 @@ def check_unique_best_public(bandit: Bandit) -> None:
         )
 
 
-def _terms(
-    bandit: Bandit, weights: FloatArray
-) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray, FloatArray, int | None]:
-    """Arms a ≠ 1, with f_a(w), ∂_a f_a and ∂_1 f_a (0 where that weight does not enter), and the index 1 (or None)."""
+def public_divergences(bandit: Bandit) -> FloatArray:
+    """d_a = d(μ_a, μ_{i*}), (K,), 0 at i*."""
+    return bandit.families[0].divergence(np.array(bandit.public), max(bandit.public))
+
+
+def _divergences_at(bandit: Bandit, arms: IntArray, ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """D(μ_1, x) and D(μ_a, x) at the means x where N_a/N_1 = `ratios` (∞ is x = μ_a) makes the evidence least."""
+    family, means = bandit.families[1].kernel(), np.array(bandit.private)[arms]
+    gaps = bandit.private_gaps[arms]
+    with np.errstate(invalid="ignore"):
+        to_best = np.where(np.isinf(ratios), gaps, gaps * (ratios / (1.0 + ratios)))
+    return divergences(family, max(bandit.private), -to_best), divergences(family, means, gaps / (1.0 + ratios))
+
+
+def _boosting_terms(bandit: Bandit, weights: FloatArray) -> _Terms:
     best, i_star = bandit.best_private, bandit.best_public
     arms = np.flatnonzero(np.arange(bandit.n_arms) != best)
-    evidence = bandit.private_gaps[arms] ** 2 / bandit.sigma
-    roots = np.sqrt(weights[arms])
+    cost = public_divergences(bandit)
     with np.errstate(divide="ignore", invalid="ignore"):
+        pulls = np.sqrt(2.0 * weights / cost)
         if best == i_star:
-            values = roots * evidence / bandit.public_gaps[arms]
-            return arms, values, values / (2.0 * weights[arms]), np.zeros(arms.size), None
-        d, d_1, root_1 = bandit.public_gaps[arms], bandit.public_gaps[best], math.sqrt(weights[best])
-        bottom = root_1 * d + roots * d_1
-        # The share of 1/f_a that N_a is responsible for; arm i* is pulled nearly always, so N_1 is for all of it.
-        share = np.where(arms == i_star, 0.0, root_1 * d / bottom)
-        rest = np.where(arms == i_star, 1.0, roots * d_1 / bottom)
-        both = np.where(bottom > 0.0, root_1 * roots * evidence / bottom, 0.0)
-        values = np.where(arms == i_star, root_1 * evidence / d_1, both)
-        own = np.where(arms == i_star, 0.0, values * share / (2.0 * weights[arms]))
-        return arms, values, own, values * rest / (2.0 * weights[best]), best
+            values = pulls[arms] * bandit.families[1].divergence(np.array(bandit.private)[arms], max(bandit.private))
+            return _Terms(arms, values, values / (2.0 * weights[arms]), np.zeros(arms.size))
+        pulls[i_star] = math.inf
+        ratios = np.where(pulls[arms] > 0.0, pulls[arms] / pulls[best], 0.0)  # 0/0: no evidence either
+        first, second = _divergences_at(bandit, arms, ratios)
+        mine = np.where(arms == i_star, 0.0, pulls[arms] * second)
+        shared = pulls[best] * first
+        own = np.where(arms == i_star, 0.0, mine / (2.0 * weights[arms]))
+        return _Terms(arms, mine + shared, own, shared / (2.0 * weights[best]))
 
 
-def _gap(
-    achieved: float,
-    multipliers: FloatArray,
-    values: FloatArray,
-    own: FloatArray,
-    shared: FloatArray,
-    best: int | None,
-    degree: float,
-) -> float:
+def _gap(achieved: float, multipliers: FloatArray, terms: _Terms, degree: float) -> float:
     """The upper bound on the maximum less `achieved`; see the module's docstring. Valid for any multipliers ≥ 0."""
     scaled = multipliers / multipliers.sum()
-    slopes = [float((scaled * own).max())]
-    if best is not None or shared.any():
-        slopes.append(float(scaled @ shared))
+    slopes = [float((scaled * terms.own).max())]
+    if terms.shared.any():
+        slopes.append(float(scaled @ terms.shared))
     # The degree's share of Σ λ_a·f_a drops out; written as differences from `achieved` so that rounding stays relative.
-    above = float(scaled @ (values - achieved))
+    above = float(scaled @ (terms.values - achieved))
     return (1.0 - degree) * above + (max(slopes) - degree * achieved)
-
-
-def _ratios(excess: FloatArray) -> FloatArray:
-    """x_a = w_a/w_1 with Σ x_a² = 1, from (Δ_a² − Δ_m²)/Δ_m² ≥ 0, m the nearest arm.
-
-    With x = x_m, x_a = x/((1 + x)·excess_a + 1) grows from 0, so x lies in [(K − 1)^(−1/2), 1]: Newton's method in
-    log x, kept inside by bisection.
-    """
-    low, high = -0.5 * math.log(excess.size), 0.0
-    point = high
-    for _ in range(_STEPS):
-        bottom = (1.0 + math.exp(point)) * excess + 1.0
-        squares = (math.exp(point) / bottom) ** 2
-        value = float(squares.sum()) - 1.0
-        if value > 0.0:
-            high = point
-        else:
-            low = point
-        following = point - value / float(2.0 * (squares * (excess + 1.0) / bottom).sum())
-        if not low <= following <= high:
-            following = 0.5 * (low + high)
-        if abs(following - point) <= 1e-16:
-            break
-        point = following
-    ratios: FloatArray = math.exp(point) / ((1.0 + math.exp(point)) * excess + 1.0)
-    return ratios

@@ -1,126 +1,208 @@
-r"""The optimal boosting proportions w* of the maximin problem (the paper's Eq. max_min_all), by one bracketed root.
+r"""The maximin problems of the paper's Section 5 for any pair of exponential families, by one bracketed root.
 
-Let arm 1 be the best private arm, i* the best public one, Δ_a the private and d_a the public gaps. In Appendix B,
-x_a = w_a/w_1 and √x_a = y·d_a/(Δ_a² − y·d_1), and the optimal y is a root of F. With v_a = y·d_1/(Δ_a² − y·d_1),
+Let 1 be the best private and i* the best public arm, d_a = d(μ_a, μ_{i*}) the public divergence of arm a, D the private
+one, and N_a the pulls. The evidence between 1 and a is (x the mean at which both would be equally good)
 
-    F(y) = 1 − Σ_{a ∉ {1, i*}} (d_a/d_1)²·v_a³,          x_a = (d_a/d_1)²·v_a².
+    E_a = min_x N_1·D(μ_1, x) + N_a·D(μ_a, x),        x = μ_a + Δ_a/(1 + r),    r = N_a/N_1,
 
-Let m be the arm with the smallest Δ_a there, and v = v_m the unknown; then every
+homogeneous in (N_1, N_a) and increasing in both. Boosting makes N_a ∝ √(w_a/d_a); against i*, whose pulls grow faster,
+the evidence is N_1·D(μ_1, μ_{i*}). At a common evidence y a unit of N_1, arm a needs r_a(y) with r_a′ = 1/D(μ_a, x_a),
+and maximising y·N_1 on Σ w = 1, that is y²/(d_1 + Σ r_a²·d_a), asks for
 
-    v_a = Δ_m²·v/((1 + v)(Δ_a² − Δ_m²) + Δ_m²)
+    Σ_{a ∉ {1, i*}} d_a·r_a·D(μ_1, x_a)/D(μ_a, x_a) = d_1,          w_a/w_1 = r_a²·d_a/d_1,
 
-is a sum of positive terms, increasing in v, between 0 and v, so the root of Σ c_a·v_a³ = 1, c_a = (d_a/d_1)², lies in
-[(Σ c_a)^(−1/3), c_m^(−1/3)]. Case 2 of the appendix (y above Δ_{i*}²/d_1) sets y to that bound, v to
-Δ_{i*}²/(Δ_m² − Δ_{i*}²). With every difference of squares taken as (μ_m − μ_a)(Δ_a + Δ_m) there is no cancellation,
-however unequal or nearly equal the gaps. If the best arms coincide, w_a ∝ (d_a/Δ_a²)².
+whose left side increases with y; and y ≤ D(μ_1, μ_{i*}) (case 2 of Appendix B, when that binds). For normal rewards it
+is the appendix's F(y) = 0, Σ (d_a/d_1)·r_a³ = 1. Without an observer, N_a ∝ w_a, it is Σ_{a≠1} D(μ_1, x_a)/D(μ_a, x_a)
+= 1 (Garivier & Kaufmann 2016, Theorem 5). If 1 = i*, Γ = min_a N_a·D(μ_a, μ_1), so w_a ∝ d_a/D(μ_a, μ_1)².
+
+**Digits.** y is nearest to its bound for the arm m with the least D(μ_1, μ_m), so r_m is the unknown, in logarithms.
+What is missing to the bound has no difference in it, by the three-point identity of Bregman divergences,
+
+    D(μ_1, μ_a) − E_a/N_1 = (1 + r)·D(x, μ_a),      D(μ_1, μ_a) − D(μ_1, μ_m) = D(μ_m, μ_a) + (μ_1 − μ_m)·(θ_m − θ_a),
+
+with θ_m − θ_a = (D(μ_m, μ_a) + D(μ_a, μ_m))/(μ_m − μ_a); so nothing cancels however unequal or nearly equal the gaps.
 """
 
 import math
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from feint.numerics._jit import kernel
-
-FloatArray = npt.NDArray[np.float64]
+from feint.families.base import divergence_to
+from feint.numerics._jit import inlined, kernel, part
+from feint.numerics._validate import FloatArray
 
 COINCIDE, TWO_ARMS, CASE_1, CASE_2, DEGENERATE = 0, 1, 2, 3, 4
 _STEPS = 200
+_INNER_STEPS = 60
+_WIDEST = 600.0  # of log r
+
+# Rows of the scratch (4, K).
+_COST, _ABOVE, _CAP, _RATIO = 0, 1, 2, 3
+SCRATCH_ROWS = 4
 
 
-@kernel
-def _excess(v: float, costs: FloatArray, above: FloatArray, smallest: float) -> tuple[float, float]:
-    """Σ c_a·v_a³ − 1 and its derivative in log v; `above` holds Δ_a² − Δ_m² and `smallest` is Δ_m²."""
-    value = -1.0
-    slope = 0.0
-    for a in range(costs.size):
-        if costs[a] > 0.0:
-            bottom = (1.0 + v) * above[a] + smallest
-            v_a = smallest * v / bottom
-            term = costs[a] * v_a * v_a * v_a
-            value += term
-            # d log v_a/d log v = Δ_a²/bottom
-            slope += 3.0 * term * (above[a] + smallest) / bottom
-    return value, slope
+@inlined
+def _both(family: Any, mean: float, gap: float, ratio: float) -> tuple[float, float]:
+    """D(μ_1, x) and D(μ_a, x), from μ_a, Δ_a and r."""
+    share = 1.0 / (1.0 + ratio)
+    return divergence_to(family, mean + gap, -gap * (ratio * share)), divergence_to(family, mean, gap * share)
 
 
-@kernel
-def optimal_weights(public: FloatArray, private: FloatArray, weights: FloatArray, scratch: FloatArray) -> int:
-    """Fill `weights` (K,) with w*, 0 at i*; returns the case. `scratch` is (2, K).
+@inlined
+def _missing(family: Any, mean: float, gap: float, ratio: float) -> float:
+    """D(μ_1, μ_a) − E_a/N_1."""
+    part_of_gap = gap / (1.0 + ratio)
+    return (1.0 + ratio) * divergence_to(family, mean + part_of_gap, -part_of_gap)
+
+
+@part
+def _ratio_at(family: Any, mean: float, gap: float, evidence: float, missing: float) -> float:
+    """r with E_a/N_1 = evidence, where D(μ_1, μ_a) = evidence + missing: Newton's method on the smaller of the two.
+
+    The derivatives of their logarithms in log r are r·D(μ_a, x)/E, and −r/(1 + r)·D(μ_a, x)/D(x, μ_a).
+    """
+    # Normal rewards have r = evidence/missing.
+    point = math.log(evidence) - math.log(missing)
+    for _ in range(_INNER_STEPS):
+        ratio = math.exp(min(_WIDEST, max(-_WIDEST, point)))
+        first, second = _both(family, mean, gap, ratio)
+        if evidence < missing:
+            found = first + ratio * second
+            step = math.log(evidence / found) * found / (ratio * second)
+        else:
+            found = _missing(family, mean, gap, ratio)
+            step = -math.log(missing / found) * found / (ratio * second)
+        step = min(2.0, max(-2.0, step))
+        point += step
+        if abs(step) <= 1e-15 * max(1.0, abs(point)):
+            break
+    return math.exp(min(_WIDEST, max(-_WIDEST, point)))
+
+
+@part
+def _balance(
+    family: Any, means: FloatArray, best: int, nearest: int, power: float, log_ratio: float, scratch: FloatArray
+) -> float:
+    """log Σ c_a·r_a^power·D(μ_1, x_a)/D(μ_a, x_a) at r_m = exp(log_ratio); leaves every r_a in the scratch."""
+    ratio = math.exp(log_ratio)
+    gap = means[best] - means[nearest]
+    first, second = _both(family, means[nearest], gap, ratio)
+    evidence = first + ratio * second
+    missing = _missing(family, means[nearest], gap, ratio)
+    total = 0.0
+    for a in range(means.size):
+        if scratch[_COST, a] > 0.0:
+            if a == nearest:
+                scratch[_RATIO, a] = ratio
+            else:
+                gap = means[best] - means[a]
+                scratch[_RATIO, a] = _ratio_at(family, means[a], gap, evidence, missing + scratch[_ABOVE, a])
+            first, second = _both(family, means[a], means[best] - means[a], scratch[_RATIO, a])
+            total += scratch[_COST, a] * scratch[_RATIO, a] ** power * (first / second)
+    return math.log(total)
+
+
+@part
+def _solve(
+    family: Any, means: FloatArray, best: int, nearest: int, power: float, goal: float, scratch: FloatArray
+) -> float:
+    """log r_m at which `_balance` is `goal`: it increases, so bracket it and go on by the Illinois rule."""
+    x = 0.0
+    value = _balance(family, means, best, nearest, power, x, scratch) - goal
+    step = 1.0 if value < 0.0 else -1.0
+    other, other_value = x, value
+    while value * other_value > 0.0 and abs(x) < _WIDEST:
+        other, other_value = x, value
+        x += step
+        step *= 2.0
+        value = _balance(family, means, best, nearest, power, x, scratch) - goal
+    for _ in range(_STEPS):
+        if value == 0.0 or abs(x - other) <= 2e-16 * max(1.0, abs(x)):
+            break
+        following = x - value * (x - other) / (value - other_value)
+        found = _balance(family, means, best, nearest, power, following, scratch) - goal
+        if found * value < 0.0:
+            other, other_value = x, value
+        else:
+            other_value *= 0.5
+        if abs(following - x) <= 1e-16 * max(1.0, abs(x)):
+            x = following
+            break
+        x, value = following, found
+    return x
+
+
+@inlined
+def _set_above(family: Any, means: FloatArray, best: int, nearest: int, scratch: FloatArray) -> None:
+    """D(μ_1, μ_a) − D(μ_1, μ_m) of every arm."""
+    for a in range(means.size):
+        change = means[a] - means[nearest]
+        scratch[_ABOVE, a] = 0.0
+        if change != 0.0 and a != best:
+            there = divergence_to(family, means[nearest], change)
+            back = divergence_to(family, means[a], -change)
+            scratch[_ABOVE, a] = there + (means[best] - means[nearest]) * ((there + back) / -change)
+
+
+@inlined
+def _largest(means: FloatArray) -> int:
+    top = 0
+    for a in range(1, means.size):
+        if means[a] > means[top]:
+            top = a
+    return top
+
+
+@part
+def optimal_weights(
+    public_family: Any,
+    private_family: Any,
+    public: FloatArray,
+    private: FloatArray,
+    weights: FloatArray,
+    scratch: FloatArray,
+) -> int:
+    """Fill `weights` (K,) with w*, 0 at i*; returns the case. `scratch` is (SCRATCH_ROWS, K).
 
     DEGENERATE, with equal weights, where a tie among the means leaves w* undefined.
     """
     n = public.size
-    i_star = 0
-    best = 0
-    for a in range(1, n):
-        if public[a] > public[i_star]:
-            i_star = a
-        if private[a] > private[best]:
-            best = a
-    costs = scratch[0]
-    above = scratch[1]
-    total = 0.0
-    # Gaps in units of the largest: squares then neither overflow nor underflow, whatever the rewards' unit.
-    public_unit = 0.0
-    private_unit = 0.0
+    i_star = _largest(public)
+    best = _largest(private)
     for a in range(n):
-        public_unit = max(public_unit, public[i_star] - public[a])
-        private_unit = max(private_unit, private[best] - private[a])
-    if public_unit == 0.0 or private_unit == 0.0:
-        return _equal(weights, i_star)
+        tie = (a != best and private[a] == private[best]) or (a != i_star and public[a] == public[i_star])
+        if tie:
+            return _equal(weights, i_star)
+        scratch[_COST, a] = divergence_to(public_family, public[a], public[i_star] - public[a])
     if i_star == best:
-        for a in range(n):
-            weights[a] = 0.0
-            if a != best:
-                gap = (private[best] - private[a]) / private_unit
-                if gap == 0.0 or public[a] == public[best]:
-                    return _equal(weights, i_star)
-                ratio = (public[best] - public[a]) / public_unit / (gap * gap)
-                weights[a] = ratio * ratio
-                total += weights[a]
-        for a in range(n):
-            weights[a] /= total
-        return COINCIDE
-    d_1 = public[i_star] - public[best]
-    gap_i = (private[best] - private[i_star]) / private_unit
-    limit = gap_i * gap_i
-    if d_1 == 0.0 or limit == 0.0:
-        return _equal(weights, i_star)
+        return _coincide(private_family, private, best, weights, scratch)
     if n == 2:
         weights[best] = 1.0
         weights[i_star] = 0.0
         return TWO_ARMS
+    goal = math.log(scratch[_COST, best])
+    scratch[_COST, best] = 0.0
+    scratch[_COST, i_star] = 0.0
     nearest = -1
     for a in range(n):
-        weights[a] = 0.0
-        costs[a] = 0.0
-        if a not in (best, i_star):
-            if private[a] == private[best] or public[a] == public[i_star]:
-                return _equal(weights, i_star)
-            costs[a] = ((public[i_star] - public[a]) / d_1) ** 2
-            total += costs[a]
-            if nearest < 0 or private[a] > private[nearest]:
-                nearest = a
-    gap_m = (private[best] - private[nearest]) / private_unit
-    smallest = gap_m * gap_m
-    cost_of_smallest = 0.0
-    for a in range(n):
-        further = (private[nearest] - private[a]) / private_unit
-        above[a] = further * ((private[best] - private[a]) / private_unit + gap_m)
-        if costs[a] > 0.0 and above[a] == 0.0:
-            cost_of_smallest += costs[a]
-    v = _root(costs, above, smallest, math.log(total) / -3.0, math.log(cost_of_smallest) / -3.0)
+        if a not in (best, i_star) and (nearest < 0 or private[a] > private[nearest]):
+            nearest = a
+    _set_above(private_family, private, best, nearest, scratch)
+    log_ratio = _solve(private_family, private, best, nearest, 1.0, goal, scratch)
     case = CASE_1
-    room = (private[i_star] - private[nearest]) / private_unit * (gap_m + gap_i)  # Δ_m² − Δ_{i*}²
-    if v * room > limit:  # y·d_1 above Δ_{i*}²
-        v = limit / room
-        case = CASE_2
+    if private[i_star] > private[nearest]:
+        # E_m is bounded by D(μ_1, μ_{i*}), which is D(μ_1, μ_m) less −above.
+        gap = private[best] - private[nearest]
+        missing = -scratch[_ABOVE, i_star]
+        if _missing(private_family, private[nearest], gap, math.exp(log_ratio)) < missing:
+            evidence = divergence_to(private_family, private[best], private[i_star] - private[best])
+            log_ratio = math.log(_ratio_at(private_family, private[nearest], gap, evidence, missing))
+            case = CASE_2
+    _balance(private_family, private, best, nearest, 1.0, log_ratio, scratch)
     total = 1.0
     for a in range(n):
-        if costs[a] > 0.0:
-            v_a = smallest * v / ((1.0 + v) * above[a] + smallest)
-            weights[a] = costs[a] * v_a * v_a
+        weights[a] = 0.0
+        if scratch[_COST, a] > 0.0:
+            weights[a] = scratch[_RATIO, a] ** 2 * (scratch[_COST, a] / math.exp(goal))
             total += weights[a]
     weights[best] = 1.0
     for a in range(n):
@@ -129,25 +211,51 @@ def optimal_weights(public: FloatArray, private: FloatArray, weights: FloatArray
 
 
 @kernel
-def _root(costs: FloatArray, above: FloatArray, smallest: float, low: float, high: float) -> float:
-    """v with Σ c_a·v_a³ = 1: Newton's method in log v, kept inside the bracket by bisection."""
-    x = high
-    for _ in range(_STEPS):
-        value, slope = _excess(math.exp(x), costs, above, smallest)
-        if value > 0.0:
-            high = x
-        else:
-            low = x
-        following = x - value / slope
-        if not low <= following <= high:
-            following = 0.5 * (low + high)
-        if abs(following - x) <= 1e-16 * max(1.0, abs(x)):
-            break
-        x = following
-    return math.exp(x)
+def fill_optimal_weights(
+    public_family: Any,
+    private_family: Any,
+    public: FloatArray,
+    private: FloatArray,
+    weights: FloatArray,
+    scratch: FloatArray,
+) -> int:
+    """`optimal_weights` from Python."""
+    return optimal_weights(public_family, private_family, public, private, weights, scratch)
 
 
 @kernel
+def fill_optimal_ratios(family: Any, means: FloatArray, best: int, ratios: FloatArray, scratch: FloatArray) -> None:
+    """w_a/w_1 of the classical allocation into `ratios` (K,), 1 at the best arm."""
+    nearest = -1
+    for a in range(means.size):
+        scratch[_COST, a] = 0.0 if a == best else 1.0
+        if a != best and (nearest < 0 or means[a] > means[nearest]):
+            nearest = a
+    _set_above(family, means, best, nearest, scratch)
+    _solve(family, means, best, nearest, 0.0, 0.0, scratch)
+    for a in range(means.size):
+        ratios[a] = 1.0 if a == best else scratch[_RATIO, a]
+
+
+@part
+def _coincide(family: Any, means: FloatArray, best: int, weights: FloatArray, scratch: FloatArray) -> int:
+    """w_a ∝ d_a/D(μ_a, μ_1)², in logarithms: squares of gaps may leave float64's range."""
+    top = -math.inf
+    for a in range(means.size):
+        if a != best:
+            own = divergence_to(family, means[a], means[best] - means[a])
+            scratch[_CAP, a] = math.log(scratch[_COST, a]) - 2.0 * math.log(own)
+            top = max(top, scratch[_CAP, a])
+    total = 0.0
+    for a in range(means.size):
+        weights[a] = math.exp(scratch[_CAP, a] - top) if a != best else 0.0
+        total += weights[a]
+    for a in range(means.size):
+        weights[a] /= total
+    return COINCIDE
+
+
+@part
 def _equal(weights: FloatArray, i_star: int) -> int:
     for a in range(weights.size):
         weights[a] = 0.0 if a == i_star else 1.0 / (weights.size - 1)

@@ -2,8 +2,9 @@ r"""The planner: how long until the agent is sure, what it costs and who could n
 
 Two deterministic pieces and one random one. The boosts are shared as w* (`optimal_boosting`; `optimal_allocation` if
 ε = ∞), the pulls N(t) follow the fluid equations (`rates.fluid`), and what is left to chance are the private rewards
-along them: arm a's posterior mean after n pulls is a Brownian motion with drift, read at n. The agent stops when its
-posterior error Σ_a Φ(−z_a), z_a the standardised lead over arm a, falls to δ (a union bound, exact up to O(δ²)).
+along them: the sum of arm a's rewards after n pulls is a Brownian motion with drift μ_a and the family's variance, read
+at n. The agent stops when its posterior error falls to δ, taken as the sum over arms a of Φ(−z_a), z_a the standardised
+lead over arm a: z_a² is twice the evidence of `maximin_kernel` at the sample means, which for normal rewards is exact.
 
 That chance cannot be left out. With one rival the log-likelihood ratio at stopping is near L = log(1/δ), but the
 evidence it took is inverse Gaussian with mean L and variance 2L; time grows with the square of the evidence, so the
@@ -19,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from feint.bandit import Bandit
-from feint.budgets import Budget, as_budget
+from feint.budgets import as_budget, checked_at
+from feint.families.base import divergence_to, inside
 from feint.numerics import boost_probability
-from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray
+from feint.numerics._jit import inlined, kernel, part
+from feint.numerics._validate import FloatArray, IntArray, check_level
 from feint.numerics.streams import normal_pair, step_words
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import fluid
@@ -88,14 +90,14 @@ def plan(bandit: Bandit, epsilon: Any, delta: float, *, alpha: float = 0.05) -> 
     (True, 1.0)
     """
     budget = as_budget(epsilon)
-    _check_share("delta", delta)
-    _check_share("alpha", alpha)
-    if budget.at(1) == 0.0:
+    check_level(delta, "delta, the error to stop at,")
+    check_level(alpha, "alpha, the level of a test,")
+    if checked_at(budget, 1) == 0.0:
         raise ValueError(
             "The budget is 0: without one the exponent is zero (Thompson Sampling pulls the publicly worse arms only "
             "about log T times, so the error does not fall like exp(-√T)); give an epsilon above 0."
         )
-    unlimited = budget.at(1) == math.inf
+    unlimited = checked_at(budget, 1) == math.inf
     best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit)
     stops = _stopping_times(bandit, best.weights, budget, delta, best.gamma)
     time = float(stops.mean())
@@ -104,7 +106,7 @@ def plan(bandit: Bandit, epsilon: Any, delta: float, *, alpha: float = 0.05) -> 
     if unlimited:
         first_order = math.log(1.0 / delta) / best.gamma
     else:
-        first_order = (math.log(1.0 / delta) / best.gamma) ** 2 / budget.at(1)
+        first_order = (math.log(1.0 / delta) / best.gamma) ** 2 / checked_at(budget, 1)
     return Plan(
         epsilon=epsilon,
         delta=float(delta),
@@ -134,7 +136,7 @@ def plan_epsilon(bandit: Bandit, time: float, delta: float) -> float:
     """
     if isinstance(time, bool) or not isinstance(time, int | float | np.number) or not bandit.n_arms < time < math.inf:
         raise ValueError(f"time is {time!r}; it must be a number of pulls above {bandit.n_arms}, the initial round.")
-    _check_share("delta", delta)
+    check_level(delta, "delta, the error to stop at,")
 
     def excess(log_epsilon: float) -> float:
         return math.log(plan(bandit, math.exp(log_epsilon), delta).time / time)
@@ -173,17 +175,11 @@ def plan_total(bandit: Bandit, time: float, delta: float) -> float:
     return time * plan_epsilon(bandit, time, delta)
 
 
-def _check_share(name: str, value: float) -> None:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 < value < 1:
-        raise ValueError(f"{name} is {value!r}; it must lie strictly between 0 and 1.")
-
-
-def _stopping_times(bandit: Bandit, weights: FloatArray, budget: Budget, delta: float, gamma: float) -> FloatArray:
+def _stopping_times(bandit: Bandit, weights: FloatArray, budget: Any, delta: float, gamma: float) -> FloatArray:
     """(paths,) stopping times of the private posterior along the fluid pulls."""
     # The evidence at stopping exceeds x with probability of about exp(−(x − L)²/4x), L = log(1/δ).
     needed = 4.0 * math.log(1.0 / delta) + 40.0
-    end = needed / gamma if budget.at(1) == math.inf else (needed / gamma) ** 2 / budget.at(1)
+    end = needed / gamma if checked_at(budget, 1) == math.inf else (needed / gamma) ** 2 / checked_at(budget, 1)
     end = max(end, 10.0 * bandit.n_arms)
     while end <= _LATEST:
         times = np.geomspace(bandit.n_arms, end, _GRID)
@@ -199,11 +195,10 @@ def _stopping_times(bandit: Bandit, weights: FloatArray, budget: Budget, delta: 
 
 
 def _least_evidence(bandit: Bandit, pulls: FloatArray) -> float:
-    """The exponent of the paper's Eq. (Exponent), min_a N_1·N_a·Δ_a²/(2σ²(N_1 + N_a))."""
-    others = np.arange(bandit.n_arms) != bandit.best_private
-    first, rest = pulls[bandit.best_private], pulls[others]
-    evidence = first * rest / (first + rest) * (bandit.private_gaps[others] / bandit.sigma) ** 2 / 2.0
-    return float(evidence.min())
+    """The exponent of the paper's Eq. (Exponent): the least evidence between the best private arm and another."""
+    family, means, best = bandit.families[1].kernel(), np.array(bandit.private), bandit.best_private
+    others = (a for a in range(bandit.n_arms) if a != best)
+    return min(_evidence(family, means[best], means[a], pulls[best], pulls[a]) for a in others)
 
 
 def _stops(bandit: Bandit, times: FloatArray, pulls: FloatArray, delta: float) -> FloatArray:
@@ -216,14 +211,49 @@ def _stops(bandit: Bandit, times: FloatArray, pulls: FloatArray, delta: float) -
     moments = np.append(np.exp(np.interp(clock, np.log(slow), np.log(times))), math.nan)
     course = np.exp([np.interp(clock, np.log(slow), np.log(column)) for column in pulls.T]).T
     sums = np.empty(bandit.n_arms)
-    means = np.array(bandit.private) / bandit.sigma
+    family, means = bandit.families[1], np.array(bandit.private)
+    spreads = np.sqrt(family.variance(means))
     paths = min(_PATHS, max(200, 400_000 // bandit.n_arms))
-    return np.array([moments[_stop(course, means, delta, np.uint64(path), sums)] for path in range(paths)])
+    settings = family.kernel()
+    rows = np.empty(paths, dtype=np.int64)
+    _fill_stops(settings, course, means, spreads, delta, sums, rows)
+    return np.asarray(moments[rows])
+
+
+@inlined
+def _evidence(family: Any, first: float, second: float, n_first: float, n_second: float) -> float:
+    """min_x N_1·D(m_1, x) + N_a·D(m_a, x), from means m_1 ≥ m_a and pulls."""
+    gap = first - second
+    share = n_second / (n_first + n_second)
+    down = divergence_to(family, first, -gap * share)
+    return n_first * down + n_second * divergence_to(family, second, gap * (1.0 - share))
 
 
 @kernel
-def _stop(course: FloatArray, means: FloatArray, delta: float, path: np.uint64, sums: FloatArray) -> int:
-    """The first row of `course` (pulls) at which the posterior's error is at most δ, else −1; rewards in units of σ."""
+def _fill_stops(
+    family: Any,
+    course: FloatArray,
+    means: FloatArray,
+    spreads: FloatArray,
+    delta: float,
+    sums: FloatArray,
+    rows: IntArray,
+) -> None:
+    for path in range(rows.size):
+        rows[path] = _stop(family, course, means, spreads, delta, np.uint64(path), sums)
+
+
+@part
+def _stop(
+    family: Any,
+    course: FloatArray,
+    means: FloatArray,
+    spreads: FloatArray,
+    delta: float,
+    path: np.uint64,
+    sums: FloatArray,
+) -> int:
+    """The first row of `course` (pulls) at which the posterior's error is at most δ, else −1."""
     n = means.size
     blocks = (n + 3) // 4
     for a in range(n):
@@ -237,16 +267,17 @@ def _stop(course: FloatArray, means: FloatArray, delta: float, path: np.uint64, 
                     a = 4 * block + 2 * half + k
                     if a < n:
                         made = course[row, a] - (course[row - 1, a] if row > 0 else 0.0)
-                        sums[a] += made * means[a] + math.sqrt(max(made, 0.0)) * (second if k else first)
+                        sums[a] += made * means[a] + math.sqrt(max(made, 0.0)) * spreads[a] * (second if k else first)
         leader = 0
         for a in range(1, n):
             if sums[a] / course[row, a] > sums[leader] / course[row, leader]:
                 leader = a
+        top = inside(family, sums[leader] / course[row, leader], course[row, leader])
         error = 0.0
         for a in range(n):
             if a != leader:
-                lead = sums[leader] / course[row, leader] - sums[a] / course[row, a]
-                error += 0.5 * math.erfc(lead / math.sqrt(2.0 / course[row, leader] + 2.0 / course[row, a]))
+                mean = min(top, inside(family, sums[a] / course[row, a], course[row, a]))
+                error += 0.5 * math.erfc(math.sqrt(_evidence(family, top, mean, course[row, leader], course[row, a])))
         if error <= delta:
             return row
     return -1

@@ -1,14 +1,23 @@
 r"""How fast boosted arms are pulled: Lemma 1, Lemma 2, Theorem 1 and what they predict at a finite time.
 
-With c_a = d_a²/2σ² the reference's probability of a publicly worse arm falls like exp(−c_a·N_a), a boost lifts it to
-about ε/(c_a·N_a + log ε), and N_a grows by that each time the arm is boosted (a share w_a of the steps):
+Let d_a = d(μ_a, μ_{i*}) be the public divergence of arm a from the best public arm (Gaussian: Δ_a²/2σ²). The
+reference's probability of a publicly worse arm is the tail of its posterior beyond μ_{i*}. By Laplace's method, with
+V_a the variance of a reward of arm a, Δ_a = μ_{i*} − μ_a, and h_a the ratio of the prior's density against the natural
+parameter at μ_{i*} and at μ_a (1 if flat),
 
-    first     N_a = √(2·w_a·B/c_a) = (2σ/d_a)·√(w_a·B),   B = Σ_{s ≤ t} ε_s;   εt for constant ε: the paper's φ
-    second    N_a = first + (1/c_a)·⟨log 1/ε⟩,            log(1/ε)/c_a for constant ε
+    log(1/π_a) = d_a·N_a + ½·log(2π·k_a·N_a) + o(1),          k_a = Δ_a²/(V_a·h_a²),
+
+and a boost lifts it to the root of q·(log(q/π) − 1) = ε, so that q = ε/(L + log ε − log L − 1 + o(1)), L = log(1/π_a).
+N_a grows by that each time the arm is boosted (a share w_a of the steps):
+
+    first     N_a = √(2·w_a·B/d_a),   B = Σ_{s ≤ t} ε_s;   εt for constant ε: the paper's φ, (2σ/Δ_a)·√(w_a·εt)
+    second    N_a = N₀ + (1/d_a)·(⟨log 1/ε⟩ + ½·log(e·d_a²·N₀/(2π·k_a))),   N₀ the first order
     fluid     dN_a/dt = P(the step pulls a), by the exact q* and best-arm probabilities at the true means and N
 
-The second order comes from dN/dt = w·ε/(cN + log ε) with N = N₀ + N₁, N₀ the first order: (N₀·N₁)′ = N₀′·log(1/ε)/c,
-so N₁ is the mean of log(1/ε_s)/c over N₀ ∝ √B(s), uniform from 0 to its value at t.
+The second order: dN/dt = w·ε/(dN + log ε + ½·log(2πkN) − log(dN) − 1) with N = N₀ + N₁ leaves (N₀·N₁)′ =
+(N₀′/d)·(log(1/ε) + ½·log(e²·d²·N₀/(2πk))), so N₁ is the mean of that over N₀ ∝ √B(s), uniform from 0 to its value at t;
+the mean of ½·log N₀ is ½·(log N₀ − 1). For normal rewards it is (1/c)·(log(1/ε) + ½·log(e·s²·N₀/8π)), s = Δ/σ, c =
+s²/2.
 """
 
 import math
@@ -18,17 +27,18 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.bandit import Bandit
-from feint.budgets import Budget, PowerLaw, TotalBudget, as_budget
-from feint.numerics import best_arm_probabilities, boost_probability
+from feint.budgets import PowerKernel, as_budget, checked_at, power_sum
+from feint.numerics import boost_probability
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
-from feint.theory.maximin import check_unique_best_public, check_weights, gamma
+from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences
 
 IntArray = npt.NDArray[np.int64]
 
 ORDERS = ("first", "second", "fluid")
-_SUMMED_EXACTLY = 1000  # terms of a power law before Euler–Maclaurin, whose error is then below 1e-14
+_STEPS = 1000  # of a budget that is averaged one by one, before a grid serves
+_MOST_SUMMED = 10**7  # pulls of a budget of a user's own
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-8
 
 
@@ -126,7 +136,9 @@ def bernoulli_limit(success: float, times: npt.ArrayLike) -> FloatArray:
 def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
     r"""Theorem 1: lim N_{a,T}/√T for an arm boosted at every step, (K,); ∞ for the best public arm.
 
-    .. math:: \lim_{T \to \infty} N_{a,T}/\sqrt{T} = \sqrt{4\varepsilon\sigma^2/d_a^2}
+    .. math:: \lim_{T \to \infty} N_{a,T}/\sqrt{T} = \sqrt{2\varepsilon/d_a}
+
+    with d_a the divergence from the best public arm; √(4εσ²/Δ_a²) for normal rewards.
 
     >>> pull_rate(Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0]), 0.09).round(6)
     array([inf, 2. , 1. , 1.5])
@@ -134,7 +146,7 @@ def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
     check_unique_best_public(bandit)
     check_epsilon(as_floats(epsilon, "epsilon"))
     with np.errstate(divide="ignore"):
-        return np.where(bandit.public_gaps > 0, 2.0 * bandit.sigma * math.sqrt(epsilon) / bandit.public_gaps, np.inf)
+        return np.asarray(np.sqrt(2.0 * epsilon / public_divergences(bandit)))
 
 
 def log_error_limit(bandit: Bandit, weights: npt.ArrayLike, epsilon: Any, times: npt.ArrayLike) -> FloatArray:
@@ -160,7 +172,7 @@ def predicted_pulls(
     weights
         (K,) on the simplex.
     epsilon
-        KL budget: a number, `PowerLaw` or `TotalBudget`; math.inf with order "fluid" only.
+        KL budget: a number, `PowerLaw`, `TotalBudget` or anything with `at(t)`; math.inf with order "fluid" only.
     times
         (n,) numbers of pulls, each K or more (the initial round pulls every arm once).
     order
@@ -186,20 +198,30 @@ def predicted_pulls(
         raise ValueError(f"order is {order!r}; choose one of {', '.join(ORDERS)}.")
     if order == "fluid":
         return fluid(bandit, share, budget, moments)[0]
-    if budget.at(1) == math.inf:
+    if checked_at(budget, 1) == math.inf:
         raise ValueError(f"epsilon is inf; the {order} order is about a limited budget, so ask for order='fluid'.")
     spent = total_budget(budget, moments)
     slow = (np.arange(bandit.n_arms) != bandit.best_public) & (share > 0)
-    cost = bandit.public_gaps[slow] ** 2 / (2.0 * bandit.sigma**2)
+    cost = public_divergences(bandit)[slow]
     pulls = np.zeros((moments.size, bandit.n_arms))
-    pulls[:, slow] = np.sqrt(2.0 * spent[:, None] * share[slow] / cost)
+    pulls[:, slow] = first = np.sqrt(2.0 * spent[:, None] * share[slow] / cost)
     if order == "second":
-        pulls[:, slow] += _mean_log_inverse(budget, moments)[:, None] / cost
+        inverse = _mean_log_inverse(budget, moments)[:, None]
+        pulls[:, slow] += (
+            inverse + 0.5 * np.log(math.e * cost**2 * first / (2.0 * math.pi * _tails(bandit)[slow]))
+        ) / cost
     pulls[:, bandit.best_public] = moments - pulls.sum(1)
     return pulls
 
 
-def fluid(bandit: Bandit, weights: FloatArray, budget: Budget, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _tails(bandit: Bandit) -> FloatArray:
+    """k_a, (K,): log(1/π_a) ≈ d_a·N_a + ½·log(2π·k_a·N_a)."""
+    family, means, top = bandit.families[0], np.array(bandit.public), max(bandit.public)
+    ratio = np.exp(2.0 * (family.log_prior(top) - family.log_prior(means)))
+    return np.asarray(bandit.public_gaps**2 / (family.variance(means) * ratio))
+
+
+def fluid(bandit: Bandit, weights: FloatArray, budget: Any, times: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(pulls (n, K), KL spent (n,)) at `times` ≥ K, from one of each arm at time K.
 
     A step boosts b with probability w_b: b then has q*(π_b) and the others share 1 − q* in proportion to π. It spends
@@ -207,22 +229,23 @@ def fluid(bandit: Bandit, weights: FloatArray, budget: Budget, times: FloatArray
     """
     from scipy.integrate import solve_ivp
 
-    scale, exponent, last = budget.parameters()
-    means = np.array(bandit.public)
+    spent, last = _continuous(budget)
+    means, family = np.array(bandit.public), bandit.families[0]
+    prior = family.prior(None)
 
-    def slope(log_t: float, state: FloatArray, epsilon_scale: float) -> FloatArray:
+    def slope(log_t: float, state: FloatArray, active: bool) -> FloatArray:
         t = math.exp(log_t)
         # The (t + 1)-th pull spends ε_{t+1} between t and t + 1: halfway, at t, that is ε_{t + ½}.
-        epsilon = epsilon_scale * (t + 0.5) ** -exponent if exponent else epsilon_scale
-        sds = bandit.sigma / np.sqrt(np.maximum(state[:-1], 1.0))  # N ≥ 1, but a trial step may leave that
-        log_pi = np.minimum(0.0, best_arm_probabilities(means, sds, log=True))
+        epsilon = spent(t + 0.5) if active else 0.0
+        pulls = np.maximum(state[:-1], 1.0)  # N ≥ 1, but a trial step may leave that
+        log_pi = np.minimum(0.0, family.log_probabilities(*family.posterior(prior, pulls, pulls * means)))
         return t * _step_probabilities(log_pi, weights, epsilon)
 
     start, order = float(bandit.n_arms), np.argsort(times, kind="stable")
     state = np.append(np.ones(bandit.n_arms), 0.0)
     result = np.empty((times.size, bandit.n_arms + 1))
     # A total budget ends at its horizon: a piece before and a piece after the jump.
-    for stop, epsilon_scale in ((min(last, math.inf), scale), (math.inf, 0.0)):
+    for stop, active in ((last, True), (math.inf, False)):
         inside = [i for i in order if start <= times[i] and (times[i] < stop or stop == math.inf)]
         end = stop if stop < times.max() else float(times.max())
         if start < end:
@@ -233,7 +256,7 @@ def fluid(bandit: Bandit, weights: FloatArray, budget: Budget, times: FloatArray
                 state,
                 method="DOP853",
                 t_eval=np.unique(points),
-                args=(epsilon_scale,),
+                args=(active,),
                 rtol=_RELATIVE,
                 atol=_ABSOLUTE,
             )
@@ -261,34 +284,45 @@ def _step_probabilities(log_pi: FloatArray, weights: FloatArray, epsilon: float)
     return np.append(weights * q + pi * (left.sum() - left), weights @ np.minimum(epsilon, -log_pi))
 
 
-def total_budget(budget: Budget, times: FloatArray) -> FloatArray:
+def _continuous(budget: Any) -> tuple[Any, float]:
+    """ε as a function of a real t, and the last pull that has any."""
+    if not hasattr(budget, "kernel"):
+        return lambda t: checked_at(budget, max(1, round(t))), math.inf
+    power: PowerKernel = budget.kernel()
+    if power.exponent == 0.0:
+        return lambda t: power.scale, power.last
+    return lambda t: power.scale * t**-power.exponent, power.last
+
+
+def total_budget(budget: Any, times: FloatArray) -> FloatArray:
     """B = Σ_{s ≤ t} ε_s, every pull counted, (n,) -> (n,); the paper's εT."""
-    if isinstance(budget, TotalBudget):
-        return budget.at(1) * np.minimum(times, budget.horizon)
-    if not isinstance(budget, PowerLaw):
-        return budget.at(1) * times
-    p, m = budget.exponent, float(_SUMMED_EXACTLY)
-    sums = np.append(0.0, np.cumsum(np.arange(1.0, m + 1.0) ** -p))[np.minimum(times, m).astype(np.int64)]
-    t = np.maximum(times, m)
-    area = np.log(t / m) if p == 1.0 else (t ** (1.0 - p) - m ** (1.0 - p)) / (1.0 - p)
-    # Euler–Maclaurin
-    return budget.scale * (sums + area + 0.5 * (t**-p - m**-p) + p * (m ** (-p - 1.0) - t ** (-p - 1.0)) / 12.0)
+    if hasattr(budget, "kernel"):
+        power: PowerKernel = budget.kernel()
+        return power.scale * power_sum(power.exponent, np.minimum(times, power.last))
+    if times.max() > _MOST_SUMMED:
+        raise ValueError(
+            f"{type(budget).__name__} would have to be asked {times.max():g} times for its sum; ask for fewer than 10⁷ "
+            "pulls, or use PowerLaw or TotalBudget."
+        )
+    sums = np.cumsum([0.0] + [checked_at(budget, t) for t in range(1, int(times.max()) + 1)])
+    return np.asarray(sums[times.astype(np.int64)])
 
 
-def _mean_log_inverse(budget: Budget, times: FloatArray) -> FloatArray:
+def _mean_log_inverse(budget: Any, times: FloatArray) -> FloatArray:
     """⟨log 1/ε⟩ up to each t, over √B uniform from 0; (n,) -> (n,)."""
-    scale, p, _ = budget.parameters()
-    if scale == 0.0:
+    at, last = _continuous(budget)
+    if at(1.0) == 0.0:
         raise ValueError("The budget is 0; the second order is about a budget above 0, so ask for order='fluid'.")
-    if p == 0.0:
-        return np.full(times.size, -math.log(scale))
-    steps = np.unique(np.append(np.arange(1, _SUMMED_EXACTLY + 1), np.geomspace(1, times.max(), 4000).round()))
+    if hasattr(budget, "kernel") and budget.kernel().exponent == 0.0:
+        return np.full(times.size, -math.log(at(1.0)))
+    end = min(times.max(), last)
+    steps = np.unique(np.append(np.arange(1, min(_STEPS, end) + 1), np.geomspace(1, end, 4000).round()))
     root = np.sqrt(np.append(0.0, total_budget(budget, steps)))
-    # √B grows by root[i + 1] − root[i] while log s moves evenly between the two steps, the first at s = 1.
-    log_s = np.append(0.0, np.log(steps))
-    area = np.append(0.0, np.cumsum(np.diff(root) * 0.5 * (log_s[1:] + log_s[:-1])))
-    end = np.sqrt(total_budget(budget, times))
-    return p * np.interp(end, root, area) / end - math.log(scale)
+    # √B grows by root[i + 1] − root[i] while log ε moves evenly between the two steps, the first at s = 1.
+    log_inverse = -np.log([at(step) for step in np.append(1.0, steps)])
+    area = np.append(0.0, np.cumsum(np.diff(root) * 0.5 * (log_inverse[1:] + log_inverse[:-1])))
+    reached = np.sqrt(total_budget(budget, times))
+    return np.asarray(np.interp(reached, root, area) / reached)
 
 
 def _checked_times(bandit: Bandit, times: npt.ArrayLike) -> FloatArray:

@@ -15,16 +15,16 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import kernel
+from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, settle
+from feint.numerics._jit import kernel, part
 from feint.numerics._validate import FloatArray, IntArray, as_floats
 from feint.numerics.boost_kernel import boost_scalar
-from feint.observer.fixed_share import REFUTED, SHARE, Experts, FixedShare, settle
 
 EPSILONS = (0.001, 0.005, 0.03, 0.2, 1.0)  # a factor 2.5 beside the truth costs a few per cent of the power
 _SMALLEST = 1e-12  # below it, 1 − π_b of an arm that is nearly sure would need digits that log π does not have
 
 
-@kernel
+@part
 def bet(experts: Experts, log_pi: FloatArray, arm: int) -> float:
     """Test one pull; `log_pi` (K,) was claimed before it. Returns log E."""
     n_sizes, n_arms = experts.weights.shape

@@ -27,9 +27,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
+from feint.evidence.base import EProcess
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, IntArray, check_level
-from feint.observer.base import EProcess
 
 _TILTS = np.array([sign * size for size in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0) for sign in (-1.0, 1.0)])
 _EXPM1_TILTS = np.expm1(_TILTS)

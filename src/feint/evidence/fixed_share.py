@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feint.numerics._jit import inlined, kernel
+from feint.evidence.base import EProcess
+from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, as_number
-from feint.observer.base import EProcess
 
 SHARE = 0.05  # best for one boosted arm is 0.01, for arms that change at every step 1; measured on the paper's instance
 _SMALLEST_SHARE = 1e-12
@@ -44,9 +44,22 @@ class Experts(NamedTuple):
 
 def experts(n_arms: int, sizes: FloatArray, share: float) -> Experts:
     """Nothing seen yet."""
-    shape = (sizes.size, n_arms)
-    log_e, totals, gains = np.full(sizes.size, _NOTHING), np.zeros(sizes.size), np.zeros(sizes.size)
-    return Experts(sizes, share, np.zeros(1), log_e, np.full(shape, 1.0 / n_arms), np.zeros(shape), totals, gains)
+    shape, size = (sizes.size, n_arms), sizes.size
+    empty = Experts(sizes, share, np.empty(1), np.empty(size), np.empty(shape), np.empty(shape), *np.zeros((2, size)))
+    empty.pulls[:], empty.log_e[:], empty.weights[:], empty.alone[:] = 0.0, _NOTHING, 1.0 / n_arms, 0.0
+    return empty
+
+
+@part
+def forget(experts: Experts) -> None:
+    """Start anew."""
+    n_sizes, n_arms = experts.weights.shape
+    experts.pulls[0] = 0.0
+    for j in range(n_sizes):
+        experts.log_e[j] = _NOTHING
+        for b in range(n_arms):
+            experts.weights[j, b] = 1.0 / n_arms
+            experts.alone[j, b] = 0.0
 
 
 @inlined
@@ -54,7 +67,7 @@ def _held_back(pulls: float) -> float:
     return 1.0 / math.log2(pulls + 2.0)
 
 
-@kernel
+@part
 def settle(experts: Experts) -> float:
     """Turn the weights, already multiplied by the ratios, into those for the next pull. Returns log E."""
     n_sizes, n_arms = experts.weights.shape

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from feint.evidence.base import EProcess
 from feint.numerics._validate import FloatArray, IntArray, as_floats
-from feint.observer.base import EProcess
 
 
 class LikelihoodRatio(EProcess):

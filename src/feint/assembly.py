@@ -1,0 +1,69 @@
+"""From what a user names (families, explorer, reference) to what kernels take, for the simulation and the agent."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint.explorers.base import PlainExplorer, explorer_settings
+from feint.explorers.draws import EXACT
+from feint.families.base import belief, fill_log_best, usual_prior
+from feint.numerics._jit import Plain
+from feint.references.base import expect, reference_prior, reference_settings
+from feint.step import Known, Problem, space
+
+
+class Assembly(NamedTuple):
+    """An agent that has been checked and can be made any number of times."""
+
+    n_arms: int
+    families: Any
+    explorer: Any
+    reference: Any
+    plain: bool  # whether something in it has no kernel
+    own_samples: bool
+    follows_posterior: bool
+    has_bounds: bool
+
+    def instantiate(self) -> tuple[Problem, Known]:
+        """A new agent that knows nothing, without a budget yet."""
+        public_family, private_family = self.families
+        pulls = np.zeros(self.n_arms, dtype=np.int64)
+        public = belief(public_family, reference_prior(self.reference, public_family), pulls)
+        known = Known(
+            pulls,
+            np.zeros(self.n_arms, dtype=np.int64),
+            public,
+            belief(private_family, usual_prior(private_family), pulls),
+        )
+        reference = reference_settings(self.reference, public_family, self.n_arms)
+        explorer = explorer_settings(self.explorer, self.n_arms)
+        if explorer is None:
+            explorer = _plain_explorer(self.explorer, known, reference)
+        return Problem(explorer, reference, None, explorer.uses_posterior), known
+
+
+def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assembly:
+    """Check that they fit each other."""
+    settings = reference_settings(reference, families[0], n_arms)
+    reference_prior(reference, families[0])
+    compiled = explorer_settings(explorer, n_arms)
+    plain = compiled is None or isinstance(settings, Plain) or not all(hasattr(side, "kernel") for side in families)
+    has_bounds = not plain and all(hasattr(type(side.kernel()), "fill_region") for side in families)
+    return Assembly(
+        n_arms, families, explorer, reference, plain, settings.own_samples, settings.follows_posterior, has_bounds
+    )
+
+
+def _plain_explorer(explorer: Any, known: Known, reference: Any) -> PlainExplorer:
+    """With the probabilities that it may ask for."""
+    scratch = space(known.pulls.size)
+
+    def private() -> Any:
+        fill_log_best(known.private.family, known.private.posterior, known.private.ws, scratch.logs[EXACT])
+        return np.exp(scratch.logs[EXACT])
+
+    def expected() -> Any:
+        expect(reference, known.public, int(known.pulls.sum()), scratch.pi, scratch.log_pi)
+        return scratch.pi.copy()
+
+    return PlainExplorer(explorer, private, expected)

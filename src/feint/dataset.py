@@ -1,0 +1,98 @@
+"""Data sets that describe themselves: means, gaps and settings as coordinates, long names and units on variables."""
+
+import json
+import platform
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from feint.bandit import Bandit
+from feint.budgets import Constant
+from feint.kinds import config_of
+from feint.numerics._validate import IntArray
+from feint.version import VERSION
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_ABOUT = {
+    "pulls": ("pulls of an arm", "pulls"),
+    "boosts": ("boosts of an arm", "steps"),
+    "log_error": ("log of the posterior probability that the best private arm is another", "nats"),
+    "recommendation": ("arm that is most likely the best private one", "arm"),
+    "public_regret": ("public reward forgone against the best public arm, in expectation", "reward"),
+    "private_regret": ("private reward forgone against the best private arm, in expectation", "reward"),
+    "stopping_time": ("pulls until the posterior error was delta", "pulls"),
+    "kl_spent": ("KL divergence from the reference spent so far", "nats"),
+    "log_e_value": ("log of the observer's e-value", "nats"),
+    "log_likelihood_ratio": ("log likelihood ratio of an observer who knows every boost", "nats"),
+    "detection_time": ("pulls until the observer's alarm", "pulls"),
+    "p_value": ("the observer's anytime p-value at the end", "1"),
+    "replication": ("number of the run", "1"),
+    "time": ("pulls made", "pulls"),
+    "arm": ("arm, counted from 0", "1"),
+    "public_mean": ("mean public reward", "reward"),
+    "private_mean": ("mean private reward", "reward"),
+    "public_gap": ("gap to the best public mean", "reward"),
+    "private_gap": ("gap to the best private mean", "reward"),
+    "best_public": ("best public arm", "arm"),
+    "best_private": ("best private arm", "arm"),
+    "epsilon": ("KL budget a step", "nats"),
+}
+
+
+def describe(
+    bandit: Bandit, which: range, times: IntArray, variables: dict[str, Any], settings: dict[str, Any], budget: Any
+) -> "xr.Dataset":
+    """The runs with their instance and settings. What distinguishes one simulation from another is a scalar
+    coordinate, so that `xr.concat` keeps it.
+    """
+    import numba
+    import xarray as xr
+
+    axes = ("replication", "time", "arm")
+    pulls = variables["pulls"]
+    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
+    versions = {"feint": VERSION, "numpy": np.__version__, "numba": numba.__version__}
+    versions["python"] = platform.python_version()
+    families = [config_of(family, "family") for family in bandit.families]
+    instance = {"public": list(bandit.public), "private": list(bandit.private), "families": families}
+    over_arms = {
+        "public_mean": bandit.public,
+        "private_mean": bandit.private,
+        "public_gap": bandit.public_gaps,
+        "private_gap": bandit.private_gaps,
+    }
+    coordinates: dict[str, Any] = {
+        "replication": np.arange(which.start, which.stop),
+        "time": times,
+        "arm": np.arange(bandit.n_arms),
+        **{name: ("arm", np.array(values)) for name, values in over_arms.items()},
+        "best_public": bandit.best_public,
+        "best_private": bandit.best_private,
+        "epsilon": budget.epsilon if isinstance(budget, Constant) else np.nan,
+        "budget": _words(settings["epsilon"]),
+        "explorer": _words(settings["explorer"]),
+        "reference": _words(settings["reference"]),
+        "family": ", ".join(dict.fromkeys(_words(family) for family in families)),
+        "seed": settings["seed"],
+    }
+    data = xr.Dataset(
+        {name: (axes[: values.ndim], values) for name, values in variables.items()},
+        coords=coordinates,
+        attrs={
+            "bandit": json.dumps(instance),
+            "config": json.dumps(settings),
+            "versions": json.dumps(versions),
+        },
+    )
+    for name, (long_name, units) in _ABOUT.items():
+        if name in data.variables:
+            data[name].attrs.update(long_name=long_name, units=units)
+    return data
+
+
+def _words(config: dict[str, Any]) -> str:
+    """TopTwo(), PowerLaw(scale=1.0, exponent=0.5)."""
+    fields = ", ".join(f"{name}={value}" for name, value in config.items() if name not in ("kind", "own"))
+    return f"{config['kind']}({fields})"

@@ -1,0 +1,50 @@
+"""Replications moved forward exactly, one step after the other."""
+
+from feint.engine.record import Run, record, sure_exactly
+from feint.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
+from feint.engine.watch import begin, see
+from feint.numerics._jit import kernel, shared
+from feint.step import decide, draw_arm, most_pulled, update
+
+
+@shared
+def _advance(run: Run, r: int, t: int, row: int, t_end: int) -> tuple[int, int]:
+    known, s, uniforms = run.known, run.space, run.rewards.uniforms
+    if t == 0:
+        begin(run.watch, r)
+        initial_round(run.rewards, known, r)
+        t = known.pulls.size
+    block = t - BLOCK  # the first step whose draws have been made
+    while True:
+        stopped = run.delta > 0.0 and sure_exactly(run)
+        row = record(run, r, t, row, stopped)
+        if stopped or t >= t_end:
+            return t, row
+        i = t - block
+        if i == BLOCK:
+            draw_block(run.rewards, r, t)
+            block = t
+            i = 0
+        boosted = decide(run.problem, known, s, t, (uniforms[0, i], uniforms[1, i], uniforms[2, i]))
+        pulled = draw_arm(s.policy, boosted, most_pulled(known.pulls), uniforms[3, i])
+        known.boosts[boosted] += 1
+        t += 1
+        see(run.watch, r, s, boosted, pulled, t)
+        reward_pull(run.rewards, known, pulled, i)
+        update(known, pulled)
+
+
+def advance_plainly(run: Run, first: int, last: int, t: int, row: int, t_end: int) -> tuple[int, int]:
+    """Replications first … last − 1, each from t pulls to t_end or to its stopping time; returns the last one's
+    (t, next checkpoint's row).
+
+    For agents with something in plain Python; compiled, it is `advance_eagerly`. Nothing but `run` carries over between
+    calls, so the pieces in which a horizon is run do not matter.
+    """
+    reached, next_row = t, row
+    for r in range(first, last):
+        reached, next_row = _advance(run, r, t, row, t_end)
+    return reached, next_row
+
+
+advance_eagerly = kernel(advance_plainly)

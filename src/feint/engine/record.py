@@ -1,0 +1,67 @@
+"""Replications as kernels see them, and what they leave at their checkpoints."""
+
+import math
+from typing import Any, NamedTuple
+
+from feint.engine.rewards import Rewards
+from feint.engine.watch import record_watch
+from feint.explorers.draws import EXACT
+from feint.families.base import fill_log_best
+from feint.numerics._jit import shared
+from feint.numerics._validate import FloatArray, IntArray
+from feint.step import Known, Problem, Space, likeliest, log_complement
+
+
+class Records(NamedTuple):
+    """What R replications leave at C checkpoints."""
+
+    checkpoints: IntArray  # (C,)
+    pulls: IntArray  # (R, C, K)
+    boosts: IntArray  # (R, C, K)
+    log_error: FloatArray  # (R, C)
+    recommendation: IntArray  # (R, C)
+    stopping_time: FloatArray  # (R,) NaN where it was not reached
+
+
+class Run(NamedTuple):
+    """The agent, where its rewards come from, what it knows, who watches, and when it ends: all that kernels need."""
+
+    problem: Problem
+    rewards: Rewards
+    known: Known
+    space: Space
+    records: Records
+    watch: Any
+    best: int  # the best private arm
+    delta: float  # the error to stop at; 0 for never
+
+
+@shared
+def fill_private_logs(run: Run) -> None:
+    """Exact log P(arm is the best private one) into the row EXACT of the space's logs."""
+    private = run.known.private
+    fill_log_best(private.family, private.posterior, private.ws, run.space.logs[EXACT])
+
+
+@shared
+def sure_exactly(run: Run) -> bool:
+    """Whether the largest private probability has reached 1 − δ, from the exact complement."""
+    fill_private_logs(run)
+    return log_complement(run.space.logs, likeliest(run.space.logs)) <= math.log(run.delta)
+
+
+@shared
+def record(run: Run, r: int, t: int, row: int, stopped: bool) -> int:
+    """Fill the checkpoint of this moment, or if stopped all that are left; returns the next row."""
+    while row < run.records.checkpoints.size and (run.records.checkpoints[row] == t or stopped):
+        fill_private_logs(run)
+        for a in range(run.known.pulls.size):
+            run.records.pulls[r, row, a] = run.known.pulls[a]
+            run.records.boosts[r, row, a] = run.known.boosts[a]
+        run.records.log_error[r, row] = log_complement(run.space.logs, run.best)
+        run.records.recommendation[r, row] = likeliest(run.space.logs)
+        record_watch(run.watch, r, row)
+        row += 1
+    if stopped:
+        run.records.stopping_time[r] = float(t)
+    return row

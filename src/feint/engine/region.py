@@ -1,0 +1,231 @@
+r"""A region of posteriors, and rigorous bounds of all best-arm probabilities over it.
+
+Between pulls of other arms only the posterior of the most pulled arm D moves. The family says for which posteriors of D
+every P(a) is largest and smallest over a region of its mean and pulls (`families.base.fill_region`, with the proofs in
+the families' files): put into the exact kernel in D's place, they bound every P(a). Where D is the likeliest arm, one
+minus the bounds of the others is sharper and free.
+
+All bounds are widened by `slack` (a family's, relative) and as much of |log p| in deep tails, which exceeds the
+kernel's error and the rounding of the few operations that a decision makes of them.
+
+The region's radius weighs two costs. In τ steps D's mean moves by about √(τ/n) of its own standard deviation s, so a
+region of radius ρ·s lasts about ρ²·n steps; and a share of steps proportional to ρ stays undecided. Their sum is least
+at ρ ∝ n^(−1/3).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
+from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
+from feint.families.base import (
+    MEAN_HIGH,
+    MEAN_LOW,
+    MOST,
+    OTHERS_HIGH,
+    OTHERS_LOW,
+    OWN_HIGH,
+    OWN_LOW,
+    Belief,
+    fill_log_best,
+    fill_region,
+    log_best_of,
+    slack,
+)
+from feint.numerics._jit import inlined, part
+from feint.numerics._validate import FloatArray
+from feint.numerics.boost_kernel import boost_scalar
+from feint.step import Known
+
+_RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
+_WIDEST = 0.5  # and never more than this many s
+_DEEP = 0.2  # of the slack, a nat of |log p|: the kernel's error in deep tails, there and back
+
+# Rows of the reference's bounds; the private bounds have the rows of `explorers.base`.
+PI_LOW, PI_HIGH, LOG_PI_LOW, LOG_PI_HIGH = 0, 1, 2, 3
+REFERENCE_ROWS = 4
+# Rows of `cuts`: per boosted arm the two cuts of the draw, and the ε they hold for (−1 before).
+CUT_BOOSTED, CUT_DOMINANT, CUT_EPSILON = 0, 1, 2
+
+
+class Region(NamedTuple):
+    """The region and its bounds, owned by the caller; the box of each side is that of `families.base`."""
+
+    public_box: FloatArray  # (3,)
+    private_box: FloatArray  # (3,)
+    extremes: FloatArray  # (4, 2) scratch
+    private: FloatArray  # (BOUND_ROWS, K)
+    reference: FloatArray  # (REFERENCE_ROWS, K)
+    cuts: FloatArray  # (3, K)
+    logs: FloatArray  # (LOG_ROWS, K) scratch
+
+
+def region(n_arms: int) -> Region:
+    """Allocate it."""
+    shapes = (3,), (3,), (4, 2), (BOUND_ROWS, n_arms), (REFERENCE_ROWS, n_arms), (3, n_arms), (LOG_ROWS, n_arms)
+    return Region(*(np.empty(shape) for shape in shapes))
+
+
+@part
+def enter(region: Region, known: Known, dominant: int, bounds_private: bool, bounds_reference: bool) -> None:
+    """A region about the present posteriors of D, with the bounds that are asked for."""
+    radius = min(_WIDEST, _RADIUS / float(known.pulls[dominant]) ** (1.0 / 3.0))
+    fill_region(known.private.family, known.private, dominant, radius, region.private_box, region.extremes)
+    if bounds_private:
+        _bound_private(known.private, dominant, region)
+    fill_region(known.public.family, known.public, dominant, radius, region.public_box, region.extremes)
+    if bounds_reference:
+        _bound_reference(known.public, dominant, region)
+    for a in range(known.pulls.size):
+        region.cuts[CUT_EPSILON, a] = -1.0
+
+
+@inlined
+def is_inside(region: Region, known: Known, dominant: int) -> bool:
+    """Whether D is still inside."""
+    public, private, pulls = region.public_box, region.private_box, known.pulls[dominant]
+    return (
+        pulls <= public[MOST]
+        and pulls <= private[MOST]
+        and public[MEAN_LOW] <= known.public.means[dominant] <= public[MEAN_HIGH]
+        and private[MEAN_LOW] <= known.private.means[dominant] <= private[MEAN_HIGH]
+    )
+
+
+@inlined
+def _place(belief: Belief, dominant: int, first: float, second: float) -> None:
+    belief.posterior[0, dominant] = first
+    belief.posterior[1, dominant] = second
+
+
+@part
+def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float, float]:
+    """Bounds of log P(a) for every arm but D, and of Σ P(a); the belief is left as it was."""
+    wide = slack(belief.family)
+    logs, extremes = region.logs, region.extremes
+    first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
+    _place(belief, dominant, extremes[OTHERS_HIGH, 0], extremes[OTHERS_HIGH, 1])
+    fill_log_best(belief.family, belief.posterior, belief.ws, logs[LOG_HIGH])
+    _place(belief, dominant, extremes[OTHERS_LOW, 0], extremes[OTHERS_LOW, 1])
+    fill_log_best(belief.family, belief.posterior, belief.ws, logs[LOG_LOW])
+    _place(belief, dominant, first, second)
+    low = 0.0
+    high = 0.0
+    for a in range(logs.shape[1]):
+        logs[LOG_HIGH, a] += wide - _DEEP * wide * logs[LOG_HIGH, a]
+        logs[LOG_LOW, a] -= wide - _DEEP * wide * logs[LOG_LOW, a]
+        if a != dominant:
+            low += math.exp(logs[LOG_LOW, a]) * (1.0 - wide)
+            high += math.exp(logs[LOG_HIGH, a]) * (1.0 + wide)
+    return low, high
+
+
+@part
+def _bound_private(belief: Belief, dominant: int, region: Region) -> None:
+    """Bounds of the private best-arm probabilities and of the cuts they make."""
+    wide = slack(belief.family)
+    bounds, logs, extremes = region.private, region.logs, region.extremes
+    others_low, others_high = _bound_others(belief, dominant, region)
+    if others_high < 0.5:
+        logs[LOG_LOW, dominant] = math.log1p(-others_high) - wide
+        logs[LOG_HIGH, dominant] = min(0.0, math.log1p(-others_low) + wide)
+    else:
+        first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
+        _place(belief, dominant, extremes[OWN_LOW, 0], extremes[OWN_LOW, 1])
+        low = log_best_of(belief.family, belief.posterior, belief.ws, dominant)
+        _place(belief, dominant, extremes[OWN_HIGH, 0], extremes[OWN_HIGH, 1])
+        high = log_best_of(belief.family, belief.posterior, belief.ws, dominant)
+        _place(belief, dominant, first, second)
+        logs[LOG_LOW, dominant] = low - wide + _DEEP * wide * low
+        logs[LOG_HIGH, dominant] = high + wide - _DEEP * wide * high
+    for a in range(logs.shape[1]):
+        bounds[P_LOW, a] = math.exp(logs[LOG_LOW, a]) * (1.0 - wide)
+        bounds[P_HIGH, a] = math.exp(logs[LOG_HIGH, a]) * (1.0 + wide)
+    fill_all_cuts(bounds, logs, logs[LOG_LOW], logs[LOG_HIGH])
+
+
+@part
+def _bound_reference(belief: Belief, dominant: int, region: Region) -> None:
+    """Bounds of the reference's probabilities; D's from the complement."""
+    wide = slack(belief.family)
+    bounds, logs = region.reference, region.logs
+    others_low, others_high = _bound_others(belief, dominant, region)
+    for a in range(logs.shape[1]):
+        bounds[PI_LOW, a] = math.exp(logs[LOG_LOW, a]) * (1.0 - wide)
+        bounds[PI_HIGH, a] = math.exp(logs[LOG_HIGH, a]) * (1.0 + wide)
+        bounds[LOG_PI_LOW, a] = logs[LOG_LOW, a]
+        bounds[LOG_PI_HIGH, a] = min(0.0, logs[LOG_HIGH, a])
+    bounds[PI_LOW, dominant] = max(0.0, 1.0 - others_high) * (1.0 - wide)
+    bounds[PI_HIGH, dominant] = max(0.0, 1.0 - others_low) * (1.0 + wide)
+    bounds[LOG_PI_LOW, dominant] = math.log1p(-min(1.0, others_high)) - wide if others_high < 1.0 else -math.inf
+    bounds[LOG_PI_HIGH, dominant] = min(0.0, math.log1p(-min(1.0, others_low)) + wide) if others_low < 1.0 else 0.0
+
+
+@part
+def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, epsilon: float, u: float) -> int:
+    """The arm on which u falls when `boosted` is boosted with budget ε anywhere in the region, or UNDECIDED.
+
+    The cut above which D is drawn falls with ε if another arm is boosted, and what lies below it is then all the more
+    below the cut of a larger ε; so cuts are kept while ε does not grow. If D is boosted, the cut grows as ε falls.
+    """
+    cuts = region.cuts
+    known_for = cuts[CUT_EPSILON, boosted]
+    if known_for < epsilon or (boosted == dominant and known_for != epsilon):
+        _set_cuts(region, wide, boosted, dominant, epsilon)
+    if u >= cuts[CUT_DOMINANT, boosted]:
+        return dominant
+    if u < cuts[CUT_BOOSTED, boosted] and cuts[CUT_EPSILON, boosted] == epsilon:
+        return boosted
+    return UNDECIDED
+
+
+@part
+def _set_cuts(region: Region, wide: float, boosted: int, dominant: int, epsilon: float) -> None:
+    """Below the first cut `boosted` is drawn, from the second on D, wherever in the region.
+
+    For boosted ≠ D, with q growing in π_boosted, and ρ = O/(O + π_D) the share of the others O among all but `boosted`,
+    everything but D takes q + (1 − q)·ρ, which grows with both. For boosted = D it takes 1 − q.
+    """
+    bounds, cuts = region.reference, region.cuts
+    q_low = boost_scalar(bounds[PI_LOW, boosted], bounds[LOG_PI_LOW, boosted], epsilon, True)
+    cuts[CUT_EPSILON, boosted] = epsilon
+    if boosted == dominant:
+        cuts[CUT_BOOSTED, boosted] = 0.0
+        cuts[CUT_DOMINANT, boosted] = (1.0 - q_low) * (1.0 + wide) + wide
+        return
+    q_high = boost_scalar(bounds[PI_HIGH, boosted], bounds[LOG_PI_HIGH, boosted], epsilon, True)
+    others = 0.0
+    for a in range(bounds.shape[1]):
+        if a not in (boosted, dominant):
+            others += bounds[PI_HIGH, a]
+    bottom = others + bounds[PI_LOW, dominant]
+    share = others / bottom if bottom > 0.0 else 1.0
+    cuts[CUT_BOOSTED, boosted] = q_low if q_low == 1.0 else q_low * (1.0 - wide)
+    cuts[CUT_DOMINANT, boosted] = (q_high + (1.0 - q_high) * share) * (1.0 + wide) + wide
+
+
+@inlined
+def sure_by_bounds(bounds: FloatArray, delta: float) -> int:
+    """1 or 0 where the private bounds decide whether the likeliest arm has reached 1 − δ, else UNDECIDED.
+
+    The complement of arm m is at least Σ_{a≠m} of the lower bounds, which is least for the m with the largest of them;
+    and the likeliest arm's complement is at most that of this m.
+    """
+    n = bounds.shape[1]
+    top = 0
+    for a in range(1, n):
+        if bounds[P_LOW, a] > bounds[P_LOW, top]:
+            top = a
+    low = 0.0
+    high = 0.0
+    for a in range(n):
+        if a != top:
+            low += bounds[P_LOW, a]
+            high += bounds[P_HIGH, a]
+    if high <= delta:
+        return 1
+    if low > delta:
+        return 0
+    return UNDECIDED

@@ -1,0 +1,113 @@
+"""All replications of a simulation on all cores: blocks of short ones, pieces of long ones."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from feint.budgets import Pieces
+from feint.engine.eager import advance_eagerly, advance_plainly
+from feint.engine.lazy import advance_lazily
+from feint.engine.record import Run
+from feint.engine.region import region
+from feint.numerics._threads import thread_count
+
+_ARM_STEPS_A_PIECE = 400_000  # arms × steps, well below a second: how soon Ctrl-C and the progress bar are served
+_SLOWER = 10  # where every step is evaluated
+_SLOWEST = 1000  # and in plain Python
+
+
+class Course(NamedTuple):
+    """How far to run, how, and under which budget."""
+
+    horizon: int
+    replications: int
+    method: str  # "lazy", "eager" or "plain"
+    follows_posterior: bool
+    budget: Pieces
+    slow: bool  # whether every step is evaluated
+
+
+def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], object]) -> None:
+    """Fill the records of every replication; an interrupt, or an error, ends the threads at their next piece.
+
+    Threads take blocks from one iterator. Which thread runs which changes nothing: a replication's draws depend on its
+    number alone.
+    """
+    pace = _SLOWEST if course.method == "plain" else _SLOWER if course.slow else 1
+    piece = max(100, _ARM_STEPS_A_PIECE // pace)
+    blocks = _blocks(course, piece)
+    lock, stop = threading.Lock(), threading.Event()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        run = make_run()
+        advance = _advance(course, run)
+        try:
+            while not stop.is_set():
+                with lock:
+                    block = next(blocks, None)
+                if block is None:
+                    return
+                _run_block(run, advance, course, block, max(100, piece // run.known.pulls.size), stop, tick)
+        except BaseException as error:
+            failures.append(error)
+            stop.set()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(_threads(course))]
+    if len(threads) == 1:  # stay in the caller's thread: plain Python may have no other
+        work()
+    else:
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.2)  # in between, Ctrl-C is served
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _threads(course: Course) -> int:
+    return 1 if course.method == "plain" else min(thread_count(), course.replications)
+
+
+def _blocks(course: Course, piece: int) -> Iterator[tuple[int, int]]:
+    """Consecutive replications, as many as make a piece, but a few blocks a thread."""
+    size = max(1, min(piece // course.horizon, -(-course.replications // (4 * _threads(course)))))
+    for first in range(0, course.replications, size):
+        yield first, min(first + size, course.replications)
+
+
+def _advance(course: Course, run: Run) -> Callable[..., tuple[int, int]]:
+    if course.method == "plain":
+        return advance_plainly
+    if course.method == "eager":
+        return advance_eagerly
+    space = region(run.known.pulls.size)
+    return lambda run, *where: advance_lazily(run, space, course.follows_posterior, *where)
+
+
+def _run_block(
+    run: Run,
+    advance: Callable[..., tuple[int, int]],
+    course: Course,
+    block: tuple[int, int],
+    piece: int,
+    stop: threading.Event,
+    tick: Callable[[int], object],
+) -> None:
+    first, last = block
+    t, row = 0, 0
+    while not stop.is_set():
+        t_end = course.horizon if last - first > 1 else min(t + piece, course.horizon)
+        problem = run.problem._replace(budget=course.budget.settings(t, t_end))
+        before = t
+        t, row = advance(run._replace(problem=problem), first, last, t, row, t_end)
+        if t < t_end or t == course.horizon:  # stopped, or done
+            tick((course.horizon - before) * (last - first))
+            return
+        tick(t - before)

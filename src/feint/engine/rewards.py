@@ -1,0 +1,79 @@
+"""Where the rewards of simulated replications come from: the instance and its random streams, a block at a time."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint.families.base import draw_reward
+from feint.numerics._jit import part, shared, shared_inlined
+from feint.numerics._validate import FloatArray
+from feint.numerics.streams import Word, WordArray, fill_block, fill_chances
+from feint.step import Known, add_rewards, update
+
+BLOCK = 128  # steps whose draws are made at once
+
+
+class Rewards(NamedTuple):
+    """The instance's means, the stream, whose public samples count, and space for the draws of a block of steps."""
+
+    public: FloatArray
+    private: FloatArray
+    own_samples: bool
+    normal: bool  # whether any side draws from normals,
+    uniform: bool  # and any from uniform numbers
+    seed: Word
+    first: int  # the replication of row 0
+    words: WordArray  # (8, n) scratch
+    uniforms: FloatArray  # (4, n) the draws of n steps, made ahead
+    normals: FloatArray  # (2, n)
+    chances: FloatArray  # (2, n)
+
+
+def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards:
+    """The rewards of a bandit's replications."""
+    normal = [hasattr(family, "kernel") and family.kernel().normal for family in bandit.families]
+    return Rewards(
+        np.array(bandit.public),
+        np.array(bandit.private),
+        own_samples,
+        any(normal),
+        not all(normal),
+        np.uint64(seed),
+        first,
+        np.empty((8, BLOCK), dtype=np.uint64),
+        np.empty((4, BLOCK)),
+        np.zeros((2, BLOCK)),
+        np.full((2, BLOCK), 0.5),
+    )
+
+
+@part
+def draw_block(rewards: Rewards, r: int, t: int) -> None:
+    """The draws of steps t, t + 1, … of replication r."""
+    seed, replication = rewards.seed, np.uint64(rewards.first + r)
+    fill_block(seed, replication, t, rewards.own_samples, rewards.words, rewards.uniforms, rewards.normals)
+    if rewards.uniform:
+        fill_chances(seed, replication, t, rewards.chances)
+
+
+@shared_inlined
+def reward_pull(rewards: Rewards, known: Known, arm: int, i: int) -> None:
+    """Pull `arm` with the i-th draws of the block."""
+    normals, chances = rewards.normals, rewards.chances
+    public = draw_reward(known.public.family, rewards.public[arm], normals[0, i], chances[0, i])
+    private = draw_reward(known.private.family, rewards.private[arm], normals[1, i], chances[1, i])
+    add_rewards(known, arm, public, private)
+
+
+@shared
+def initial_round(rewards: Rewards, known: Known, r: int) -> None:
+    """Forget what was known, and pull every arm once, in order, outside the observer's test."""
+    for a in range(known.pulls.size):
+        known.pulls[a] = 0
+        known.boosts[a] = 0
+        known.public.sums[a] = 0.0
+        known.private.sums[a] = 0.0
+    for a in range(known.pulls.size):
+        draw_block(rewards, r, a)
+        reward_pull(rewards, known, a, 0)
+        update(known, a)

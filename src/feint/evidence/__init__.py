@@ -1,0 +1,9 @@
+"""Evidence: tests that are valid whenever they are looked at. One test a file, one contract (`base`)."""
+
+from feint.evidence.base import EProcess
+from feint.evidence.boost_mixture import BoostMixture
+from feint.evidence.calibration import Calibration
+from feint.evidence.likelihood_ratio import LikelihoodRatio
+from feint.evidence.propensity_mixture import PropensityMixture
+
+__all__ = ["BoostMixture", "Calibration", "EProcess", "LikelihoodRatio", "PropensityMixture"]

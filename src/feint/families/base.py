@@ -1,0 +1,188 @@
+r"""The contract of reward families, and how kernels reach a family: by the type of its settings.
+
+A family in plain Python, a user's own, has
+
+- `mean_range`, the open interval of means, and `rewards`, what a reward must be, in a clause;
+- `accepts(rewards)`: whether each of an array can be a reward;
+- `draw(mean, uniform)`: a reward from a uniform number;
+- `log_best(pulls, sums)`: exact log P(arm is the best), K floats, from each arm's pulls and sum of rewards;
+- `divergence(x, y)` = KL(ν_x ‖ ν_y) between rewards of these means, if an explorer asks for it.
+
+Those of the package have, instead of `log_best`, all that the engine, the observer and the theory need:
+
+- `kernel()`: settings for kernels, a NamedTuple whose class has the parts below (without `fill_region` only the eager
+  method runs) and `normal`, whether rewards are drawn from normals or from uniform numbers;
+- `prior(given)`: a prior as the two numbers that `posterior` takes, None for the usual one; `posterior(prior, pulls,
+  sums)`: the two parameters of every arm's posterior; `log_probabilities(first, second)` of many rows of them;
+  `is_proper(prior)`: whether there is a posterior before the first pull;
+- `possible(pulls, sums)`: whether sums can come from rewards; `draw_range`, if rewards of some means cannot be drawn;
+- `variance(x)`, and `log_prior(x)`, the usual prior's density against the natural parameter, for the theory;
+- `words(prior)` for reports.
+
+**Conjugacy.** All families here are exponential: with natural parameter y, cumulant function A and mean x = A′(y), the
+posterior after n pulls (those of the prior included) of mean m has a density ∝ exp(n·(m·y − A(y))). The two posterior
+parameters are what the family's best-arm kernel takes: (mean, sd), (α, β) or (shape, rate).
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.numerics._jit import Plain, by_type, kernel
+from feint.numerics._validate import FloatArray, IntArray, restore
+
+# Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.
+OTHERS_HIGH, OTHERS_LOW, OWN_LOW, OWN_HIGH = 0, 1, 2, 3
+# Entries of `box` (3,): the region itself, an interval of D's sample mean and its largest number of pulls.
+MEAN_LOW, MEAN_HIGH, MOST = 0, 1, 2
+
+_SUM_TOLERANCE = 1e-6
+
+
+class Family(Protocol):
+    """How rewards are distributed around a mean; see the module's docstring."""
+
+    @property
+    def mean_range(self) -> tuple[float, float]: ...
+    @property
+    def rewards(self) -> str: ...
+    def accepts(self, rewards: Any) -> Any: ...
+    def draw(self, mean: float, uniform: float) -> float: ...
+    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Any: ...
+
+
+class Belief(NamedTuple):
+    """What has been learnt of one side's means: arrays over arms. `pulls` is common to both sides."""
+
+    family: Any
+    prior: FloatArray  # (2, K)
+    pulls: IntArray
+    sums: FloatArray  # of the rewards
+    means: FloatArray  # of the rewards: sums/pulls
+    posterior: FloatArray  # (2, K)
+    ws: Any
+
+
+def belief(family: Any, prior: tuple[float, float], pulls: IntArray) -> Belief:
+    """Nothing learnt yet."""
+    n_arms = pulls.size
+    table = np.repeat(np.array(prior, dtype=float)[:, None], n_arms, axis=1)
+    sums, means, posterior = np.zeros(n_arms), np.zeros(n_arms), np.zeros((2, n_arms))
+    if not hasattr(family, "kernel"):
+        return Belief(PlainFamily(family), table, pulls, sums, means, posterior, (pulls, sums))
+    settings = family.kernel()
+    return Belief(settings, table, pulls, sums, means, posterior, settings.workspace(n_arms))
+
+
+def recall(belief: Belief, family: Any, sums: npt.ArrayLike, name: str) -> None:
+    """Fill a belief whose pulls are known with sums from a saved state, or refuse what cannot come from rewards."""
+    restore(belief.sums, sums, name)
+    if hasattr(family, "possible") and not family.possible(belief.pulls, belief.sums):
+        raise ValueError(f"The state is damaged: {name} cannot come from rewards.")
+    belief.means[:] = np.divide(belief.sums, belief.pulls, out=np.zeros(belief.sums.size), where=belief.pulls > 0)
+    for a in np.flatnonzero(belief.pulls):
+        set_posterior(belief.family, belief, int(a))
+
+
+class PlainFamily(Plain):
+    """A family without a kernel; the `ws` of its belief are pulls and sums."""
+
+    def __init__(self, family: Any) -> None:
+        self.family = family
+
+    @staticmethod
+    def draw_reward(settings: "PlainFamily", mean: float, normal: float, uniform: float) -> float:
+        """Ask it, and check what it says."""
+        reward = float(settings.family.draw(float(mean), float(uniform)))
+        if not settings.family.accepts(reward):
+            name = type(settings.family).__name__
+            raise ValueError(f"{name}.draw returned {reward!r}; by its own word a reward is {settings.family.rewards}.")
+        return reward
+
+    @staticmethod
+    def set_posterior(settings: "PlainFamily", belief: Belief, a: int) -> None:
+        """It keeps nothing but pulls and sums."""
+
+    @staticmethod
+    def fill_log_best(settings: "PlainFamily", posterior: FloatArray, ws: Any, out: FloatArray) -> None:
+        """Ask it, and check what it says."""
+        answer = np.asarray(settings.family.log_best(*(array.copy() for array in ws)), dtype=float)
+        if answer.shape != out.shape or not abs(np.exp(answer).sum() - 1.0) <= _SUM_TOLERANCE:
+            raise ValueError(
+                f"{type(settings.family).__name__}.log_best returned {answer.tolist()} after {int(ws[0].sum())} pulls; "
+                f"it must be the logarithms of {out.size} probabilities that sum to 1."
+            )
+        out[:] = answer
+
+    @staticmethod
+    def divergence_to(settings: "PlainFamily", x: float, change: float) -> float:
+        """Ask it."""
+        return float(settings.family.divergence(x, x + change))
+
+
+def usual_prior(family: Any) -> tuple[float, float]:
+    """What the posterior starts from where nothing else is said."""
+    return family.prior(None) if hasattr(family, "kernel") else (0.0, 0.0)
+
+
+@by_type
+def draw_reward(family: Any, mean: float, normal: float, uniform: float) -> float:
+    """A reward of this mean, from a standard normal or from a uniform number, whichever the family takes."""
+    raise NotImplementedError
+
+
+@by_type
+def set_posterior(family: Any, belief: Belief, a: int) -> None:
+    """The posterior of arm a from its count and sum."""
+    raise NotImplementedError
+
+
+@by_type
+def fill_log_best(family: Any, posterior: FloatArray, ws: Any, out: FloatArray) -> None:
+    """log P(a is the best arm) of every arm; the error is below `slack`/2, times |log p| where that is above 1."""
+    raise NotImplementedError
+
+
+@by_type
+def log_best_of(family: Any, posterior: FloatArray, ws: Any, arm: int) -> float:
+    """The same of one arm."""
+    raise NotImplementedError
+
+
+@by_type
+def fill_region(family: Any, belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray) -> None:
+    """A region about the posterior of `arm`, `radius` of its standard deviations wide, and what bounds P over it."""
+    raise NotImplementedError
+
+
+@by_type
+def slack(family: Any) -> float:
+    """By how much bounds are widened, relatively: more than the error of `fill_log_best`."""
+    raise NotImplementedError
+
+
+@by_type
+def inside(family: Any, mean: float, pulls: int) -> float:
+    """A sample mean moved off the ends of the family's range, where divergences are infinite."""
+    raise NotImplementedError
+
+
+@by_type
+def divergence_to(family: Any, x: float, change: float) -> float:
+    """KL(ν_x ‖ ν_{x + change}), to full relative precision however small the change."""
+    raise NotImplementedError
+
+
+@kernel
+def _fill_divergences(family: Any, x: FloatArray, change: FloatArray, out: FloatArray) -> None:
+    for i in range(out.size):
+        out[i] = divergence_to(family, x[i], change[i])
+
+
+def divergences(settings: Any, x: npt.ArrayLike, change: npt.ArrayLike) -> FloatArray:
+    """KL(ν_x ‖ ν_{x + change}) of arrays that broadcast, by a family's part."""
+    first, second = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(change, dtype=float))
+    out = np.empty(first.shape)
+    _fill_divergences(settings, first.ravel(), second.ravel(), out.reshape(-1))
+    return out[()]

@@ -1,0 +1,172 @@
+"""Rewards that are 0 or 1, with Beta posteriors: clicks, conversions, cures."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.families.base import Belief, divergences
+from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
+from feint.numerics._jit import inlined, part, parts
+from feint.numerics._validate import FloatArray
+from feint.numerics.beta_arms import EXPONENT, SUM, Workspace, workspace
+from feint.numerics.beta_best_arm import beta_best_arm_probabilities
+from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
+from feint.numerics.entropy import phi
+from feint.numerics.logit_beta import both_odds
+
+
+@inlined
+def _draw_reward(family: "BernoulliKernel", mean: float, normal: float, uniform: float) -> float:
+    return 1.0 if uniform < mean else 0.0
+
+
+@inlined
+def _set_posterior(family: "BernoulliKernel", belief: Belief, a: int) -> None:
+    belief.posterior[0, a] = belief.prior[0, a] + belief.sums[a]
+    belief.posterior[1, a] = belief.prior[1, a] + (belief.pulls[a] - belief.sums[a])
+
+
+@part
+def _fill_log_best(family: "BernoulliKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+    beta_best_arm_sums(posterior[0], posterior[1], ws)
+    for a in range(out.size):
+        out[a] = math.log(ws.arms[SUM, a]) + ws.arms[EXPONENT, a]
+
+
+@part
+def _log_best_of(family: "BernoulliKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+    beta_best_arm_sums(posterior[0], posterior[1], ws)
+    return math.log(ws.arms[SUM, arm]) + ws.arms[EXPONENT, arm]
+
+
+@part
+def _fill_region(
+    family: "BernoulliKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+) -> None:
+    """See `conjugate`; n = α + β, n·m = α."""
+    pulls, prior_pulls = belief.pulls[arm], belief.prior[0, arm] + belief.prior[1, arm]
+    alpha, beta = belief.posterior[0, arm], belief.posterior[1, arm]
+    n = alpha + beta
+    set_box(belief, arm, radius * math.sqrt(alpha / n * (beta / n) / n), radius, box)
+    low, high = mean_bounds(box, 0.0, 1.0, pulls, prior_pulls, belief.prior[0, arm])
+    left, _ = tail_log_odds(n * low, n * (1.0 - low), belief.ws.coefficients)
+    _, right = tail_log_odds(n * high, n * (1.0 - high), belief.ws.coefficients)
+    tail_low, tail_high = both_odds(left)[0], both_odds(right)[0]
+    more = shorten(box, pulls, n * min(low / (tail_high - low), (1.0 - high) / (high - tail_low)))
+    set_extremes(extremes, n, more, low, high, tail_low, tail_high)
+    for row in range(extremes.shape[0]):
+        extremes[row, 1] -= extremes[row, 0]
+
+
+@inlined
+def _slack(family: "BernoulliKernel") -> float:
+    return SLACK
+
+
+@inlined
+def _inside(family: "BernoulliKernel", mean: float, pulls: int) -> float:
+    least = 0.5 / (pulls + 1.0)
+    return min(1.0 - least, max(least, mean))
+
+
+@inlined
+def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
+    y = x + change
+    if y <= 0.0 or y >= 1.0:
+        return 0.0 if change == 0.0 else math.inf
+    return y * phi(-change / y) + (1.0 - y) * phi(change / (1.0 - y))
+
+
+@parts(
+    normal=False,
+    draw_reward=_draw_reward,
+    set_posterior=_set_posterior,
+    fill_log_best=_fill_log_best,
+    log_best_of=_log_best_of,
+    fill_region=_fill_region,
+    slack=_slack,
+    inside=_inside,
+    divergence_to=_divergence_to,
+    workspace=workspace,
+)
+class BernoulliKernel(NamedTuple):
+    """`Bernoulli` for kernels."""
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Rewards 0 and 1; a prior is (successes, failures) of a Beta, by default (1, 1), the uniform one.
+
+    >>> Bernoulli().divergence(0.5, 0.25).round(4)
+    np.float64(0.1438)
+    """
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        """Probabilities strictly between 0 and 1."""
+        return 0.0, 1.0
+
+    @property
+    def rewards(self) -> str:
+        """In a clause."""
+        return "0 or 1"
+
+    def accepts(self, rewards: Any) -> Any:
+        """Whether each can be a reward."""
+        return (rewards == 0) | (rewards == 1)
+
+    def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
+        """Whether sums can come from so many rewards."""
+        return bool(((sums >= 0) & (sums <= pulls) & (sums == np.round(sums))).all())
+
+    def prior(self, given: Any) -> tuple[float, float]:
+        """(α, β)."""
+        successes, failures = (1.0, 1.0) if given is None else given
+        if not (0.1 <= successes <= 1e6 and 0.1 <= failures <= 1e6):
+            raise ValueError(
+                f"The prior ({successes:g}, {failures:g}) does not fit rewards of 0 and 1: it is (successes, failures) "
+                "of a Beta, each from 0.1 to 1e6."
+            )
+        return float(successes), float(failures)
+
+    def is_proper(self, prior: tuple[float, float]) -> bool:
+        """Whether there is a posterior before the first pull."""
+        return True
+
+    def posterior(
+        self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(α, β) after so many pulls; fractions of pulls are fine."""
+        return prior[0] + sums, prior[1] + (pulls - sums)
+
+    def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """log P(arm is the best) of Beta posteriors, (…, K)."""
+        return beta_best_arm_probabilities(first, second, log=True)
+
+    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+        """x·log(x/y) + (1 − x)·log((1 − x)/(1 − y))."""
+        return divergences(self.kernel(), x, np.subtract(y, x))
+
+    def variance(self, x: npt.ArrayLike) -> FloatArray:
+        """x(1 − x)."""
+        return np.asarray(x, dtype=float) * (1.0 - np.asarray(x, dtype=float))
+
+    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+        """The uniform prior of a probability is x(1 − x) against its log-odds."""
+        return np.log(self.variance(x))
+
+    def draw(self, mean: float, uniform: float) -> float:
+        """A reward from a uniform number."""
+        return 1.0 if uniform < mean else 0.0
+
+    def words(self, prior: Any) -> str:
+        """In words, for reports."""
+        successes, failures = self.prior(prior)
+        return f"Beta posteriors and the prior Beta({successes:g}, {failures:g})"
+
+    def kernel(self) -> BernoulliKernel:
+        """For kernels."""
+        return BernoulliKernel()

@@ -1,0 +1,84 @@
+r"""Regions of Beta and Gamma posteriors, for families whose posterior is a conjugate one in n pulls of mean m.
+
+With natural parameter y, cumulant A and mean x = A′(y) the posterior has the density g_{n,m} ∝ exp(n·(m·y − A(y))). The
+ratio of two of them has the logarithm (nm − n′m′)·y − (n − n′)·A(y), whose slope is (nm − n′m′) − (n − n′)·x: it is
+monotone up to one point c of x, or from it on. Let D's mean lie in [m₋, m₊] and its pulls in [n₀, n₁], and let c₊ be so
+far right of m₊, and c₋ so far left of m₋, that e^−45 of g_{n₀,m} and less of every other n lies beyond. Put
+
+    N₁  n′ = n₀   n′m′ = n₁m₋ − (n₁ − n₀)·c₊     g/g′ increases for x ≤ c₊, so G(x) ≤ G′(x)·(1 + e^−44) for all x
+    N₂  n′ = n₁   n′m′ = n₀m₊ + (n₁ − n₀)·c₊     g/g′ falls     for x ≤ c₊, so G(x) ≥ G′(x)·(1 − e^−44) for all x
+    N₃  n′ = n₁   n′m′ = n₀m₋ + (n₁ − n₀)·c₋     g/g′ increases for x ≥ c₋, so E[f] ≥ E′[f]·(1 − e^−44), f increasing
+    N₄  n′ = n₀   n′m′ = n₁m₊ − (n₁ − n₀)·c₋     g/g′ falls     for x ≥ c₋, so E[f] ≤ E′[f]·(1 + e^−44), f increasing
+
+for every (n, m) of the region, since these are the least favourable ones. (Where a likelihood ratio increases up to c,
+G(x)/G(c) ≤ G′(x)/G′(c); and of an increasing f at most its share of probability lies left of c₋.) For an arm a other
+than D, P(a) is an integral of G with positive weights: N₁ in D's place bounds it from above, N₂ from below. P(D) itself
+is E[f] with f = ∏_{j≠D} G_j: N₃ bounds it from below, N₄ from above.
+
+**The tails.** P(x ≥ c) under g_{n,m} is at most its density at c over that of g_{n,c}, which peaks there:
+exp(−n·KL(m, c)) up to the ratio of two peaks, √(variance) and Stirling's remainders; 45 nats leave room for it.
+"""
+
+import math
+
+from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, OTHERS_HIGH, OTHERS_LOW, OWN_HIGH, OWN_LOW, Belief
+from feint.numerics._jit import inlined, part
+from feint.numerics._validate import FloatArray
+from feint.numerics.logit_beta import lower_quantile
+
+SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8
+_NATS = 48.0  # of tails that are left out; see above
+_COUNT = 9.0  # as for normal posteriors, a region lasts radius/9 of D's pulls at most
+_STARVED = 0.75  # and no longer than N₁ … N₄ keep a quarter of both of their parameters
+
+
+@inlined
+def set_box(belief: Belief, arm: int, half_width: float, radius: float, box: FloatArray) -> None:
+    """The region as an interval of D's sample mean and a number of pulls."""
+    box[MEAN_LOW] = belief.means[arm] - half_width
+    box[MEAN_HIGH] = belief.means[arm] + half_width
+    box[MOST] = belief.pulls[arm] + 1 + int(belief.pulls[arm] * radius / _COUNT)
+
+
+@inlined
+def mean_bounds(
+    box: FloatArray, range_low: float, range_high: float, pulls: float, prior_pulls: float, prior_sum: float
+) -> tuple[float, float]:
+    """(m₋, m₊), means of the posterior over the box; in between, they are monotone in the pulls."""
+    most = box[MOST]
+    low = max(range_low, box[MEAN_LOW])
+    high = min(range_high, box[MEAN_HIGH])
+    first, last = pulls + prior_pulls, most + prior_pulls
+    return (
+        min((low * pulls + prior_sum) / first, (low * most + prior_sum) / last),
+        max((high * pulls + prior_sum) / first, (high * most + prior_sum) / last),
+    )
+
+
+@part
+def tail_log_odds(alpha: float, beta: float, coefficients: FloatArray) -> tuple[float, float]:
+    """Log-odds left and right of which at most e^−48 of a Beta posterior lies."""
+    return lower_quantile(alpha, beta, _NATS, coefficients), -lower_quantile(beta, alpha, _NATS, coefficients)
+
+
+@inlined
+def shorten(box: FloatArray, pulls: int, room: float) -> float:
+    """n₁ − n₀, at most `room`; the box follows."""
+    more = min(box[MOST] - pulls, math.floor(_STARVED * room))
+    box[MOST] = pulls + more
+    return more
+
+
+@inlined
+def set_extremes(
+    extremes: FloatArray, n: float, more: float, low: float, high: float, tail_low: float, tail_high: float
+) -> None:
+    """n′m′ into column 0 and n′ into column 1 of N₁ … N₄, from n₀, n₁ − n₀, m₋, m₊, c₋ and c₊."""
+    extremes[OTHERS_HIGH, 0] = n * low - more * (tail_high - low)
+    extremes[OTHERS_HIGH, 1] = n
+    extremes[OTHERS_LOW, 0] = n * high + more * tail_high
+    extremes[OTHERS_LOW, 1] = n + more
+    extremes[OWN_LOW, 0] = n * low + more * tail_low
+    extremes[OWN_LOW, 1] = n + more
+    extremes[OWN_HIGH, 0] = n * high + more * (high - tail_low)
+    extremes[OWN_HIGH, 1] = n

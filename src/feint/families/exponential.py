@@ -1,0 +1,178 @@
+"""Positive rewards with an exponential law, with Gamma posteriors of the rate: waiting times, revenues."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.families.base import Belief, divergences
+from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
+from feint.numerics._jit import inlined, part, parts
+from feint.numerics._validate import FloatArray
+from feint.numerics.beta_arms import EXPONENT, SUM
+from feint.numerics.entropy import phi
+from feint.numerics.gamma_best_arm import (
+    SCALE,
+    Workspace,
+    gamma_best_arm_sums,
+    smallest_arm_log_probabilities,
+    workspace,
+)
+
+_SMALLEST, _LARGEST = 1e-12, 1e12
+
+
+@inlined
+def _draw_reward(family: "ExponentialKernel", mean: float, normal: float, uniform: float) -> float:
+    return -mean * math.log(uniform)
+
+
+@inlined
+def _set_posterior(family: "ExponentialKernel", belief: Belief, a: int) -> None:
+    belief.posterior[0, a] = belief.prior[0, a] + belief.pulls[a]
+    belief.posterior[1, a] = belief.prior[1, a] + belief.sums[a]
+
+
+@part
+def _fill_log_best(family: "ExponentialKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+    gamma_best_arm_sums(posterior[0], posterior[1], True, ws)
+    for a in range(out.size):
+        out[a] = math.log(ws.beta.arms[SUM, a]) + ws.beta.arms[EXPONENT, a]
+
+
+@part
+def _log_best_of(family: "ExponentialKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+    gamma_best_arm_sums(posterior[0], posterior[1], True, ws)
+    return math.log(ws.beta.arms[SUM, arm]) + ws.beta.arms[EXPONENT, arm]
+
+
+@part
+def _fill_region(
+    family: "ExponentialKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+) -> None:
+    """See `conjugate`; n is the shape of the rate's posterior, n·m its rate."""
+    pulls = belief.pulls[arm]
+    n = belief.posterior[0, arm]
+    mean = belief.posterior[1, arm] / n
+    set_box(belief, arm, radius * mean / math.sqrt(n), radius, box)
+    low, high = mean_bounds(box, 0.0, math.inf, pulls, belief.prior[0, arm], belief.prior[1, arm])
+    left, _ = tail_log_odds(n * SCALE, n, belief.ws.beta.coefficients)
+    _, right = tail_log_odds(n * SCALE, n, belief.ws.beta.coefficients)
+    tail_low, tail_high = low * (math.exp(left) / SCALE), high * (math.exp(right) / SCALE)
+    more = shorten(box, pulls, n * low / (tail_high - low))
+    set_extremes(extremes, n, more, low, high, tail_low, tail_high)
+    for row in range(extremes.shape[0]):
+        extremes[row, 0], extremes[row, 1] = extremes[row, 1], extremes[row, 0]
+
+
+@inlined
+def _slack(family: "ExponentialKernel") -> float:
+    return SLACK
+
+
+@inlined
+def _inside(family: "ExponentialKernel", mean: float, pulls: int) -> float:
+    return max(1e-300, mean)
+
+
+@inlined
+def _divergence_to(family: "ExponentialKernel", x: float, change: float) -> float:
+    y = x + change
+    if y <= 0.0:
+        return 0.0 if change == 0.0 else math.inf
+    # u − log(1 + u) with u = (x − y)/y is (1 + u)·φ(−u/(1 + u)), and −u/(1 + u) is the change over x.
+    return x / y * phi(change / x)
+
+
+@parts(
+    normal=False,
+    draw_reward=_draw_reward,
+    set_posterior=_set_posterior,
+    fill_log_best=_fill_log_best,
+    log_best_of=_log_best_of,
+    fill_region=_fill_region,
+    slack=_slack,
+    inside=_inside,
+    divergence_to=_divergence_to,
+    workspace=workspace,
+)
+class ExponentialKernel(NamedTuple):
+    """`Exponential` for kernels."""
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Rewards above 0 with density e^(−r/μ)/μ; a prior is (shape, rate) of the Gamma of 1/μ, by default (0, 0).
+
+    >>> Exponential().divergence(2.0, 1.0).round(4)
+    np.float64(0.3069)
+    """
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        """Above 0."""
+        return 0.0, math.inf
+
+    @property
+    def rewards(self) -> str:
+        """In a clause."""
+        return "a number above 0 (from 1e-12 to 1e12)"
+
+    def accepts(self, rewards: Any) -> Any:
+        """Whether each can be a reward."""
+        return (rewards >= _SMALLEST) & (rewards <= _LARGEST)
+
+    def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
+        """Whether sums can come from so many rewards."""
+        return bool(((sums >= _SMALLEST * pulls) & (sums <= _LARGEST * pulls)).all())
+
+    def prior(self, given: Any) -> tuple[float, float]:
+        """(shape, rate)."""
+        shape, rate = (0.0, 0.0) if given is None else given
+        if not (0 <= shape <= 1e6 and 0 <= rate <= 1e12):
+            raise ValueError(
+                f"The prior ({shape:g}, {rate:g}) does not fit exponential rewards: it is (shape, rate) of the Gamma "
+                "of 1/mean, the shape from 0 to 1e6 and the rate from 0 to 1e12."
+            )
+        return float(shape), float(rate)
+
+    def is_proper(self, prior: tuple[float, float]) -> bool:
+        """Whether there is a posterior before the first pull."""
+        return prior[0] > 0 and prior[1] > 0
+
+    def posterior(
+        self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(shapes, rates) of 1/μ after so many pulls; fractions of pulls are fine."""
+        return prior[0] + pulls, prior[1] + sums
+
+    def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """log P(arm has the largest mean, so the smallest rate), (…, K)."""
+        return smallest_arm_log_probabilities(first, second)
+
+    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+        """x/y − 1 − log(x/y)."""
+        return divergences(self.kernel(), x, np.subtract(y, x))
+
+    def variance(self, x: npt.ArrayLike) -> FloatArray:
+        """x²."""
+        return np.asarray(x, dtype=float) ** 2
+
+    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+        """A Gamma of shape 0 is x against the natural parameter −1/x."""
+        return np.log(np.asarray(x, dtype=float))
+
+    def draw(self, mean: float, uniform: float) -> float:
+        """A reward from a uniform number."""
+        return -mean * math.log(uniform)
+
+    def words(self, prior: Any) -> str:
+        """In words, for reports."""
+        shape, rate = self.prior(prior)
+        return f"Gamma posteriors of the rates of exponential rewards and the prior Gamma({shape:g}, {rate:g})"
+
+    def kernel(self) -> ExponentialKernel:
+        """For kernels."""
+        return ExponentialKernel()

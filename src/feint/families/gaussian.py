@@ -1,0 +1,237 @@
+r"""Normal rewards with a known standard deviation: the paper's family.
+
+**Region.** Between pulls of other arms only the posterior of the most pulled arm D moves. Let its mean lie in
+[m₋, m₊] and its standard deviation in [s₁, s₀], and let Z be standard normal.
+
+*Any other arm a.* P(a) = ∫ φ_a ∏_{j≠a,D} Φ_j · Φ((x − m)/s) dx grows with the distribution function of D. Put
+κ = 9(s₀/s₁ − 1). For every x
+
+    Φ((x − m)/s) ≤ Φ((x − m₋)/s₀ + κ):      for x < m₋ since s ≤ s₀ and m ≥ m₋; for z = (x − m₋)/s₀ ∈ [0, 9] since
+                                           z·s₀/s ≤ z + z(s₀/s₁ − 1) ≤ z + κ; for z > 9 up to a factor 1 + 2e-19;
+    Φ((x − m)/s) ≥ Φ((x − m₊)/s₁ − κ′),     κ′ = 9(1 − s₁/s₀): for x < m₊ since s ≥ s₁; for z = (x − m₊)/s₁ ∈ [0, 9]
+                                           since z·s₁/s ≥ z − z(1 − s₁/s₀) ≥ z − κ′; for z > 9 both are above
+                                           Φ(9s₁/s₀) ≥ Φ(7.3), so up to a factor 1 − 2e-13 (s₁ > 0.81·s₀ here).
+
+Both right sides are distribution functions of normals, N(m₋ − κs₀, s₀²) and N(m₊ + κ′s₁, s₁²): put into the exact
+kernel in D's place they give an upper and a lower bound of every other P(a).
+
+*Arm D.* P(D) = E[G(m + sZ)] with G = ∏_{j≠D} Φ_j increasing. For |Z| ≤ 9, m₋ − 9(s₀ − s₁) + s₁Z ≤ m + sZ ≤
+m₊ + 9(s₀ − s₁) + s₀Z, and the part Z < −9 (upper bound) or what is left out there (lower bound) is below 2e-19 of
+P(D), again because G increases; for Z > 9 both inequalities hold anyway. So the kernel with
+N(m₋ − 9(s₀ − s₁), s₁²) and with N(m₊ + 9(s₀ − s₁), s₀²) bounds P(D) itself.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from feint.families.base import (
+    MEAN_HIGH,
+    MEAN_LOW,
+    MOST,
+    OTHERS_HIGH,
+    OTHERS_LOW,
+    OWN_HIGH,
+    OWN_LOW,
+    Belief,
+    divergences,
+)
+from feint.numerics._jit import inlined, part, parts, strict_inlined
+from feint.numerics._validate import FloatArray, as_number
+from feint.numerics.best_arm import best_arm_probabilities
+from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
+from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
+
+LARGEST_REWARD = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
+_LARGEST_MEAN = 1e12  # in units of σ
+_MOST_PSEUDO_PULLS = 1e12
+_NINE = 9.0  # standard deviations; see the module's docstring
+
+
+@strict_inlined
+def _draw_reward(family: "GaussianKernel", mean: float, normal: float, uniform: float) -> float:
+    return mean + family.sigma * normal
+
+
+@inlined
+def _set_posterior(family: "GaussianKernel", belief: Belief, a: int) -> None:
+    """A prior N(m, s²) counts like κ = (σ/s)² pulls of reward m: prior[0] is κ·m, prior[1] is κ, both 0 if flat."""
+    count = belief.pulls[a] + belief.prior[1, a]
+    belief.posterior[0, a] = (belief.sums[a] + belief.prior[0, a]) / count
+    belief.posterior[1, a] = family.sigma / math.sqrt(count)
+
+
+@part
+def _fill_log_best(family: "GaussianKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+    best_arm_sums(posterior[0], posterior[1], ws)
+    for a in range(out.size):
+        out[a] = math.log(ws.arms[SUM, a]) + ws.arms[SHIFT, a]
+
+
+@part
+def _log_best_of(family: "GaussianKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+    single_arm_sum(posterior[0], posterior[1], ws, arm)
+    return math.log(ws.arms[SUM, arm]) + ws.arms[SHIFT, arm]
+
+
+@inlined
+def _set(extremes: FloatArray, row: int, mean: float, sd: float) -> None:
+    extremes[row, 0] = mean
+    extremes[row, 1] = sd
+
+
+@part
+def _fill_region(
+    family: "GaussianKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+) -> None:
+    pulls = belief.pulls[arm]
+    most = pulls + 1 + int(pulls * radius / _NINE)
+    kappa = belief.prior[1, arm]
+    sd = belief.posterior[1, arm]
+    sd_low = family.sigma / math.sqrt(most + kappa)
+    low = belief.means[arm] - radius * sd
+    high = belief.means[arm] + radius * sd
+    box[MEAN_LOW], box[MEAN_HIGH], box[MOST] = low, high, float(most)
+    # With a prior the posterior's mean lies between the rewards' and the prior's, nearer to the former with more pulls.
+    at_first, at_last = pulls / (pulls + kappa), most / (most + kappa)
+    pulled = belief.prior[0, arm]
+    low = min(low * at_first + pulled / (pulls + kappa), low * at_last + pulled / (most + kappa))
+    high = max(high * at_first + pulled / (pulls + kappa), high * at_last + pulled / (most + kappa))
+    spread = _NINE * (sd - sd_low)
+    _set(extremes, OTHERS_HIGH, low - _NINE * (sd / sd_low - 1.0) * sd, sd)
+    _set(extremes, OTHERS_LOW, high + _NINE * (1.0 - sd_low / sd) * sd_low, sd_low)
+    _set(extremes, OWN_LOW, low - spread, sd_low)
+    _set(extremes, OWN_HIGH, high + spread, sd)
+
+
+@inlined
+def _slack(family: "GaussianKernel") -> float:
+    return 1e-11  # the kernel's error is below 1e-12
+
+
+@inlined
+def _inside(family: "GaussianKernel", mean: float, pulls: int) -> float:
+    return mean
+
+
+@inlined
+def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
+    ratio = change / family.sigma
+    return 0.5 * ratio * ratio
+
+
+@parts(
+    normal=True,  # rewards are drawn from normals, not from uniform numbers
+    draw_reward=_draw_reward,
+    set_posterior=_set_posterior,
+    fill_log_best=_fill_log_best,
+    log_best_of=_log_best_of,
+    fill_region=_fill_region,
+    slack=_slack,
+    inside=_inside,
+    divergence_to=_divergence_to,
+    workspace=workspace,
+)
+class GaussianKernel(NamedTuple):
+    """`Gaussian` for kernels."""
+
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Normal rewards of standard deviation σ; a prior is (mean, sd) of a normal, by default flat.
+
+    >>> Gaussian(2.0).divergence(0.0, 1.0)
+    np.float64(0.125)
+    """
+
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        what = "sigma, the rewards' standard deviation, must be a finite number above 0"
+        number = as_number(self.sigma, what)
+        if not 0 < number < math.inf:
+            raise ValueError(f"{what}; got {self.sigma!r}.")
+        object.__setattr__(self, "sigma", number)
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        """All numbers."""
+        return -math.inf, math.inf
+
+    @property
+    def draw_range(self) -> tuple[float, float]:
+        """Beyond it float64 rounds the noise of a reward away."""
+        return -_LARGEST_MEAN * self.sigma, _LARGEST_MEAN * self.sigma
+
+    @property
+    def rewards(self) -> str:
+        """In a clause."""
+        return "a finite number within 1e6 sigma of 0 (else subtract a constant)"
+
+    def accepts(self, rewards: Any) -> Any:
+        """Whether each can be a reward."""
+        return abs(rewards) <= LARGEST_REWARD * self.sigma
+
+    def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
+        """Whether sums can come from so many rewards."""
+        return bool((abs(sums) <= LARGEST_REWARD * self.sigma * pulls).all())
+
+    def prior(self, given: Any) -> tuple[float, float]:
+        """(κ·mean, κ) of a prior (mean, sd), κ = (σ/sd)²; (0, 0) for None, the flat one."""
+        if given is None:
+            return 0.0, 0.0
+        mean, sd = given
+        ratio = self.sigma / sd if sd > 0 else math.inf
+        kappa = ratio * ratio  # ** would raise where it overflows
+        if not kappa <= _MOST_PSEUDO_PULLS or not abs(mean) <= LARGEST_REWARD * self.sigma:
+            raise ValueError(
+                f"The prior ({mean:g}, {sd:g}) does not fit sigma = {self.sigma:g}: it is (mean, sd) of a normal, with "
+                "an sd of at least 1e-6 sigma and a mean within 1e6 sigma of 0."
+            )
+        return kappa * mean, kappa
+
+    def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """log P(arm is the best) of posteriors with means `first` and standard deviations `second`, (…, K)."""
+        return best_arm_probabilities(first, second, log=True)
+
+    def is_proper(self, prior: tuple[float, float]) -> bool:
+        """Whether there is a posterior before the first pull."""
+        return prior[1] > 0
+
+    def posterior(
+        self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(means, sds) after so many pulls; fractions of pulls are fine."""
+        count = pulls + prior[1]
+        return (sums + prior[0]) / count, self.sigma / np.sqrt(count)
+
+    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+        """(x − y)²/2σ²."""
+        return divergences(self.kernel(), x, np.subtract(y, x))
+
+    def variance(self, x: npt.ArrayLike) -> FloatArray:
+        """σ²."""
+        return np.full(np.shape(x), self.sigma**2)
+
+    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+        """0: the usual prior is flat."""
+        return np.zeros(np.shape(x))
+
+    def draw(self, mean: float, uniform: float) -> float:
+        """A reward by inversion."""
+        return float(mean + self.sigma * ndtri(uniform))
+
+    def words(self, prior: Any) -> str:
+        """In words, for reports."""
+        shown = "a flat prior" if prior is None else f"the prior N({prior[0]:g}, {prior[1]:g}²)"
+        return f"normal posteriors, {shown} and σ = {self.sigma:g}"
+
+    def kernel(self) -> GaussianKernel:
+        """For kernels."""
+        return GaussianKernel(self.sigma)

@@ -1,0 +1,214 @@
+"""Rewards that count events, with Gamma posteriors: orders, visits, failures."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.families.base import Belief, divergences
+from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
+from feint.numerics._jit import inlined, part, parts
+from feint.numerics._validate import FloatArray
+from feint.numerics.beta_arms import EXPONENT, SUM
+from feint.numerics.entropy import phi
+from feint.numerics.gamma_best_arm import (
+    SCALE,
+    Workspace,
+    gamma_best_arm_probabilities,
+    gamma_best_arm_sums,
+    workspace,
+)
+from feint.numerics.logit_beta import stirling_remainder
+
+_LARGEST_MEAN = 1e6  # a draw takes about √mean additions
+_LARGEST_REWARD = 1e9
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@part
+def draw_poisson(mean: float, uniform: float) -> float:
+    """A Poisson number: the outcomes' probabilities are taken from u in the order mode, mode ± 1, …, until it is spent.
+
+    log p(mode) = mode·log(mean/mode) − (mean − mode) − ½·log(2π·mode) − r(mode), without large terms that cancel.
+    """
+    mode = float(math.floor(mean))
+    log_p = -mean
+    if mode > 0.0:
+        excess = mean - mode
+        log_p = mode * (math.log1p(excess / mode) - excess / mode) - _HALF_LOG_2PI - 0.5 * math.log(mode)
+        log_p -= stirling_remainder(mode)
+    left = uniform - math.exp(log_p)
+    low = high = mode
+    p_low = p_high = math.exp(log_p)
+    while left >= 0.0 and (p_low > 0.0 or p_high > 1e-300):
+        high += 1.0
+        p_high *= mean / high
+        left -= p_high
+        if left < 0.0:
+            return high
+        if low > 0.0:
+            p_low *= low / mean
+            low -= 1.0
+            left -= p_low
+            if left < 0.0:
+                return low
+        else:
+            p_low = 0.0
+    return mode
+
+
+@inlined
+def _draw_reward(family: "PoissonKernel", mean: float, normal: float, uniform: float) -> float:
+    return draw_poisson(mean, uniform)
+
+
+@inlined
+def _set_posterior(family: "PoissonKernel", belief: Belief, a: int) -> None:
+    belief.posterior[0, a] = belief.prior[0, a] + belief.sums[a]
+    belief.posterior[1, a] = belief.prior[1, a] + belief.pulls[a]
+
+
+@part
+def _fill_log_best(family: "PoissonKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+    gamma_best_arm_sums(posterior[0], posterior[1], False, ws)
+    for a in range(out.size):
+        out[a] = math.log(ws.beta.arms[SUM, a]) + ws.beta.arms[EXPONENT, a]
+
+
+@part
+def _log_best_of(family: "PoissonKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+    gamma_best_arm_sums(posterior[0], posterior[1], False, ws)
+    return math.log(ws.beta.arms[SUM, arm]) + ws.beta.arms[EXPONENT, arm]
+
+
+@part
+def _fill_region(
+    family: "PoissonKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+) -> None:
+    """See `conjugate`; n is the rate, n·m the shape."""
+    pulls = belief.pulls[arm]
+    n = belief.posterior[1, arm]
+    set_box(belief, arm, radius * math.sqrt(belief.posterior[0, arm]) / n, radius, box)
+    low, high = mean_bounds(box, 0.0, math.inf, pulls, belief.prior[1, arm], belief.prior[0, arm])
+    left, _ = tail_log_odds(n * low, n * SCALE, belief.ws.beta.coefficients)
+    _, right = tail_log_odds(n * high, n * SCALE, belief.ws.beta.coefficients)
+    tail_low, tail_high = math.exp(left) * SCALE, math.exp(right) * SCALE
+    more = shorten(box, pulls, n * low / (tail_high - low))
+    set_extremes(extremes, n, more, low, high, tail_low, tail_high)
+
+
+@inlined
+def _slack(family: "PoissonKernel") -> float:
+    return SLACK
+
+
+@inlined
+def _inside(family: "PoissonKernel", mean: float, pulls: int) -> float:
+    return max(0.5 / (pulls + 1.0), mean)
+
+
+@inlined
+def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
+    y = x + change
+    if y <= 0.0:
+        return 0.0 if change == 0.0 else math.inf
+    return y * phi(-change / y)
+
+
+@parts(
+    normal=False,
+    draw_reward=_draw_reward,
+    set_posterior=_set_posterior,
+    fill_log_best=_fill_log_best,
+    log_best_of=_log_best_of,
+    fill_region=_fill_region,
+    slack=_slack,
+    inside=_inside,
+    divergence_to=_divergence_to,
+    workspace=workspace,
+)
+class PoissonKernel(NamedTuple):
+    """`Poisson` for kernels."""
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Rewards 0, 1, 2, …; a prior is (shape, rate) of a Gamma, by default (½, 0), Jeffreys'.
+
+    >>> Poisson().divergence(2.0, 1.0).round(4)
+    np.float64(0.3863)
+    """
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        """Above 0."""
+        return 0.0, math.inf
+
+    @property
+    def draw_range(self) -> tuple[float, float]:
+        """Larger numbers take too long to draw."""
+        return 0.0, _LARGEST_MEAN
+
+    @property
+    def rewards(self) -> str:
+        """In a clause."""
+        return "a whole number from 0 to 1e9"
+
+    def accepts(self, rewards: Any) -> Any:
+        """Whether each can be a reward."""
+        return (rewards >= 0) & (rewards <= _LARGEST_REWARD) & (rewards == np.round(rewards))
+
+    def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
+        """Whether sums can come from so many rewards."""
+        return bool(((sums >= 0) & (sums <= _LARGEST_REWARD * pulls) & (sums == np.round(sums))).all())
+
+    def prior(self, given: Any) -> tuple[float, float]:
+        """(shape, rate)."""
+        shape, rate = (0.5, 0.0) if given is None else given
+        if not (0.1 <= shape <= 1e6 and 0 <= rate <= 1e6):
+            raise ValueError(
+                f"The prior ({shape:g}, {rate:g}) does not fit counts: it is (shape, rate) of a Gamma, the shape from "
+                "0.1 to 1e6 and the rate from 0 to 1e6."
+            )
+        return float(shape), float(rate)
+
+    def is_proper(self, prior: tuple[float, float]) -> bool:
+        """Whether there is a posterior before the first pull."""
+        return prior[1] > 0
+
+    def posterior(
+        self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(shapes, rates) after so many pulls; fractions of pulls are fine."""
+        return prior[0] + sums, prior[1] + pulls
+
+    def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """log P(arm is the best) of Gamma posteriors, (…, K)."""
+        return gamma_best_arm_probabilities(first, second, log=True)
+
+    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+        """x·log(x/y) − x + y."""
+        return divergences(self.kernel(), x, np.subtract(y, x))
+
+    def variance(self, x: npt.ArrayLike) -> FloatArray:
+        """x."""
+        return np.asarray(x, dtype=float)
+
+    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+        """A Gamma of shape ½ is √x against log x."""
+        return 0.5 * np.log(np.asarray(x, dtype=float))
+
+    def draw(self, mean: float, uniform: float) -> float:
+        """A reward from a uniform number."""
+        return float(draw_poisson(mean, uniform))
+
+    def words(self, prior: Any) -> str:
+        """In words, for reports."""
+        shape, rate = self.prior(prior)
+        return f"Gamma posteriors of Poisson means and the prior Gamma({shape:g}, {rate:g})"
+
+    def kernel(self) -> PoissonKernel:
+        """For kernels."""
+        return PoissonKernel()

@@ -1,0 +1,143 @@
+"""The arms of the best-arm kernel: their workspace, their common unit, and where each one's integration may start.
+
+"Left end" in the docstring of best_arm_kernel.py proves the bound.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from feint.numerics._jit import inlined, part
+from feint.numerics._validate import FloatArray, IntArray
+from feint.numerics.sorting import sort_by
+
+NODES = 24  # of a panel
+_LEFT_CUT = 7.6  # Φ(−7.6) = 1.5e-14 of an arm's mass is left out on the left
+
+# Rows of Workspace.arms. One array with named rows, not a field each: every array that is passed on costs the
+# compiled code two atomic reference counts, which for 17 fields took longer than the integration.
+CENTRE = 0  # mean minus the largest mean, in units of a power of two near the smallest sd
+PRECISION = 1  # 1/sd in that unit
+LEFT = 2  # where the arm's integration starts
+FALL = 3  # −(log g_a)′ near the panel's left end
+DECAY = 4  # lower bound of the decay of log g_a since its peak
+HAZARD = 5  # h_a near the panel's left end
+CURVATURE = 6  # −(log Φ_a)″ there
+PREFIX_PRECISION = 7  # Σ 1/σ² over the arms of largest mean
+PREFIX_MOMENT = 8  # and Σ μ/σ²
+SUM = 9  # result: P(a) = arms[SUM, a]·exp(arms[SHIFT, a])
+SHIFT = 10
+CENTRE_LOW = 11  # what rounding took from CENTRE: two sharp arms far from the origin keep their distance
+_ARM_ROWS = 12
+
+# Rows of Workspace.ranks.
+ORDER = 0  # arms by mean, then by left end
+RANK = 1  # position of an arm by mean
+CANDIDATES = 2  # sizes k of the sets J to try for every arm
+STATE = 3  # one of the three below
+WAITING, ACTIVE, DONE = 0, 1, 2
+
+
+class Workspace(NamedTuple):
+    """Scratch of the best-arm kernel for K arms, owned by the caller; it holds nothing between calls."""
+
+    arms: FloatArray  # (_ARM_ROWS, K)
+    ranks: IntArray  # (4, K)
+    exponents: FloatArray  # (NODES,) of F
+    mantissas: FloatArray  # (NODES,) of F
+    products: FloatArray  # (NODES,) F times the quadrature weight, up to the panel's constant
+    ratios: FloatArray  # (K, NODES) g_a/F up to the arm's constant
+
+
+def workspace(n_arms: int) -> Workspace:
+    """Allocate the scratch space for `n_arms` arms."""
+    return Workspace(
+        np.empty((_ARM_ROWS, n_arms)),
+        np.empty((4, n_arms), dtype=np.int64),
+        np.empty(NODES),
+        np.empty(NODES),
+        np.empty(NODES),
+        np.empty((n_arms, NODES)),
+    )
+
+
+@part
+def standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
+    """Centre on the largest mean and scale by a power of two, both without rounding: centres have two parts."""
+    n = means.size
+    top = means[0]
+    sharpest = sds[0]
+    for a in range(1, n):
+        top = max(top, means[a])
+        sharpest = min(sharpest, sds[a])
+    _, exponent = math.frexp(sharpest)
+    for a in range(n):
+        mean = 0.5 * means[a]  # halves, so that the difference of two of the largest floats does not overflow
+        difference = mean - 0.5 * top
+        virtual = difference - mean
+        error = (mean - (difference - virtual)) - (0.5 * top + virtual)  # Knuth's exact error of a difference
+        arms[CENTRE, a] = math.ldexp(difference, 1 - exponent)
+        arms[CENTRE_LOW, a] = math.ldexp(error, 1 - exponent)
+        arms[PRECISION, a] = 1.0 / math.ldexp(sds[a], -exponent)
+
+
+@part
+def fill_left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
+    """Where each arm's integration may start; see "Left end" in the module's docstring."""
+    sort_by(arms[CENTRE], ranks[ORDER], True)
+    total = 0.0
+    moment = 0.0
+    best = -math.inf
+    best_size = 0
+    candidates = 0
+    for k in range(n):
+        a = ranks[ORDER, k]
+        ranks[RANK, a] = k
+        weight = arms[PRECISION, a] * arms[PRECISION, a]
+        if weight > total:
+            ranks[CANDIDATES, candidates] = k + 1
+            candidates += 1
+        total += weight
+        moment += arms[CENTRE, a] * weight
+        arms[PREFIX_PRECISION, k] = total
+        arms[PREFIX_MOMENT, k] = moment
+        bound = moment / total - _LEFT_CUT / math.sqrt(total)
+        if bound > best:
+            best = bound
+            best_size = k + 1
+    for a in range(n):
+        # An arm raises the mean of J while its own mean is larger: bisect for the last one that does.
+        low = 0
+        high = n
+        while low < high:
+            size = (low + high + 1) // 2
+            total, moment = _joined(arms, ranks, a, size - 1)
+            if arms[CENTRE, ranks[ORDER, size - 1]] * total > moment:
+                low = size
+            else:
+                high = size - 1
+        arms[LEFT, a] = max(_left_bound(arms, ranks, a, low), _left_bound(arms, ranks, a, best_size))
+        for c in range(candidates):
+            arms[LEFT, a] = max(arms[LEFT, a], _left_bound(arms, ranks, a, ranks[CANDIDATES, c]))
+
+
+@inlined
+def _left_bound(arms: FloatArray, ranks: IntArray, a: int, size: int) -> float:
+    total, moment = _joined(arms, ranks, a, size)
+    return moment / total - _LEFT_CUT / math.sqrt(total)
+
+
+@inlined
+def _joined(arms: FloatArray, ranks: IntArray, a: int, size: int) -> tuple[float, float]:
+    """Precision and moment of the `size` arms of largest mean together with arm a."""
+    total = 0.0
+    moment = 0.0
+    if size > 0:
+        total = arms[PREFIX_PRECISION, size - 1]
+        moment = arms[PREFIX_MOMENT, size - 1]
+    if ranks[RANK, a] >= size:
+        weight = arms[PRECISION, a] * arms[PRECISION, a]
+        total += weight
+        moment += arms[CENTRE, a] * weight
+    return total, moment

@@ -1,0 +1,64 @@
+"""What normal and Beta posteriors share: from an arm's sum and exponent to p or log p, and many rows on all cores."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from feint.numerics._jit import part
+from feint.numerics._threads import run_slices
+from feint.numerics._validate import FloatArray
+
+
+@part
+def normalise(sums: FloatArray, exponents: FloatArray, out: FloatArray) -> None:
+    """p_a = sums[a]·exp(exponents[a]), normalised."""
+    total = 0.0
+    for a in range(out.size):
+        out[a] = sums[a] * math.exp(exponents[a])
+        total += out[a]
+    for a in range(out.size):
+        out[a] /= total
+
+
+@part
+def complete_logs(logs: FloatArray, p: FloatArray) -> None:
+    """p = exp(logs), and the logarithm of a likely arm from the complement, where it has its digits."""
+    for a in range(p.size):
+        p[a] = math.exp(logs[a])
+    for a in range(p.size):
+        if p[a] > 0.5:
+            rest = 0.0
+            for j in range(p.size):
+                if j != a:
+                    rest += p[j]
+            logs[a] = math.log1p(-rest)
+
+
+@part
+def take_logs(sums: FloatArray, exponents: FloatArray, out: FloatArray) -> None:
+    """Log p_a; near p = 1 from the exact complement. The exponents are overwritten."""
+    for a in range(out.size):
+        out[a] = math.log(sums[a]) + exponents[a]
+    complete_logs(out, exponents)
+
+
+def over_rows(
+    fill_rows: Callable[[FloatArray, FloatArray, FloatArray, Any, bool], None],
+    first: FloatArray,
+    second: FloatArray,
+    workspace: Callable[[int], Any],
+    log: bool,
+    arms_a_slice: int,
+) -> FloatArray:
+    """Fill (..., K) from two such arrays of parameters; below `arms_a_slice` arms × rows one thread is quicker."""
+    result = np.empty(first.shape)
+    n_arms = first.shape[-1]
+    first_rows, second_rows, rows = (array.reshape(-1, n_arms) for array in (first, second, result))
+
+    def fill(start: int, stop: int) -> None:
+        fill_rows(first_rows[start:stop], second_rows[start:stop], rows[start:stop], workspace(n_arms), log)
+
+    run_slices(fill, len(rows), smallest=max(1, arms_a_slice // n_arms))
+    return result

@@ -1,0 +1,30 @@
+"""φ(u) = (1 + u)·log(1 + u) − u, of which every divergence here is made, without cancellation where u is small."""
+
+import math
+
+from feint.numerics._jit import inlined
+
+_SERIES_BELOW = 0.2
+_EVEN = tuple(1.0 / (k * (k - 1)) for k in range(24, 1, -2))
+_ODD = tuple(1.0 / (k * (k - 1)) for k in range(23, 2, -2))
+
+
+@inlined
+def phi_of(u: float, log1p_u: float) -> float:
+    """φ(u) = Σ_{k≥2} (−u)^k/(k(k − 1)), to 3e-15 relative, where log(1 + u) is at hand."""
+    if abs(u) > _SERIES_BELOW:
+        return (1.0 + u) * log1p_u - u
+    square = u * u
+    even = 0.0
+    for k in range(len(_EVEN)):
+        even = even * square + _EVEN[k]
+    odd = 0.0
+    for k in range(len(_ODD)):
+        odd = odd * square + _ODD[k]
+    return (even - odd * u) * square
+
+
+@inlined
+def phi(u: float) -> float:
+    """φ(u) for u ≥ −1."""
+    return phi_of(u, math.log1p(u)) if u > -1.0 else 1.0

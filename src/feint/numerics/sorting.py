@@ -1,0 +1,28 @@
+"""Sorting inside a kernel, where a library sort would allocate."""
+
+from feint.numerics._jit import part
+from feint.numerics._validate import FloatArray, IntArray
+
+_GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's sequence
+
+
+@part
+def sort_by(keys: FloatArray, order: IntArray, descending: bool) -> None:
+    """Shell sort (Ciura's gaps) of 0 … K−1 by key, ties by index; in place."""
+    n = keys.size
+    for i in range(n):
+        order[i] = i
+    sign = -1.0 if descending else 1.0
+    for gap in _GAPS:
+        for i in range(gap, n):
+            item = order[i]
+            key = sign * keys[item]
+            k = i
+            while k >= gap:
+                other = order[k - gap]
+                other_key = sign * keys[other]
+                if other_key < key or (other_key == key and other < item):
+                    break
+                order[k] = other
+                k -= gap
+            order[k] = item

@@ -1,0 +1,181 @@
+"""The observer: sees arms and public rewards, expects a reference, and says how much speaks against it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.bandit import family_pair
+from feint.evidence.boost_mixture import EPSILONS, BoostMixture, bet
+from feint.evidence.fixed_share import SHARE, Experts
+from feint.families.base import Belief
+from feint.files import load_state, save_state
+from feint.kinds import config_of, from_config
+from feint.numerics._jit import kernel
+from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
+from feint.references import ThompsonSampling
+from feint.references.base import expect
+from feint.references.expectation import Expectation, learn
+
+_VERSION = 2
+
+
+@kernel
+def _watch(
+    reference: Any, belief: Belief, experts: Experts, pi: FloatArray, log_pi: FloatArray, arm: int, reward: float
+) -> float:
+    """One pull in one call: the calls of separate kernels would take as long as they do."""
+    t = 0
+    for a in range(belief.pulls.size):
+        t += belief.pulls[a]
+    expect(reference, belief, t, pi, log_pi)
+    log_e = bet(experts, log_pi, arm)
+    learn(belief, arm, reward)
+    return log_e
+
+
+class Observer:
+    """Test, pull by pull, whether an agent follows the reference it claims (`BoostMixture` is the test).
+
+    The first K pulls, and where the reference has no prior those before every arm has been pulled once, are not tested.
+    What is tested is that each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw:
+    with `ObservedUCB` it would be rejected, and only an agent that draws from the observer's belief, as `Agent` does,
+    would not.
+
+    Parameters
+    ----------
+    n_arms
+        K, at least 2.
+    reference
+        What the agent claims to follow: of `feint.references`, or your own with `log_probabilities(view)`.
+    sigma, family
+        Of the public rewards: `sigma` is short for `family=Gaussian(sigma)`.
+    initial_round
+        Whether the agent pulls every arm once first. False tests the first K pulls too, where the prior allows it.
+    epsilons, share
+        Of the test.
+
+    Examples
+    --------
+    >>> observer = Observer(2)
+    >>> for arm, reward in [(0, 1.0), (1, 0.0), (0, 1.2), (0, 0.9), (0, 1.1), (1, -0.3), (1, 0.1), (1, 0.2)]:
+    ...     log_e = observer.update(arm, reward)
+    >>> observer.tested, round(log_e, 2)
+    (6, 1.23)
+    >>> observer.p_value < 0.05
+    False
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+        sigma: float | None = None,
+        *,
+        family: Any = None,
+        initial_round: bool = True,
+        epsilons: npt.ArrayLike = EPSILONS,
+        share: float = SHARE,
+    ) -> None:
+        self._test = BoostMixture(n_arms, epsilons=epsilons, share=share)
+        side = family_pair(family, sigma)[0]
+        self._initial_round = check_flag(initial_round, "initial_round")
+        self._expected = Expectation(reference, side, self._test.n_arms, self._initial_round)
+        self._pi, self._log_pi = np.empty((2, self._test.n_arms))
+
+    @property
+    def n_arms(self) -> int:
+        """K."""
+        return self._test.n_arms
+
+    @property
+    def time(self) -> int:
+        """Pulls seen."""
+        return self._expected.time
+
+    @property
+    def tested(self) -> int:
+        """Pulls tested."""
+        return self._test.tested
+
+    @property
+    def log_e_value(self) -> float:
+        """log E: the evidence against the reference, 0 at the start. Reject at level α once it reaches log(1/α)."""
+        return self._test.log_e_value
+
+    @property
+    def p_value(self) -> float:
+        """1/max_t E_t, valid whenever it is looked at."""
+        return self._test.p_value
+
+    @property
+    def likeliest(self) -> tuple[int, float]:
+        """The (arm, ε) of the grid whose constant boost explains the pulls best, be it poorly."""
+        return self._test.likeliest
+
+    def reference_probabilities(self) -> FloatArray | None:
+        """What the reference says of the coming pull; None while it is not tested."""
+        log_pi = self._expected.log_probabilities()
+        return None if log_pi is None else np.exp(log_pi)
+
+    def update(self, arm: int, public_reward: float) -> float:
+        """Test a pull and learn its public reward; returns log E. With `ObservedUCB`, the observer's own sample."""
+        if not is_whole(arm, 0, self.n_arms - 1):
+            raise ValueError(f"arm is {arm!r}; with {self.n_arms} arms it must be from 0 to {self.n_arms - 1}.")
+        family, expected = self._expected.family, self._expected
+        what = f"public_reward must be {family.rewards}"
+        reward = as_number(public_reward, what)
+        if not family.accepts(reward):
+            raise ValueError(f"{what}; got {public_reward!r}.")
+        if expected.speaks:
+            if not expected.plain:
+                pi = self._pi, self._log_pi
+                log_e = float(_watch(expected.settings, expected.belief, self._test.experts, *pi, arm, reward))
+                self._test.count(1, log_e, log_e)
+                return log_e
+            self._test.update(arm, expected.log_probabilities())  # type: ignore[arg-type]
+        expected.observe(arm, reward)
+        return self.log_e_value
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on identically, as plain JSON types."""
+        past = {"pulls": self._expected.belief.pulls.tolist(), "sums": self._expected.belief.sums.tolist()}
+        config = {
+            "reference": config_of(self._expected.reference, "reference"),
+            "family": config_of(self._expected.family, "family"),
+            "initial_round": self._initial_round,
+        }
+        return {"feint_observer": _VERSION, **config, **past, "test": self._test.state()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], *, reference: Any = None, family: Any = None) -> "Observer":
+        """The observer that `state` described; a reference or a family of your own is handed in again."""
+        if not isinstance(state, dict) or state.get("feint_observer") != _VERSION:
+            raise ValueError(f"This is not the state of an observer of version {_VERSION}; save it with Observer.save.")
+        try:
+            test = BoostMixture.from_state(state["test"])
+            observer = cls(
+                test.n_arms,
+                from_config(state["reference"], "reference", reference),
+                family=from_config(state["family"], "family", family),
+                initial_round=state["initial_round"],
+                epsilons=test.epsilons,
+                share=test.share,
+            )
+            observer._test = test
+            observer._expected.recall(state["pulls"], state["sums"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
+        if test.tested > observer.time:
+            raise ValueError("The state is damaged: its pulls cannot come from an observer.")
+        return observer
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the state as JSON, whole or not at all."""
+        save_state(self.state(), path, force=force)
+
+    @classmethod
+    def load(cls, path: str | Path, *, reference: Any = None, family: Any = None) -> "Observer":
+        """Read what `save` wrote; see `from_state`."""
+        return cls.from_state(load_state(path), reference=reference, family=family)

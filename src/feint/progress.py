@@ -1,0 +1,50 @@
+"""Progress on standard error, where it mixes with no result."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
+
+Tick = Callable[[int], object]
+
+
+@contextmanager
+def progress_bars(unit: str = "") -> Iterator[Callable[[str, int], Tick]]:
+    """Yields start(what, total), which shows a bar and returns a function to call with progress; nothing is shown
+    where standard error is no terminal. `unit` adds a speed.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed or 0:,.0f} {unit}/s")
+
+    console = Console(stderr=True)
+    columns: list[Any] = [TextColumn("{task.description:>13}"), BarColumn(), TextColumn("{task.percentage:3.0f} %")]
+    columns += [Speed()] if unit else []
+    bars: Progress
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+
+        def start(what: str, total: int) -> Tick:
+            task = bars.add_task(what, total=max(total, 1))
+            return lambda done: bars.advance(task, done)
+
+        yield start
+
+
+@contextmanager
+def ticking(show: bool | Tick, what: str, total: int, unit: str) -> Iterator[Tick]:
+    """A function to call with progress: the one that was given, a bar's if asked to show one, or none."""
+    if callable(show):
+        yield show
+    elif show:
+        with progress_bars(unit) as start:
+            yield start(what, total)
+    else:
+        yield lambda done: None

@@ -1,0 +1,58 @@
+"""ε-greedy on the public means."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from feint.families.base import Belief
+from feint.numerics._jit import inlined, parts
+from feint.numerics._validate import FloatArray, as_number
+
+
+@inlined
+def _expect(settings: "EpsilonGreedyKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    top = -math.inf
+    for a in range(pi.size):
+        top = max(top, belief.means[a])
+    tied = 0
+    for a in range(pi.size):
+        if belief.means[a] == top:
+            tied += 1
+    for a in range(pi.size):
+        pi[a] = settings.epsilon / pi.size
+        if belief.means[a] == top:
+            pi[a] += (1.0 - settings.epsilon) / tied
+        log_pi[a] = math.log(pi[a])
+
+
+@parts(own_samples=False, follows_posterior=False, expect=_expect)
+class EpsilonGreedyKernel(NamedTuple):
+    """`EpsilonGreedy` for kernels."""
+
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy:
+    """Pull the arm of the largest public sample mean, but with probability ε any arm; equals share.
+
+    >>> EpsilonGreedy(0.1).epsilon
+    0.1
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        what = "epsilon of ε-greedy must be a number above 0 and at most 1"
+        number = as_number(self.epsilon, what)
+        if not 0 < number <= 1:
+            raise ValueError(f"{what}; got {self.epsilon!r}.")
+        object.__setattr__(self, "epsilon", number)
+
+    def kernel(self, family: Any, n_arms: int) -> EpsilonGreedyKernel:
+        """Its settings."""
+        return EpsilonGreedyKernel(self.epsilon)
+
+    def describe(self, family: Any) -> str:
+        """In words."""
+        return f"ε-greedy on the sample means with ε = {self.epsilon:g}"

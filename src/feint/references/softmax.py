@@ -1,0 +1,57 @@
+"""Softmax, or Boltzmann exploration, on the public means."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from feint.families.base import Belief
+from feint.numerics._jit import inlined, parts
+from feint.numerics._validate import FloatArray, as_number
+from feint.numerics.best_arm_rows import complete_logs
+
+
+@inlined
+def _expect(settings: "SoftmaxKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    top = -math.inf
+    for a in range(pi.size):
+        top = max(top, belief.means[a])
+    total = 0.0
+    for a in range(pi.size):
+        log_pi[a] = (belief.means[a] - top) / settings.temperature
+        total += math.exp(log_pi[a])
+    for a in range(pi.size):
+        log_pi[a] -= math.log(total)
+    complete_logs(log_pi, pi)
+
+
+@parts(own_samples=False, follows_posterior=False, expect=_expect)
+class SoftmaxKernel(NamedTuple):
+    """`Softmax` for kernels."""
+
+    temperature: float
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Pull arm a with probability ∝ exp(μ̂_a/temperature), μ̂ the sample means of the public rewards.
+
+    >>> Softmax(0.5).temperature
+    0.5
+    """
+
+    temperature: float
+
+    def __post_init__(self) -> None:
+        what = "temperature of a softmax must be a finite number above 0"
+        number = as_number(self.temperature, what)
+        if not 0 < number < math.inf:
+            raise ValueError(f"{what}; got {self.temperature!r}.")
+        object.__setattr__(self, "temperature", number)
+
+    def kernel(self, family: Any, n_arms: int) -> SoftmaxKernel:
+        """Its settings."""
+        return SoftmaxKernel(self.temperature)
+
+    def describe(self, family: Any) -> str:
+        """In words."""
+        return f"a softmax of the sample means with temperature {self.temperature:g}"

@@ -1,0 +1,174 @@
+"""Algorithm 1 of the paper, one step: the live agent and the eager engine both call it.
+
+Everything here is a part, compiled into whoever calls it; with an explorer, a reference or a family in plain Python the
+same functions run as Python. The draw cuts (0, 1) into the boosted arm first, then the other arms in index order but
+the most pulled arm D, and D last. D takes nearly every step, so "u lies above everything else" is what the lazy engine
+tests.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint.budgets import epsilon_at
+from feint.explorers.base import BOUND_ROWS, SCRATCH_ROWS, Uniforms, View, choose
+from feint.explorers.draws import EXACT, LOG_ROWS, fill_exact_bounds
+from feint.families.base import Belief, fill_log_best, set_posterior
+from feint.numerics._jit import inlined, part, shared, shared_inlined
+from feint.numerics._validate import FloatArray, IntArray
+from feint.numerics.boost_kernel import boost_scalar
+from feint.references.base import expect
+
+
+class Problem(NamedTuple):
+    """Who the agent is: settings for kernels, or their plain stand-ins."""
+
+    explorer: Any
+    reference: Any
+    budget: Any
+    uses_posterior: bool  # whether the explorer reads the private probabilities
+
+
+class Known(NamedTuple):
+    """What the agent knows after some pulls; arrays (K,)."""
+
+    pulls: IntArray
+    boosts: IntArray
+    public: Belief
+    private: Belief
+
+
+class Space(NamedTuple):
+    """Space for one decision, owned by the caller."""
+
+    bounds: FloatArray  # (BOUND_ROWS, K) of the private probabilities
+    logs: FloatArray  # (LOG_ROWS, K) and their logarithms
+    pi: FloatArray  # (K,) the reference's probabilities
+    log_pi: FloatArray  # (K,)
+    policy: FloatArray  # (K,) the agent's
+    explorer: FloatArray  # (SCRATCH_ROWS, K) for the explorer
+
+
+def space(n_arms: int) -> Space:
+    """Allocate it."""
+    rows = (BOUND_ROWS, n_arms), (LOG_ROWS, n_arms), n_arms, n_arms, n_arms, (SCRATCH_ROWS, n_arms)
+    return Space(*(np.empty(shape) for shape in rows))
+
+
+@shared_inlined
+def view_of(known: Known, scratch: FloatArray, t: int) -> View:
+    """What an explorer sees."""
+    public, private = known.public, known.private
+    return View(t, known.pulls, known.boosts, public.means, private.means, public.family, private.family, scratch)
+
+
+@shared
+def decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
+    """Lines 3 to 8 after t pulls, t ≥ K: the boosted arm is returned, the policy stands in `s.policy`."""
+    boosted = choose_exactly(problem, known, s, t, uniforms)  # lines 3–6
+    set_policy(problem, known, s, t, boosted)  # lines 7 and 8
+    return boosted
+
+
+@shared
+def choose_exactly(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
+    """The arm to boost, from exact private probabilities where the explorer asks for them."""
+    if problem.uses_posterior:
+        fill_log_best(known.private.family, known.private.posterior, known.private.ws, s.logs[EXACT])
+        fill_exact_bounds(s.logs, s.bounds)
+    return choose(problem.explorer, view_of(known, s.explorer, t), s.bounds, uniforms)
+
+
+@shared
+def set_policy(problem: Problem, known: Known, s: Space, t: int, boosted: int) -> None:
+    """The probabilities with which the (t + 1)-th pull is drawn when `boosted` is, into `s.policy`."""
+    expect(problem.reference, known.public, t, s.pi, s.log_pi)
+    fill_policy(s.pi, s.log_pi, boosted, epsilon_at(problem.budget, t + 1), s.policy)
+
+
+@part
+def fill_policy(pi: FloatArray, log_pi: FloatArray, boosted: int, epsilon: float, policy: FloatArray) -> None:
+    """Definition 1: `boosted` gets q*, the others keep their proportions."""
+    q = boost_scalar(pi[boosted], log_pi[boosted], epsilon, True)
+    rest = 0.0
+    for a in range(policy.size):
+        if a != boosted:
+            rest += pi[a]
+    scale = (1.0 - q) / rest if rest > 0.0 else 0.0
+    for a in range(policy.size):
+        policy[a] = pi[a] * scale
+    policy[boosted] = q
+
+
+@part
+def draw_arm(policy: FloatArray, boosted: int, dominant: int, u: float) -> int:
+    """Line 9: the arm on which u falls."""
+    before = 0.0
+    if boosted != dominant:
+        before = policy[boosted]
+        if u < before:
+            return boosted
+    for a in range(policy.size):
+        if a not in (boosted, dominant):
+            before += policy[a]
+            if u < before:
+                return a
+    return dominant
+
+
+@shared_inlined
+def add_rewards(known: Known, arm: int, public: float, private: float) -> None:
+    """Line 10: a pull and its two rewards; the posterior follows by `update`, when something asks for it."""
+    known.pulls[arm] += 1
+    known.public.sums[arm] += public
+    known.private.sums[arm] += private
+
+
+@shared_inlined
+def update_means(known: Known, arm: int) -> None:
+    """Sample means of an arm from its count and sums."""
+    known.public.means[arm] = known.public.sums[arm] / known.pulls[arm]
+    known.private.means[arm] = known.private.sums[arm] / known.pulls[arm]
+
+
+@shared_inlined
+def update(known: Known, arm: int) -> None:
+    """Means and posteriors of an arm from its count and sums."""
+    update_means(known, arm)
+    set_posterior(known.public.family, known.public, arm)
+    set_posterior(known.private.family, known.private, arm)
+
+
+@part
+def most_pulled(pulls: IntArray) -> int:
+    """D, the first of the arms with the most pulls."""
+    dominant = 0
+    for a in range(1, pulls.size):
+        if pulls[a] > pulls[dominant]:
+            dominant = a
+    return dominant
+
+
+@inlined
+def likeliest(logs: FloatArray) -> int:
+    """The arm with the largest private probability, the first of equals, from the row EXACT of `logs`."""
+    top = 0
+    for a in range(1, logs.shape[1]):
+        if logs[EXACT, a] > logs[EXACT, top]:
+            top = a
+    return top
+
+
+@inlined
+def log_complement(logs: FloatArray, arm: int) -> float:
+    """log(1 − P(arm)): the logarithm of the sum of the others, from the row EXACT of `logs`."""
+    top = -math.inf
+    for a in range(logs.shape[1]):
+        if a != arm:
+            top = max(top, logs[EXACT, a])
+    total = 0.0
+    for a in range(logs.shape[1]):
+        if a != arm:
+            total += math.exp(logs[EXACT, a] - top)
+    return top + math.log(total)

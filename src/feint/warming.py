@@ -1,0 +1,67 @@
+"""Compile what a first use would, ahead of it: each task in a process of its own, since one process compiles one kernel
+at a time.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from feint.numerics._threads import thread_count
+
+_INSTANCE = ([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+
+
+def _run() -> None:
+    from feint import Bandit, simulate
+
+    simulate(Bandit(*_INSTANCE), epsilon=0.1, horizon=10, replications=1)
+
+
+def _observe() -> None:
+    from feint import Bandit, simulate
+
+    simulate(Bandit(*_INSTANCE), epsilon=0.1, horizon=10, replications=1, observe=True)
+
+
+def _plan() -> None:
+    from feint import Bandit, plan
+
+    plan(Bandit(*_INSTANCE), 0.1, 0.1)
+
+
+def _audit() -> None:
+    from feint import Bandit, Bernoulli, audit
+    from feint.explorers import TopTwo
+    from feint.logs import public_log
+
+    log = public_log(Bandit(*_INSTANCE), TopTwo(), epsilon=0.1, horizon=20)
+    audit(log["arm"], log["reward"], n_arms=4)
+    audit(log["arm"], (log["reward"] > 0).astype(float), n_arms=4, family=Bernoulli())
+    audit(log["arm"], probabilities=np.full((20, 4), 0.25))
+    audit(log["arm"], propensities=np.full(20, 0.25), n_arms=4)
+
+
+TASKS: dict[str, Callable[[], None]] = {"run": _run, "run --observe": _observe, "audit": _audit, "plan": _plan}
+
+
+def warm_all(say: Callable[[str], object]) -> tuple[float, list[str]]:
+    """Run every task; returns the seconds it took and the tasks that failed."""
+    start = time.monotonic()
+
+    def work(name: str) -> bool:
+        began = time.monotonic()
+        done = subprocess.run([sys.executable, "-m", "feint.warming", name], capture_output=True, check=False)
+        say(f"feint: compiled for {name} ({time.monotonic() - began:.0f} s)")
+        return done.returncode == 0
+
+    with ThreadPoolExecutor(thread_count()) as pool:
+        succeeded = list(pool.map(work, TASKS))
+    return time.monotonic() - start, [name for name, ok in zip(TASKS, succeeded, strict=True) if not ok]
+
+
+if __name__ == "__main__":
+    TASKS[sys.argv[1]]()

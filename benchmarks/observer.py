@@ -8,12 +8,12 @@ import numpy as np
 
 from benchmarks.engine import peak_mebibytes
 from feint.auditing import audit_log
+from feint.evidence.boost_mixture import EPSILONS
+from feint.evidence.fixed_share import SHARE
 from feint.logs import write_log
 from feint.numerics.best_arm import gauss_hermite_rule
 from feint.numerics.boost import boost_probability_approx
 from feint.observer import Observer
-from feint.observer.boost_mixture import EPSILONS
-from feint.observer.fixed_share import SHARE
 
 
 class NumpyObserver:

@@ -91,7 +91,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
         write_whole(path, fail)
     assert list(path.parent.iterdir()) == []
     write_whole(path, lambda name: name.write_text("whole"))
-    with pytest.raises(FileExistsError, match="--force"):
+    with pytest.raises(FileExistsError, match="`force`"):
         write_whole(path, lambda name: name.write_text("other"))
     assert path.read_text() == "whole"
     write_whole(path, lambda name: name.write_text("other"), force=True)

@@ -71,10 +71,10 @@ def describe(
         "best_public": bandit.best_public,
         "best_private": bandit.best_private,
         "epsilon": budget.epsilon if isinstance(budget, Constant) else np.nan,
-        "budget": _words(settings["epsilon"]),
-        "explorer": _words(settings["explorer"]),
-        "reference": _words(settings["reference"]),
-        "family": ", ".join(dict.fromkeys(_words(family) for family in families)),
+        "budget": _text(_words(settings["epsilon"])),
+        "explorer": _text(_words(settings["explorer"])),
+        "reference": _text(_words(settings["reference"])),
+        "family": _text(", ".join(dict.fromkeys(_words(family) for family in families))),
         "seed": settings["seed"],
     }
     data = xr.Dataset(
@@ -90,6 +90,11 @@ def describe(
         if name in data.variables:
             data[name].attrs.update(long_name=long_name, units=units)
     return data
+
+
+def _text(value: str) -> Any:
+    """Of variable length: Zarr has no specification of fixed ones."""
+    return np.array(value, dtype=object)
 
 
 def _words(config: dict[str, Any]) -> str:

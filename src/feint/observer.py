@@ -123,10 +123,10 @@ class Observer:
         """Test a pull and learn its public reward; returns log E. With `ObservedUCB`, the observer's own sample."""
         if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(f"arm is {arm!r}; with {self.n_arms} arms it must be from 0 to {self.n_arms - 1}.")
-        family, expected = self._expected.family, self._expected
-        what = f"public_reward must be {family.rewards}"
+        expected = self._expected
+        what = f"public_reward must be {expected.rewards}"
         reward = as_number(public_reward, what)
-        if not family.accepts(reward):
+        if not expected.accepts(reward):
             raise ValueError(f"{what}; got {public_reward!r}.")
         if expected.speaks:
             if not expected.plain:

@@ -11,9 +11,9 @@ Tick = Callable[[int], object]
 
 
 @contextmanager
-def progress_bars(unit: str = "") -> Iterator[Callable[[str, int], Tick]]:
-    """Yields start(what, total), which shows a bar and returns a function to call with progress; nothing is shown
-    where standard error is no terminal. `unit` adds a speed.
+def progress_bars(unit: str = "", *, always: bool = False) -> Iterator[Callable[[str, int], Tick]]:
+    """Yields start(what, total), which shows a bar and returns a function to call with progress. Nothing is shown where
+    standard error is no terminal, unless `always`. `unit` adds a speed.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -28,7 +28,11 @@ def progress_bars(unit: str = "") -> Iterator[Callable[[str, int], Tick]]:
     columns += [Speed()] if unit else []
     bars: Progress
     with Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=not always,
+        disable=not (always or console.is_terminal),
     ) as bars:
 
         def start(what: str, total: int) -> Tick:
@@ -44,7 +48,7 @@ def ticking(show: bool | Tick, what: str, total: int, unit: str) -> Iterator[Tic
     if callable(show):
         yield show
     elif show:
-        with progress_bars(unit) as start:
+        with progress_bars(unit, always=True) as start:
             yield start(what, total)
     else:
         yield lambda done: None

@@ -9,8 +9,8 @@ from scipy import stats
 
 import feint
 from feint.auditing import auditor, entry
+from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.numerics import boost
-from feint.observer import BoostMixture, Calibration, PropensityMixture
 
 PUBLIC = np.array([0.6, 0.3, 0.0, 0.2])
 
@@ -109,7 +109,7 @@ class TestNumbers:
             "rewards": {"rewards": rewards},
         }[given]
         whole = feint.audit(arms, **claim).to_json()
-        monkeypatch.setattr(entry, "_ROWS_A_CHUNK", 37)
+        monkeypatch.setattr(entry, "CELLS_A_CHUNK", 37)
         assert feint.audit(arms, **claim).to_json() == whole
         assert len(whole["history"]["rows"]) <= auditor._HISTORY + 1
         assert whole["history"]["rows"][-1] == 5_000
@@ -196,11 +196,12 @@ def test_honest_logs_are_rarely_rejected(kind):
             report = feint.audit(arms, n_arms=None if kind == "probabilities" else 4, alpha=0.1, **{kind: given})
         elif kind == "beta":
             arms, rewards = beta_log(rng, 150, [0.6, 0.5, 0.3])
-            report = feint.audit(arms, rewards, n_arms=3, reference=feint.BetaThompsonSampling(), alpha=0.1)
+            report = feint.audit(arms, rewards, n_arms=3, family=feint.Bernoulli(), initial_round=False, alpha=0.1)
         else:
             sd = 0.5 if kind == "normal prior" else math.inf
             arms, rewards = normal_log(rng, 150, prior_sd=sd)
-            report = feint.audit(arms, rewards, n_arms=4, reference=feint.ThompsonSampling(0.0, sd), alpha=0.1)
+            reference = feint.ThompsonSampling((0.0, sd))
+            report = feint.audit(arms, rewards, n_arms=4, reference=reference, initial_round=sd == math.inf, alpha=0.1)
         rejected += report.rejected
     assert rejected <= stats.binom.ppf(1 - 1e-6, runs, 0.1)
 
@@ -216,7 +217,7 @@ def test_bent_logs_are_rejected(kind):
             report = feint.audit(arms, rewards)
         elif kind == "beta":
             arms, rewards = beta_log(rng, 1_500, [0.6, 0.4, 0.3], bend=0.1)
-            report = feint.audit(arms, rewards, reference=feint.BetaThompsonSampling())
+            report = feint.audit(arms, rewards, family=feint.Bernoulli())
         else:
             claims = np.tile([0.9, 0.05, 0.05], (1_500, 1))
             arms = pull(rng, 0.9 * claims + 0.1 * np.eye(3)[1])
@@ -272,7 +273,7 @@ class TestWarnings:
         )
 
     def test_arms_that_count_from_one(self):
-        text = self.warnings_of([1, 2, 1, 2, 1], [1, 0, 1, 1, 0], reference=feint.BetaThompsonSampling())
+        text = self.warnings_of([1, 2, 1, 2, 1], [1, 0, 1, 1, 0], family=feint.Bernoulli())
         assert "count from 1?" in text
 
 
@@ -295,13 +296,13 @@ class TestBadInput:
             ([0, 1, 1], {"rewards": [0.5, math.inf, 0.5]}, "row 2: reward is inf"),
             ([0, 1, 1], {"rewards": [0.5, None, 0.5]}, "row 2: reward is missing"),
             ([0, 1, 1], {"rewards": [0.5, 1e13, 0.5]}, "within 1e6 sigma"),
-            ([0, 1, 1], {"rewards": [1, 0.5, 0], "reference": feint.BetaThompsonSampling()}, "row 2: reward is 0.5"),
+            ([0, 1, 1], {"rewards": [1, 0.5, 0], "family": feint.Bernoulli()}, "row 2: reward is 0.5"),
         ],
     )
     def test_rows_are_named_or_counted(self, arms, given, says):
         with pytest.raises(ValueError, match=says) as refused:
             feint.audit(arms, **given)
-        assert "skip_bad=True" in str(refused.value)
+        assert "`skip_bad`" in str(refused.value)
         if "probabilities" not in given:
             with pytest.raises(ValueError, match="must not decide"):
                 feint.audit(arms, skip_bad=True, **given)
@@ -331,8 +332,8 @@ class TestBadInput:
             ([0, 1.5], {"rewards": [0, 1]}, "no whole number"),
             ([0, 1 + 2j], {"rewards": [0, 1]}, "flat list of numbers"),
             ([0, 1], {"rewards": [0, 1], "reference": feint.ObservedUCB()}, "UCB does not draw"),
-            ([0, 1], {"rewards": [0, 1], "reference": feint.ThompsonSampling(0, 1e-160)}, "does not fit sigma"),
-            ([0, 1], {"rewards": [0, 1], "reference": feint.ThompsonSampling(1e200, 1)}, "does not fit sigma"),
+            ([0, 1], {"rewards": [0, 1], "reference": feint.ThompsonSampling((0, 1e-160))}, "does not fit sigma"),
+            ([0, 1], {"rewards": [0, 1], "reference": feint.ThompsonSampling((1e200, 1))}, "does not fit sigma"),
         ],
     )
     def test_calls_that_make_no_sense(self, arms, given, says):

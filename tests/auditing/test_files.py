@@ -42,7 +42,7 @@ def claims_file(request, tmp_path):
 @pytest.mark.parametrize("cells", [5, 1_000, 10**6])
 def test_a_file_is_the_same_log_in_any_chunks(claims_file, cells, monkeypatch):
     path, options, arms, claims = claims_file
-    monkeypatch.setattr(log_file, "_CELLS_A_CHUNK", cells)
+    monkeypatch.setattr(log_file, "CELLS_A_CHUNK", cells)
     assert feint.audit_log(path, **options).to_json() == feint.audit(arms, probabilities=claims).to_json()
 
 
@@ -128,7 +128,7 @@ def test_what_is_no_row_is_no_bad_row(tmp_path):
         ("\n", "empty"),
         ("a,b\n1,2\n", "no column 'arm' among 'a', 'b'"),
         ("arm,x\n1,2\n", "no column p_0, p_1, … or propensity or reward"),
-        ("arm;reward\n1;2\n", "--delimiter ';'"),
+        ("arm;reward\n1;2\n", "`delimiter` ';'"),
         ("arm,arm,reward\n1,1,2\n", "'arm' appears twice"),
         ("arm,p_0,p_2\n0,0.5,0.5\n", "without gaps"),
         ("arm,p_0\n0,1\n", "without gaps"),
@@ -205,12 +205,12 @@ class TestTimes:
 
     def test_times_that_repeat_are_best_not_looked_at(self, tmp_path):
         path = write(tmp_path / "a.csv", ["1,0,0.1", "1,1,0.2", "1,0,0.3"])
-        with pytest.raises(ValueError, match="--ignore-time"):
+        with pytest.raises(ValueError, match="`ignore_time`"):
             feint.audit_log(path)
         assert feint.audit_log(path, ignore_time=True).rows == 3
 
     def test_order_is_kept_across_chunks(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(log_file, "_CELLS_A_CHUNK", 300)
+        monkeypatch.setattr(log_file, "CELLS_A_CHUNK", 300)
         lines = [f"{t},{t % 2},0.5" for t in range(250)]
         lines[100] = "99,0,0.5"
         with pytest.raises(ValueError, match="line 102: time '99' repeats that of row 100"):
@@ -223,7 +223,7 @@ class TestTimes:
 
 
 def test_memory_does_not_grow_with_the_log(tmp_path, monkeypatch):
-    monkeypatch.setattr(log_file, "_CELLS_A_CHUNK", 3_000)
+    monkeypatch.setattr(log_file, "CELLS_A_CHUNK", 3_000)
     peaks = []
     rng = np.random.default_rng(1)
     for rows in (4_000, 40_000):

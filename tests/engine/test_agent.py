@@ -22,7 +22,7 @@ EXPLORERS = [
 
 def rewards(stream, t, arm, reference):
     noise = stream.normals([t])[0]
-    public = noise[OBSERVER if reference.OWN_SAMPLES else PUBLIC]
+    public = noise[OBSERVER if isinstance(reference, feint.ObservedUCB) else PUBLIC]
     return BANDIT.public[arm] + BANDIT.sigma * public, BANDIT.private[arm] + BANDIT.sigma * noise[PRIVATE]
 
 
@@ -67,7 +67,7 @@ def test_restored_agent_goes_on_identically(explorer, saved_at, tmp_path):
         agent.update(arm, *rewards(stream, t, arm, reference))
     path = tmp_path / "agent.json"
     agent.save(path)
-    with pytest.raises(FileExistsError, match="--force"):
+    with pytest.raises(FileExistsError, match="`force`"):
         agent.save(path)
     other = feint.Agent.load(path)
     assert json.loads(path.read_text()) == other.state()
@@ -98,7 +98,7 @@ def test_infinite_budget_survives_json():
         (0, None, 0.0, "finite number"),
         (0, 1j, 0.0, "finite number"),
         (0, 10**400, 0.0, "finite number"),
-        (0, 1e200, 0.0, "below 1e100 sigma"),
+        (0, 1e200, 0.0, "within 1e100 sigma"),
     ],
 )
 def test_refused_updates_change_nothing(arm, public, private, says):
@@ -132,8 +132,8 @@ def test_initial_round():
     ("damage", "says"),
     [
         (lambda s: s.pop("pulls"), "incomplete or damaged"),
-        (lambda s: s.update(feint_agent=99), "version 1"),
-        (lambda s: s.update(pulls=[1, 2]), "do not fit"),
+        (lambda s: s.update(feint_agent=99), "version 2"),
+        (lambda s: s.update(pulls=[1, 2]), "not counts of 3 arms"),
         (lambda s: s.update(pulls=[1, -2, 3]), "damaged"),
         (lambda s: s.update(pulls=[2, 0, 0]), "cannot come from an agent"),
         (lambda s: s.update(pulls=[1.7, 1, 1]), "whole numbers"),
@@ -143,7 +143,9 @@ def test_initial_round():
         (lambda s: s.update(public_sums=["0", "1", "2"]), "damaged"),
         (lambda s: s.update(public_sums=[0.0, None, 1.0]), "damaged|do not fit"),
         (lambda s: s.update(explorer={"kind": "Nobody"}), "known are"),
-        (lambda s: s.update(sigma=-1.0), "above 0"),
+        (lambda s: s.update(families=[{"kind": "Gaussian", "sigma": -1.0}] * 2), "above 0"),
+        (lambda s: s.update(families=[{"kind": "Cauchy"}] * 2), "known are"),
+        (lambda s: s.update(public_sums=[math.inf, 0.0, 0.0]), "finite numbers"),
     ],
 )
 def test_damaged_states_are_explained(damage, says, tmp_path):

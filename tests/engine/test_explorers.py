@@ -9,13 +9,15 @@ from scipy import stats
 
 import feint
 import slow_agent
-from feint.engine.decide import scratch
-from feint.engine.posterior import exact_private
-from feint.explorers import base, dispatch, explorer_config, explorer_from_config
-from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED, View
-from feint.explorers.draws import fill_cuts
+from feint.explorers import base
+from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECIDED, View
+from feint.explorers.draws import EXACT, NOBODY, fill_cuts, fill_exact_bounds
+from feint.kinds import config_of, from_config, kinds
 from feint.numerics import RandomStream
-from feint.theory.maximin_kernel import optimal_weights
+from feint.numerics._jit import kernel
+from feint.step import space
+from feint.theory.maximin_kernel import SCRATCH_ROWS as MAXIMIN_ROWS
+from feint.theory.maximin_kernel import fill_optimal_weights
 
 EXPLORERS = {
     "TopTwo": feint.TopTwo(),
@@ -26,30 +28,40 @@ EXPLORERS = {
 }
 
 
+def make_view(pulls, boosts, public, private):
+    unit = feint.Gaussian(1.0).kernel()
+    scratch = np.empty((SCRATCH_ROWS, len(pulls)))
+    return View(int(pulls.sum()), pulls, boosts, public, private, unit, unit, scratch)
+
+
 def view_of(rng, n_arms=4):
     pulls = rng.integers(1, 400, n_arms)
-    return View(
-        pulls,
-        rng.integers(0, 100, n_arms),
-        rng.normal(0, 0.5, n_arms),
-        rng.normal(0, 0.5, n_arms),
-        np.empty((3, n_arms)),
-    )
+    return make_view(pulls, rng.integers(0, 100, n_arms), rng.normal(0, 0.5, n_arms), rng.normal(0, 0.5, n_arms))
 
 
 def exact_bounds(view):
-    s = scratch(view.pulls.size)
-    exact_private(view.private_means, 1 / np.sqrt(view.pulls), s.ws, s.exact_private, s.logs)
-    return s.exact_private
+    s = space(view.pulls.size)
+    s.logs[EXACT] = feint.best_arm_probabilities(view.private_means, 1 / np.sqrt(view.pulls), log=True)
+    fill_exact_bounds(s.logs, s.bounds)
+    return s.bounds
+
+
+@kernel
+def _choose(settings, view, bounds, uniforms):
+    return base.choose(settings, view, bounds, uniforms)
 
 
 def choose(explorer, view, bounds, uniforms):
-    return dispatch.choose(explorer.KIND, explorer.parameters(view.pulls.size), view, bounds, tuple(uniforms))
+    return _choose(explorer.kernel(view.pulls.size), view, bounds, tuple(uniforms[:3]))
+
+
+def fill_weights(public, private, weights, sigma=1.0):
+    unit = feint.Gaussian(sigma).kernel()
+    return fill_optimal_weights(unit, unit, public, private, weights, np.empty((MAXIMIN_ROWS, len(weights))))
 
 
 def test_every_explorer_is_tested_here():
-    assert set(EXPLORERS) == set(base._KINDS)
-    assert len({type(e).KIND for e in EXPLORERS.values()}) == len(EXPLORERS)
+    assert set(EXPLORERS) == set(kinds("explorer"))
 
 
 @pytest.mark.parametrize("name", EXPLORERS)
@@ -72,16 +84,17 @@ class TestConformance:
             width = 10 ** rng.uniform(-3, -0.5)
             loose = np.empty((BOUND_ROWS, 4))
             loose[P_LOW], loose[P_HIGH] = exact[P_LOW] * (1 - width), exact[P_HIGH] * (1 + width)
-            fill_cuts(loose, P_LOW, P_HIGH, loose, base.CUT_LOW, base.CUT_HIGH, -1)
-            fill_cuts(loose, P_LOW, P_HIGH, loose, base.REST_LOW, base.REST_HIGH, int(exact[P_LOW].argmax()))
+            fill_cuts(loose[P_LOW], loose[P_HIGH], loose[base.CUT_LOW], loose[base.CUT_HIGH], NOBODY)
+            top = int(exact[P_LOW].argmax())
+            fill_cuts(loose[P_LOW], loose[P_HIGH], loose[base.REST_LOW], loose[base.REST_HIGH], top)
             decided = choose(EXPLORERS[name], view, loose, uniforms)
             undecided += decided == UNDECIDED
             assert decided in (UNDECIDED, choose(EXPLORERS[name], view, exact, uniforms))
         assert undecided < 200  # bounds within a third decide more often than not
 
     def test_description_makes_it_again(self, name):
-        described = json.loads(json.dumps(explorer_config(EXPLORERS[name])))
-        assert explorer_from_config(described) == EXPLORERS[name]
+        described = json.loads(json.dumps(config_of(EXPLORERS[name], "explorer")))
+        assert from_config(described, "explorer") == EXPLORERS[name]
 
     def test_simulates_from_two_arms_to_many(self, name):
         for n_arms in (2, 3, 12):
@@ -110,7 +123,7 @@ def test_top_two_boosts_with_the_probabilities_of_algorithm_1():
                 share = pulls[challenger] / (pulls[challenger] + pulls[leader])
                 expected[leader] += both * share
                 expected[challenger] += both * (1 - share)
-    view = View(pulls, np.zeros(4, dtype=np.int64), np.zeros(4), means, np.empty((3, 4)))
+    view = make_view(pulls, np.zeros(4, dtype=np.int64), np.zeros(4), means)
     bounds = exact_bounds(view)
     draws = [choose(feint.TopTwo(), view, bounds, u) for u in RandomStream(4).uniforms(range(20_000))]
     counts = np.bincount(draws, minlength=4)
@@ -119,13 +132,7 @@ def test_top_two_boosts_with_the_probabilities_of_algorithm_1():
 
 def test_challengers_are_drawn_where_the_leader_is_all_but_certain():
     """log p of the challengers near −2000: their ratios are still right, here 1 by symmetry."""
-    view = View(
-        np.array([1000, 4000, 1000]),
-        np.zeros(3, dtype=np.int64),
-        np.zeros(3),
-        np.array([0.0, 2.5, 0.0]),
-        np.empty((3, 3)),
-    )
+    view = make_view(np.array([1000, 4000, 1000]), np.zeros(3, dtype=np.int64), np.zeros(3), np.array([0.0, 2.5, 0.0]))
     bounds = exact_bounds(view)
     assert bounds[P_LOW, 0] == 0  # underflows
     draws = [choose(feint.TopTwo(), view, bounds, u) for u in RandomStream(5).uniforms(range(4000))]
@@ -152,7 +159,7 @@ def test_transport_challenger_has_the_smallest_cost():
 def test_tracking_follows_the_optimal_proportions():
     public, private = np.array([0.6, 0.3, 0.0, 0.2]), np.array([0.2, 0.5, 0.1, 0.0])
     weights = np.empty(4)
-    optimal_weights(public, private, weights, np.empty((2, 4)))
+    fill_weights(public, private, weights)
     runs = feint.simulate(feint.Bandit(public, private), feint.Tracking(), epsilon=1.0, horizon=100_000, replications=8)
     share = runs.boosts.isel(time=-1).mean("replication") / 100_000
     # The estimates of w* still fluctuate at this horizon; forced exploration takes √T of each arm.
@@ -164,8 +171,8 @@ def test_optimal_proportions_do_not_depend_on_the_unit(unit):
     for private in ([0.2, 0.5, 0.1, 0.0], [0.7, 0.5, 0.1, 0.0]):
         weights, scaled = np.empty(4), np.empty(4)
         public = np.array([0.6, 0.3, 0.0, 0.2])
-        case = optimal_weights(public, np.array(private), weights, np.empty((2, 4)))
-        assert optimal_weights(public * unit, np.array(private) * unit, scaled, np.empty((2, 4))) == case
+        case = fill_weights(public, np.array(private), weights)
+        assert fill_weights(public * unit, np.array(private) * unit, scaled, unit) == case
         assert scaled == pytest.approx(weights, rel=1e-12)
 
 
@@ -205,13 +212,13 @@ def test_round_robin_takes_turns():
         (lambda: feint.RoundRobin([0.5]), "list of arm numbers"),
         (lambda: feint.RoundRobin([[1], [2, 3]]), "list of arm numbers"),
         (lambda: feint.FixedBoosting([[1], [2, 3]]), "real numbers"),
-        (lambda: feint.RoundRobin([4]).parameters(4), "boosts arm 4"),
+        (lambda: feint.RoundRobin([4]).kernel(4), "boosts arm 4"),
         (lambda: feint.FixedBoosting([0.5, 0.4]), "summing to 1"),
         (lambda: feint.FixedBoosting([1.5, -0.5]), "summing to 1"),
-        (lambda: feint.FixedBoosting([0.5, 0.5]).parameters(3), "2 weights for 3 arms"),
-        (lambda: explorer_config("TopTwo"), "with its parentheses"),
-        (lambda: explorer_config(feint.TopTwo), "with its parentheses"),
-        (lambda: explorer_from_config({"kind": "Nonsense"}), "known are"),
+        (lambda: feint.FixedBoosting([0.5, 0.5]).kernel(3), "2 weights for 3 arms"),
+        (lambda: base.explorer_settings("TopTwo", 4), "with its parentheses"),
+        (lambda: base.explorer_settings(feint.TopTwo, 4), "with its parentheses"),
+        (lambda: from_config({"kind": "Nonsense"}, "explorer"), "known are"),
     ],
 )
 def test_bad_settings_are_explained(call, says):

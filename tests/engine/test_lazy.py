@@ -8,18 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import feint
-from feint.engine.decide import scratch
-from feint.engine.posterior import (
-    LOG_HIGH,
-    LOG_LOW,
-    PI_HIGH,
-    PI_LOW,
-    exact_private,
-    exact_reference,
-    region_private,
-    region_reference,
-)
+from feint.engine import region as regions_of
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW
+from feint.explorers.draws import EXACT, fill_exact_bounds
+from feint.families.base import MOST, belief, fill_log_best, fill_region, set_posterior
+from feint.numerics.best_arm_rows import complete_logs
+from feint.step import space
 
 MEANS = st.floats(-1, 1).map(lambda x: round(x, 3))
 EXPLORERS = st.sampled_from(["top-two", "transport", "tracking", "round-robin", "fixed"])
@@ -62,6 +56,31 @@ def test_lazy_equals_eager(data, n_arms, name, epsilon, seed, observed, stop):
     bandit = feint.Bandit(public, private, sigma=data.draw(st.sampled_from([0.1, 1.0, 3.0])))
     runs = [feint.simulate(bandit, method=method, **settings_) for method in ("lazy", "eager")]
     assert same(*runs)
+
+
+FAMILIES = {
+    "bernoulli": feint.Bernoulli(),
+    "poisson": feint.Poisson(),
+    "exponential": feint.Exponential(),
+    "clicks and revenue": (feint.Bernoulli(), feint.Gaussian(2.0)),
+    "two noises": (feint.Gaussian(0.5), feint.Gaussian(2.0)),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("prior", [None, (2.0, 3.0)], ids=["usual prior", "a prior"])
+def test_lazy_equals_eager_for_every_family(name, prior):
+    """Means near the ends of the range and near ties included."""
+    reference = feint.ThompsonSampling(prior)
+    for public, private in (([0.6, 0.3, 0.1], [0.2, 0.5, 0.1]), ([0.98, 0.97, 0.9], [0.01, 0.02, 0.015])):
+        bandit = feint.Bandit(public, private, family=FAMILIES[name])
+        runs = [
+            feint.simulate(
+                bandit, reference=reference, epsilon=0.2, horizon=2500, replications=8, delta=1e-9, method=method
+            )
+            for method in ("lazy", "eager")
+        ]
+        assert same(*runs)
 
 
 @pytest.mark.parametrize(("epsilon", "horizon"), [(0.1, 30_000), (1e-3, 30_000), (math.inf, 5_000), (1.0, 10_000)])
@@ -142,37 +161,58 @@ def test_threads_and_splits_change_nothing(method, monkeypatch):
 @st.composite
 def regions(draw):
     """A posterior, one arm of which moves inside a region such as the engine builds (or four times wider)."""
+    family = draw(st.sampled_from([feint.Gaussian(1.0), feint.Bernoulli(), feint.Poisson(), feint.Exponential()]))
     n_arms = draw(st.integers(2, 5))
-    means = np.array(draw(st.lists(st.floats(-2, 2), min_size=n_arms, max_size=n_arms)))
-    pulls = np.array([10 ** draw(st.floats(0, 5)) for _ in range(n_arms)])
-    dominant = int(np.argmax(pulls))
-    most = pulls[dominant] * (1 + draw(st.floats(0, 0.2)))
-    radius = draw(st.floats(0, 2)) / math.sqrt(pulls[dominant])
-    return means, pulls, dominant, most, radius
+    prior = draw(st.sampled_from([None, (0.7, 1.5)]))
+    pulls = np.array([int(10 ** draw(st.floats(0, 5))) for _ in range(n_arms)])
+    low, high = (-2.0, 2.0) if isinstance(family, feint.Gaussian) else (0.002, 0.998)
+    means = np.array(draw(st.lists(st.floats(low, high), min_size=n_arms, max_size=n_arms)))
+    return family, prior, means, pulls, draw(st.floats(0.0, 2.0))
+
+
+def exact(known):
+    """(bounds, π, log π) of a belief, with both bounds equal."""
+    s = space(known.pulls.size)
+    fill_log_best(known.family, known.posterior, known.ws, s.logs[EXACT])
+    s.log_pi[:] = s.logs[EXACT]
+    fill_exact_bounds(s.logs, s.bounds)
+    complete_logs(s.log_pi, s.pi)
+    return s
 
 
 @settings(max_examples=400)
 @given(regions(), st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=3, max_size=3))
 def test_bounds_hold_everywhere_in_the_region(region, places):
-    means, pulls, dominant, most, radius = region
-    n_arms = means.size
-    sds = 1 / np.sqrt(pulls)
-    s = scratch(n_arms)
-    interval = (means[dominant] - radius, means[dominant] + radius, 1 / math.sqrt(most), sds[dominant])
-    region_private(means.copy(), sds.copy(), s.ws, dominant, *interval, s.region_private, s.logs)
-    region_reference(means.copy(), sds.copy(), s.ws, dominant, *interval, s.region_reference, s.logs)
+    family, prior, means, pulls, radius = region
+    known = belief(family, family.prior(prior), pulls)
+    known.means[:], known.sums[:] = means, means * pulls
+    for a in range(pulls.size):
+        set_posterior(known.family, known, a)
+    dominant = int(np.argmax(pulls))
+    r = regions_of.region(pulls.size)
+    fill_region(known.family, known, dominant, radius, r.private_box, r.extremes)
+    regions_of._bound_private(known, dominant, r)
+    regions_of._bound_reference(known, dominant, r)
+    low, high, most = r.private_box
+    least, greatest = family.mean_range
+    assert low <= means[dominant] <= high
+    assert most >= pulls[dominant]
+    before = int(pulls[dominant])
     for where, when in [*places, (-1, 0), (1, 0), (-1, 1), (1, 1)]:
-        inside, narrow = means.copy(), sds.copy()
-        inside[dominant] += where * radius
-        narrow[dominant] = 1 / math.sqrt(pulls[dominant] + when * (most - pulls[dominant]))
-        exact_private(inside, narrow, s.ws, s.exact_private, s.logs)
-        exact_reference(inside, narrow, s.ws, s.exact_reference)
+        mean = np.clip(low + (high - low) * (where + 1) / 2, max(least, -1e300), min(greatest, 1e300))
+        pulls[dominant] = before + int(when * (r.private_box[MOST] - before))
+        known.sums[dominant] = mean * pulls[dominant]
+        set_posterior(known.family, known, dominant)
+        s = exact(known)
         pairs = ((P_LOW, P_HIGH), (CUT_LOW, CUT_HIGH))
-        if s.exact_private[REST_LOW].argmin() == s.region_private[REST_LOW].argmin():
+        if s.bounds[REST_LOW].argmin() == r.private[REST_LOW].argmin():
             pairs += ((REST_LOW, REST_HIGH),)
-        for low, high in pairs:
-            assert (s.region_private[low] <= s.exact_private[low]).all()
-            assert (s.exact_private[low] <= s.region_private[high]).all()
-        for low, high in ((PI_LOW, PI_HIGH), (LOG_LOW, LOG_HIGH)):
-            assert (s.region_reference[low] <= s.exact_reference[low]).all()
-            assert (s.exact_reference[low] <= s.region_reference[high]).all()
+        for bottom, top in pairs:
+            assert (r.private[bottom] <= s.bounds[bottom]).all()
+            assert (s.bounds[bottom] <= r.private[top]).all()
+        for bottom, top, found in (
+            (regions_of.PI_LOW, regions_of.PI_HIGH, s.pi),
+            (regions_of.LOG_PI_LOW, regions_of.LOG_PI_HIGH, s.log_pi),
+        ):
+            assert (r.reference[bottom] <= found).all()
+            assert (found <= r.reference[top]).all()

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import feint
-from feint.references import reference_config, reference_from_config
+from feint.kinds import config_of, from_config
 
 
 def test_moments_of_the_belief_about_the_agents_means():
@@ -28,7 +28,7 @@ def test_moments_of_the_belief_about_the_agents_means():
     assert abs(difference.var() / variance - 1) < 4.9 * math.sqrt(2 / n)
     assert stats.kstest(difference / math.sqrt(variance), "norm").pvalue > 1e-6
     assert abs(np.corrcoef(difference, observer[kept])[0, 1]) < 4.9 / math.sqrt(n)
-    bonus, spread = feint.ObservedUCB(exploration=3.0).index()
+    bonus, spread, _ = feint.ObservedUCB(exploration=3.0).kernel(feint.Gaussian(sigma), 2)
     assert spread**2 * sigma**2 / pulls == pytest.approx(variance)
     assert bonus == pytest.approx(math.sqrt(3.0))
 
@@ -62,9 +62,19 @@ def test_thompson_sampling_expects_the_posterior_probabilities():
     assert agent.reference_probabilities() == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("reference", [feint.ThompsonSampling(), feint.ObservedUCB(), feint.ObservedUCB(0.5)])
+@pytest.mark.parametrize(
+    "reference",
+    [
+        feint.ThompsonSampling(),
+        feint.ThompsonSampling((1.0, 2.0)),
+        feint.ObservedUCB(0.5),
+        feint.Softmax(0.3),
+        feint.EpsilonGreedy(0.1),
+        feint.Split([0.25, 0.75]),
+    ],
+)
 def test_description_makes_it_again(reference):
-    assert reference_from_config(reference_config(reference)) == reference
+    assert from_config(config_of(reference, "reference"), "reference") == reference
 
 
 @pytest.mark.parametrize("value", [-1.0, math.inf, math.nan, "two", True, 1e300, 10**400])
@@ -72,6 +82,6 @@ def test_bad_settings_are_explained(value):
     with pytest.raises(ValueError, match="finite number"):
         feint.ObservedUCB(value)
     with pytest.raises(ValueError, match="with its parentheses"):
-        reference_config("UCB")
+        feint.Observer(2, "UCB")
     with pytest.raises(ValueError, match="known"):
-        reference_from_config({"kind": "UCB"})
+        from_config({"kind": "UCB"}, "reference")

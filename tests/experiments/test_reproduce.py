@@ -56,9 +56,9 @@ def test_half_written_pieces_do_not_count(tmp_path):
 def test_other_settings_and_foreign_folders_are_refused(tmp_path):
     out = tmp_path / "run"
     reproduce(["boost"], out, quick=True)
-    with pytest.raises(ValueError, match="choose another --out"):
+    with pytest.raises(ValueError, match="choose another `out`"):
         reproduce(["boost"], out, quick=True, seed=1)
-    with pytest.raises(ValueError, match="choose another --out"):
+    with pytest.raises(ValueError, match="choose another `out`"):
         reproduce(["boost"], out, quick=False)
     reproduce(["boost"], out, quick=True, seed=1, force=True)
     assert json.loads((out / MANIFEST).read_text())["seed"] == 1

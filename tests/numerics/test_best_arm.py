@@ -116,7 +116,7 @@ def test_narrower_panels_change_nothing():
         spec = importlib.util.spec_from_file_location("half_width_kernel", Path(folder) / "half_width_kernel.py")
         half = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(half)
-        ws = half.workspace(4)
+        ws = workspace(4)
         for row, expected in enumerate(wide):
             half.best_arm_sums(means[row], sds[row], ws)
             narrow = np.log(ws.arms[SUM]) + ws.arms[SHIFT]

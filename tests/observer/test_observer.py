@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import feint
+from feint.evidence import BoostMixture, LikelihoodRatio
 from feint.numerics import RandomStream, best_arm_probabilities
-from feint.observer import BoostMixture, LikelihoodRatio
 
 PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 
@@ -165,7 +165,7 @@ def test_the_known_alternative_is_faster():
 class TestReferences:
     def test_a_normal_prior_counts_like_pulls(self):
         """Against the posterior from the textbook: precision 1/s² + N/σ²."""
-        observer = feint.Observer(3, feint.ThompsonSampling(prior_mean=0.5, prior_sd=0.7), sigma=2.0)
+        observer = feint.Observer(3, feint.ThompsonSampling((0.5, 0.7)), sigma=2.0, initial_round=False)
         rng = np.random.default_rng(0)
         sums, pulls = np.zeros(3), np.zeros(3)
         for _ in range(20):
@@ -181,7 +181,7 @@ class TestReferences:
 
     def test_beta_posteriors(self):
         """Two arms, uniform prior: P(arm 0 best) is a ratio of binomials; after one success each it is ½."""
-        observer = feint.Observer(2, feint.BetaThompsonSampling())
+        observer = feint.Observer(2, family=feint.Bernoulli(), initial_round=False)
         assert observer.reference_probabilities() == pytest.approx([0.5, 0.5], rel=1e-9)
         observer.update(0, 1)
         # Beta(2, 1) against Beta(1, 1): ∫ 2x·x dx = 2/3.
@@ -206,15 +206,18 @@ class TestReferences:
     @pytest.mark.parametrize(
         "wrong",
         [
-            lambda: feint.ThompsonSampling(prior_sd=0),
-            lambda: feint.ThompsonSampling(prior_mean=math.inf),
-            lambda: feint.BetaThompsonSampling(0, 1),
+            lambda: feint.Observer(4, feint.ThompsonSampling((0.0, 0.0))),
+            lambda: feint.Observer(4, feint.ThompsonSampling((math.inf, 1.0))),
+            lambda: feint.Observer(4, feint.ThompsonSampling((0.0, 1.0)), family=feint.Bernoulli()),
+            lambda: feint.ThompsonSampling(1.0),
+            lambda: feint.ThompsonSampling((1.0, math.nan)),
+            lambda: feint.Observer(4, initial_round=1),
+            lambda: feint.Observer(4, feint.ObservedUCB(), family=feint.Bernoulli()),
             lambda: feint.Observer(4, reference="TS"),
             lambda: feint.Observer(4, sigma=0),
             lambda: feint.Observer(1),
-            lambda: feint.simulate(PAPER, reference=feint.BetaThompsonSampling(), epsilon=0.1, horizon=10),
-            lambda: feint.simulate(PAPER, reference=feint.ThompsonSampling(prior_sd=1.0), epsilon=0.1, horizon=10),
-            lambda: feint.Agent(4, reference=feint.ThompsonSampling(prior_sd=1.0), epsilon=0.1),
+            lambda: feint.simulate(PAPER, reference=feint.ThompsonSampling((0.0, -1.0)), epsilon=0.1, horizon=10),
+            lambda: feint.Agent(4, reference=feint.ThompsonSampling((0.0, 1e-9)), epsilon=0.1),
         ],
     )
     def test_wrong_settings_are_refused(self, wrong):
@@ -224,14 +227,20 @@ class TestReferences:
 
 class TestState:
     @pytest.mark.parametrize(
-        "reference", [feint.ThompsonSampling(), feint.ThompsonSampling(1.0, 2.0), feint.BetaThompsonSampling(0.5, 0.5)]
+        ("reference", "family"),
+        [
+            (feint.ThompsonSampling(), None),
+            (feint.ThompsonSampling((1.0, 2.0)), None),
+            (feint.ThompsonSampling((0.5, 0.5)), feint.Bernoulli()),
+            (feint.ThompsonSampling(), feint.Poisson()),
+            (feint.Softmax(0.5), None),
+        ],
     )
-    def test_resumes_identically_through_json(self, reference, tmp_path):
+    def test_resumes_identically_through_json(self, reference, family, tmp_path):
         rng = np.random.default_rng(1)
         arms = [0, 1, 2, *rng.integers(0, 3, 60).tolist()]
         rewards = rng.integers(0, 2, len(arms)).astype(float).tolist()
-        whole, parts = feint.Observer(3, reference, epsilons=[0.1, 0.4], share=0.2), None
-        parts = feint.Observer(3, reference, epsilons=[0.1, 0.4], share=0.2)
+        whole, parts = (feint.Observer(3, reference, family=family, epsilons=[0.1, 0.4], share=0.2) for _ in range(2))
         for i, (arm, reward) in enumerate(zip(arms, rewards, strict=True)):
             if i in (0, 2, 10, 40):
                 parts.save(tmp_path / f"{i}.json")

@@ -156,14 +156,14 @@ class Recomputed(Claim):
     def check(self, chunk: Chunk, findings: Findings) -> None:
         """A reward of the family."""
         assert chunk.reward is not None
-        reward, family = chunk.reward, self._expected.family
+        reward, expected = chunk.reward, self._expected
         findings.add_column(reward, "reward")
         with np.errstate(invalid="ignore"):
-            accepted = np.array(family.accepts(reward.values), dtype=bool)
+            accepted = np.array(expected.accepts(reward.values), dtype=bool)
         findings.add(
             ~accepted,
             "impossible reward",
-            lambda i: f"reward is {shown(reward.texts[i])}; it must be {family.rewards}",
+            lambda i: f"reward is {shown(reward.texts[i])}; it must be {expected.rewards}",
         )
 
     def read(self, chunk: Chunk, good: Any, arms: IntArray) -> tuple[FloatArray, int]:
@@ -191,7 +191,8 @@ class Recomputed(Claim):
             )
         if self._all_binary and self.boosts.tested and not isinstance(self._expected.family, Bernoulli):
             found.append(
-                "All rewards are 0 or 1: is Thompson Sampling with Beta posteriors claimed (`family` bernoulli)?"
+                "All rewards are 0 or 1: is Thompson Sampling with Beta posteriors claimed (family=Bernoulli(); "
+                "--reference beta)?"
             )
         return found
 

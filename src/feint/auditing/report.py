@@ -125,6 +125,20 @@ class AuditReport:
 
         return draw(self)
 
+    def _repr_html_(self) -> str:
+        from feint.html import table
+
+        rows = [
+            (
+                arm.arm,
+                arm.observed,
+                *("" if x is None else f"{x:.1f}" for x in (arm.expected, arm.excess, arm.low, arm.high)),
+            )
+            for arm in self.arms
+        ]
+        head = ("arm", "observed", "expected", "observed − expected", "low", "high")
+        return table(self.verdict, head, rows, (str(self), *self.warnings))
+
     def __str__(self) -> str:
         claim = "" if self.rejected else " the claim"
         return (

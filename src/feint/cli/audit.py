@@ -90,7 +90,7 @@ def audit(
         console = Console()
         _print(console, report)
         if plot is not None:
-            console.print(f"drew {plot}", highlight=False, markup=False)
+            console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
     if report.rejected:
         raise typer.Exit(_REJECTED)
 

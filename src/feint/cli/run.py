@@ -1,6 +1,7 @@
 """`feint run`: the user's own instance."""
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,20 +65,20 @@ def run(
         delta=delta,
         observe=observe,
         alpha=alpha,
-        progress=True,
+        progress=sys.stderr.isatty(),
     )
     console = Console()
     console.print(_summary(bandit, runs))
     if log is not None:
         table = public_log(bandit, chosen, epsilon=epsilon, horizon=horizon, seed=seed, delta=delta)
         write_whole(log, lambda name: write_log(table, name), force=force)
-        console.print(f"logged {log}", highlight=False, markup=False)
+        console.print(f"logged {log}", highlight=False, markup=False, soft_wrap=True)
     if save is not None:
         write_whole(save, lambda name: runs.to_zarr(name, mode="w", consolidated=False), force=force)
-        console.print(f"saved {save}", highlight=False, markup=False)
+        console.print(f"saved {save}", highlight=False, markup=False, soft_wrap=True)
     if plot is not None:
         save_figure(_draw(runs, epsilon), plot, force)
-        console.print(f"drew {plot}", highlight=False, markup=False)
+        console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _explorer(name: str, bandit: "Bandit") -> Any:

@@ -63,13 +63,13 @@ _PULLS_STEP, _WATCHED_STEP = 30, 1_500
 
 def steps(settings: dict[str, Any]) -> int:
     """Weighted trajectory-steps in all, for the progress bar."""
-    epsilons, instances, n = settings["epsilons"], len(settings["private"]), len(settings["public"])
-    identify = settings["identify_replications"] * sum(_identify_horizon(settings, e) - n for e in epsilons)
-    detect = settings["detect_replications"] * sum(_detect_horizon(settings, e) - n for e in epsilons)
+    epsilons, instances = settings["epsilons"], len(settings["private"])
+    identify = settings["identify_replications"] * sum(_identify_horizon(settings, e) for e in epsilons)
+    detect = settings["detect_replications"] * sum(_detect_horizon(settings, e) for e in epsilons)
     points = (len(settings["exponents"]) + 1) * len(settings["totals"])
-    pulls = (points + 1) * settings["pulls_replications"] * (settings["pulls_horizon"] - n)
-    watched = points * settings["watched_replications"] * (settings["watched"] - n)
-    power = len(settings["power_totals"]) * settings["power_replications"] * (settings["power_horizon"] - n)
+    pulls = (points + 1) * settings["pulls_replications"] * settings["pulls_horizon"]
+    watched = points * settings["watched_replications"] * settings["watched"]
+    power = len(settings["power_totals"]) * settings["power_replications"] * settings["power_horizon"]
     return int(
         instances * len(settings["deltas"]) * identify
         + _PULLS_STEP * pulls

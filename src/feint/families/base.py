@@ -16,6 +16,7 @@ Those of the package have, instead of `log_best`, all that the engine, the obser
   sums)`: the two parameters of every arm's posterior; `log_probabilities(first, second)` of many rows of them;
   `is_proper(prior)`: whether there is a posterior before the first pull;
 - `possible(pulls, sums)`: whether sums can come from rewards; `draw_range`, if rewards of some means cannot be drawn;
+  `observable`, if rewards can be too large to recompute a log of them;
 - `variance(x)`, and `log_prior(x)`, the usual prior's density against the natural parameter, for the theory;
 - `words(prior)` for reports.
 

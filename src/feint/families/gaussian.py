@@ -46,7 +46,8 @@ from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
 
-LARGEST_REWARD = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
+_LARGEST_REWARD = 1e100  # in units of σ: far from overflow
+_LARGEST_OBSERVED = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
 _LARGEST_MEAN = 1e12  # in units of σ
 _MOST_PSEUDO_PULLS = 1e12
 _NINE = 9.0  # standard deviations; see the module's docstring
@@ -172,15 +173,20 @@ class Gaussian:
     @property
     def rewards(self) -> str:
         """In a clause."""
-        return "a finite number within 1e6 sigma of 0 (else subtract a constant)"
+        return "a finite number within 1e100 sigma of 0"
 
     def accepts(self, rewards: Any) -> Any:
         """Whether each can be a reward."""
-        return abs(rewards) <= LARGEST_REWARD * self.sigma
+        return abs(rewards) <= _LARGEST_REWARD * self.sigma
+
+    @property
+    def observable(self) -> tuple[float, str]:
+        """How large rewards may be where a long log of them is recomputed, as a number and in a clause."""
+        return _LARGEST_OBSERVED * self.sigma, "a finite number within 1e6 sigma of 0 (else subtract a constant)"
 
     def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
         """Whether sums can come from so many rewards."""
-        return bool((abs(sums) <= LARGEST_REWARD * self.sigma * pulls).all())
+        return bool((abs(sums) <= _LARGEST_REWARD * self.sigma * pulls).all())
 
     def prior(self, given: Any) -> tuple[float, float]:
         """(κ·mean, κ) of a prior (mean, sd), κ = (σ/sd)²; (0, 0) for None, the flat one."""
@@ -189,7 +195,7 @@ class Gaussian:
         mean, sd = given
         ratio = self.sigma / sd if sd > 0 else math.inf
         kappa = ratio * ratio  # ** would raise where it overflows
-        if not kappa <= _MOST_PSEUDO_PULLS or not abs(mean) <= LARGEST_REWARD * self.sigma:
+        if not kappa <= _MOST_PSEUDO_PULLS or not abs(mean) <= _LARGEST_OBSERVED * self.sigma:
             raise ValueError(
                 f"The prior ({mean:g}, {sd:g}) does not fit sigma = {self.sigma:g}: it is (mean, sd) of a normal, with "
                 "an sd of at least 1e-6 sigma and a mean within 1e6 sigma of 0."

@@ -100,7 +100,7 @@ def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *,
     --------
     >>> counts, pulls = np.array([600, 8, 2, 4]), np.array([1000, 20, 10, 15])
     >>> gamma_best_arm_probabilities(0.5 + counts, pulls).round(4)
-    array([0.8911, 0.0877, 0.0129, 0.0083])
+    array([0.8177, 0.1167, 0.0327, 0.0329])
     """
     return over_rows(_fill_largest, *_checked(shapes, rates), workspace, log, _ARMS_A_SLICE)
 

@@ -78,6 +78,16 @@ class Expectation:
             _set_all(self.belief)
 
     @property
+    def rewards(self) -> str:
+        """What a reward must be, in a clause."""
+        return self.family.observable[1] if hasattr(self.family, "observable") else self.family.rewards
+
+    def accepts(self, rewards: Any) -> Any:
+        """Whether a number, or each of an array, can be a reward."""
+        found = self.family.accepts(rewards)
+        return found & (abs(rewards) <= self.family.observable[0]) if hasattr(self.family, "observable") else found
+
+    @property
     def time(self) -> int:
         """Pulls seen."""
         return int(self.belief.pulls.sum())

@@ -63,6 +63,20 @@ class Plan:
     power: float
     first_order_time: float
 
+    def _repr_html_(self) -> str:
+        from feint.html import table
+
+        low, median, high = self.quantiles
+        rows = [(a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.0f}") for a in range(self.weights.size)]
+        notes = (
+            f"expected time {self.time:,.0f} pulls; 10, 50, 90 % points {low:,.0f}, {median:,.0f}, {high:,.0f}",
+            f"exponent Γ* = {self.gamma:.6g}, {self.case}",
+            f"KL spent by then {self.kl_spent:,.4g}; power of any level-{self.alpha:g} test at most {self.power:.4g}",
+        )
+        return table(
+            f"Plan for ε = {self.epsilon} and δ = {self.delta:g}", ("arm", "share of boosts", "pulls"), rows, notes
+        )
+
 
 def plan(bandit: Bandit, epsilon: Any, delta: float, *, alpha: float = 0.05) -> Plan:
     r"""How long to confidence 1 − δ with a KL budget ε a step, at what cost, and how detectable by then.

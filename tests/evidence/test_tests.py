@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slow_observer
+from feint.evidence import BoostMixture, Calibration, LikelihoodRatio, PropensityMixture
+from feint.evidence.boost_mixture import EPSILONS
+from feint.evidence.fixed_share import SHARE
 from feint.numerics import boost
-from feint.observer import BoostMixture, Calibration, LikelihoodRatio, PropensityMixture
-from feint.observer.boost_mixture import EPSILONS
-from feint.observer.fixed_share import SHARE
 
 
 def boost_second(log_pi):

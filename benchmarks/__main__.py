@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import scipy
 
-from benchmarks import best_arm, engine, observer
+from benchmarks import bernoulli, best_arm, engine, first_use, observer
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -35,7 +35,8 @@ def main() -> None:
     arguments = parser.parse_args()
     parts = [f"# Benchmarks\n\n{datetime.date.today()}, {machine()}. Made by `make bench`; absolute times vary.\n"]
     print(parts[0], flush=True)
-    sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, observer.updates, observer.audits]
+    sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, bernoulli.speed]
+    sections += [observer.updates, observer.audits, first_use.first_use]
     sections += [engine.long_run] * arguments.long
     for section in sections:
         parts.append(section())

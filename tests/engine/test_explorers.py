@@ -9,6 +9,7 @@ from scipy import stats
 
 import feint
 import slow_agent
+from cases import PAPER
 from feint.explorers import base
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECIDED, View
 from feint.explorers.draws import EXACT, NOBODY, fill_cuts, fill_exact_bounds
@@ -179,7 +180,7 @@ def test_optimal_proportions_do_not_depend_on_the_unit(unit):
 def test_fixed_boosting_keeps_its_shares():
     weights = np.array([0.0, 0.7, 0.2, 0.1])
     runs = feint.simulate(
-        feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0]),
+        PAPER,
         feint.FixedBoosting(weights),
         epsilon=0.1,
         horizon=1000,

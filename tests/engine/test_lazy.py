@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import feint
+from cases import PAPER
 from feint.engine import region as regions_of
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW
 from feint.explorers.draws import EXACT, fill_exact_bounds
@@ -85,7 +86,7 @@ def test_lazy_equals_eager_for_every_family(name, prior):
 
 @pytest.mark.parametrize(("epsilon", "horizon"), [(0.1, 30_000), (1e-3, 30_000), (math.inf, 5_000), (1.0, 10_000)])
 def test_lazy_equals_eager_over_long_runs(epsilon, horizon):
-    bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+    bandit = PAPER
     runs = [
         feint.simulate(bandit, epsilon=epsilon, horizon=horizon, replications=6, method=method)
         for method in ("lazy", "eager")
@@ -146,7 +147,7 @@ def test_lazy_equals_eager_over_very_long_runs(n_arms, name):
 
 @pytest.mark.parametrize("method", ["lazy", "eager"])
 def test_threads_and_splits_change_nothing(method, monkeypatch):
-    bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+    bandit = PAPER
     arguments = {"epsilon": 0.1, "horizon": 1_500, "seed": 3, "delta": 0.01, "method": method}
     runs = {}
     for threads in ("1", "2", "7"):

@@ -8,10 +8,9 @@ import pytest
 from scipy import stats
 
 import feint
+from cases import PAPER
 from feint.evidence import BoostMixture, LikelihoodRatio
 from feint.numerics import RandomStream, best_arm_probabilities
-
-PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 
 
 def live(bandit, horizon, seed=0, replication=0, **settings):

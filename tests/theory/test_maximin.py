@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
+from cases import PAPER
 from feint.bandit import Bandit
 from feint.theory import gamma, optimal_allocation, optimal_boosting
 
-PAPER = Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 CASE_2 = Bandit([0.6, 0.3, 0.0, 0.2], [0.49, 0.5, 0.1, 0.0])
 
 

@@ -13,13 +13,13 @@ from scipy.stats import norm
 from typer.testing import CliRunner
 
 import feint
+from cases import PAPER
 from feint.bandit import Bandit
 from feint.budgets import PowerLaw, TotalBudget
 from feint.cli import app
 from feint.numerics import boost_probability
 from feint.theory import optimal_allocation, optimal_boosting, plan, plan_epsilon, plan_total, predicted_pulls
 
-PAPER = Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 SURE = norm.isf(5e-7)  # two-sided rate of false failures: 1e-6
 
 
@@ -127,7 +127,7 @@ def test_bad_input_is_explained():
     for delta in (0.0, 1.0, -0.1, math.nan, True, "0.1"):
         with pytest.raises(ValueError, match=r"delta.* strictly between 0 and 1"):
             plan(PAPER, 0.1, delta)
-    with pytest.raises(ValueError, match="alpha.* got 2"):
+    with pytest.raises(ValueError, match=r"alpha.* got 2"):
         plan(PAPER, 0.1, 0.01, alpha=2)
     with pytest.raises(ValueError, match="0 or more"):
         plan(PAPER, -0.1, 0.01)

@@ -10,6 +10,7 @@ from scipy.special import ndtr, zeta
 from scipy.stats import chisquare, norm
 
 import feint
+from cases import PAPER
 from feint.bandit import Bandit
 from feint.budgets import Constant, PowerLaw, TotalBudget
 from feint.numerics import best_arm_probabilities, boost, boost_probability
@@ -25,7 +26,6 @@ from feint.theory import (
 )
 from feint.theory.rates import _mean_log_inverse, _step_probabilities, fluid, total_budget
 
-PAPER = Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 EQUAL = np.array([0.0, 1.0, 1.0, 1.0]) / 3
 SURE = norm.isf(5e-7)  # two-sided rate of false failures: 1e-6
 

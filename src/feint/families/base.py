@@ -129,7 +129,10 @@ def usual_prior(family: Any) -> tuple[float, float]:
 
 @by_type
 def draw_reward(family: Any, mean: float, normal: float, uniform: float) -> float:
-    """A reward of this mean, from a standard normal or from a uniform number, whichever the family takes."""
+    """A reward of this mean, from a standard normal or from a uniform number, whichever the family takes.
+
+    A strict or a sealed part: fused with the sum it is added to, it would round otherwise than when an `Agent` gets it.
+    """
     raise NotImplementedError
 
 

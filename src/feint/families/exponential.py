@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
-from feint.numerics._jit import inlined, part, parts
+from feint.numerics._jit import inlined, part, parts, sealed
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
@@ -24,7 +24,7 @@ from feint.numerics.gamma_best_arm import (
 _SMALLEST, _LARGEST = 1e-12, 1e12
 
 
-@inlined
+@sealed
 def _draw_reward(family: "ExponentialKernel", mean: float, normal: float, uniform: float) -> float:
     return -mean * math.log(uniform)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
-from feint.numerics._jit import inlined, part, parts
+from feint.numerics._jit import inlined, part, parts, sealed
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
@@ -27,7 +27,7 @@ _LARGEST_REWARD = 1e9
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@part
+@sealed
 def draw_poisson(mean: float, uniform: float) -> float:
     """A Poisson number: the outcomes' probabilities are taken from u in the order mode, mode ± 1, …, until it is spent.
 

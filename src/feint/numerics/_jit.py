@@ -32,16 +32,15 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+# `forceinline` is said even where it is false: Numba would let a function inherit it from the one that is compiling.
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+    "forceinline": False,
+}
 _FUSED = {"contract"}
-
-
-class _PartCompiler(Compiler):
-    """Compiles into a `_PartLibrary`; `pipeline_class` is Numba's own door for that."""
-
-    def compile_extra(self, function: Any) -> Any:
-        self.state.library = _PartLibrary(self.state.targetctx.codegen(), function)
-        return super().compile_extra(function)
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -74,6 +73,28 @@ class _PartLibrary(JITCodeLibrary):
         """A part has no address in memory at which its environment could be noted."""
 
 
+class _PartCompiler(Compiler):
+    """Compiles into a `_PartLibrary`; `pipeline_class` is Numba's own door for that."""
+
+    library: type[_PartLibrary] = _PartLibrary
+
+    def compile_extra(self, function: Any) -> Any:
+        self.state.library = self.library(self.state.targetctx.codegen(), function)
+        return super().compile_extra(function)
+
+
+class _SealedLibrary(_PartLibrary):
+    def add_llvm_module(self, module: Any) -> None:
+        for function in module.functions:
+            if not function.is_declaration:
+                function.add_function_attribute("noinline")
+        super().add_llvm_module(module)
+
+
+class _SealedCompiler(_PartCompiler):
+    library = _SealedLibrary
+
+
 _PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
 
 
@@ -88,6 +109,13 @@ def kernel(function: _F) -> _F:
 def part(function: _F) -> _F:
     """A function that only kernels call."""
     return _part(function, fastmath=_FUSED)
+
+
+def sealed(function: _F) -> _F:
+    """A part that is never dissolved into its caller, so that every kernel has the same code of it: where LLVM fuses a
+    multiplication and an addition then does not depend on who calls, and neither do the last bits of the result.
+    """
+    return _part(function, fastmath=_FUSED, pipeline_class=_SealedCompiler)
 
 
 def inlined(function: _F) -> _F:
@@ -171,7 +199,7 @@ def parts(**named: Any) -> Callable[[_C], _C]:
 
 
 def _part(function: _F, **options: Any) -> _F:
-    return cast(_F, numba.njit(**_PART_OPTIONS, **options)(function))
+    return cast(_F, numba.njit(**(_PART_OPTIONS | options))(function))
 
 
 class _Cache(FunctionCache):

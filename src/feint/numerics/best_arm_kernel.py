@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from feint.numerics._jit import bits_float, float_bits, inlined, part, reordered_sum
+from feint.numerics._jit import bits_float, float_bits, inlined, part, reordered_sum, sealed
 from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.best_arm_arms import (
     ACTIVE,
@@ -270,7 +270,7 @@ def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) 
     return _integrate(means, sds, ws, arm)
 
 
-@part
+@sealed
 def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int | np.int64) -> int:
     n = means.size
     arms = ws.arms

@@ -24,7 +24,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import part, reordered_sum
+from feint.numerics._jit import part, reordered_sum, sealed
 from feint.numerics.beta_arms import (
     ACTIVE,
     ALPHA,
@@ -63,6 +63,7 @@ from feint.numerics.logit_beta import both_odds, mills_ratios
 from feint.numerics.logit_beta_panel import (
     CUMULANT,
     DENSITY,
+    GRID,
     LOBATTO_WEIGHTS,
     NODES,
     POSITION,
@@ -79,7 +80,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _RIGHT_CUT = 2e-15  # share of an arm's mass left out on the right
-_GRID = 2.0**40
 _TINY_MANTISSA = 1e-150
 _STEEP = 300.0  # nats over one panel: exponents are then combined before they are exponentiated
 
@@ -188,7 +188,7 @@ def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, 
     return last * scale < _RIGHT_CUT * arms[SUM, a] * decline
 
 
-@part
+@sealed
 def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> int:
     """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[EXPONENT, a]) for every arm; returns the panels used.
 
@@ -210,7 +210,7 @@ def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> 
     y = p = q = hazards = curvatures = 0.0
     while started < n_arms or active > 0:
         if active == 0:
-            y = math.floor(arms[LEFT, ranks[ORDER, started]] * _GRID) / _GRID
+            y = math.floor(arms[LEFT, ranks[ORDER, started]] * GRID) / GRID
             jump_to(arms, ranks, nodes, coefficients, y)
             p, q = both_odds(y)
             hazards, curvatures = set_slopes(arms, ranks, p, q)
@@ -228,7 +228,7 @@ def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> 
             ranks[STATE, a] = ACTIVE
             started += 1
             active += 1
-        width = math.floor(width * _GRID) / _GRID
+        width = math.floor(width * GRID) / GRID
         half = 0.5 * width
         p, q = place_nodes(nodes, coefficients, y + half, half)
         if any_deep:

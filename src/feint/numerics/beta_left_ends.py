@@ -36,7 +36,7 @@ def fill_left_ends(
     """Log-odds left of which at most e^−33 of each arm's integral lies; scratch: sums (2, K), ranks (3, K)."""
     n_arms = alphas.size
     for a in range(n_arms):
-        out[a] = -alphas[a] / (alphas[a] + betas[a])
+        out[a] = betas[a] / alphas[a]  # falls with the mean, and keeps its digits where all means round to 1
     sort_by(out, ranks[_ORDER], False)
     alpha = 0.0
     beta = 0.0

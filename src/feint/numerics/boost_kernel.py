@@ -19,7 +19,7 @@ steps for that; this takes 3 to 6.
 
 import math
 
-from feint.numerics._jit import fused_multiply_add, inlined, part, strict_part
+from feint.numerics._jit import fused_multiply_add, inlined, part, sealed, strict_part
 from feint.numerics.entropy import phi_of
 
 _TINY_P = 1e-290
@@ -152,7 +152,7 @@ def bernoulli_kl(q: float, p: float, log_p: float) -> float:
     return _kl_and_slope(q - p, p)[0]
 
 
-@part
+@sealed
 def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> float:
     """q*(p). `exact_log`: log_p is the given number and p its rounded exponential; else the other way round."""
     if epsilon < _NO_BUDGET or p == 1.0:

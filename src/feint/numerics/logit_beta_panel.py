@@ -30,6 +30,8 @@ _CDF_RISE = 10.0  # nats: the matrix loses e^10 of the last digit at the left en
 _POLE_WIDTH = 3.0  # g has poles at y = ±iπ
 _NO_POLE = 34.5  # e^−34.5 = 1e-15: further out g is an exponential
 _WIDEST = 600.0
+# Panels begin and end at multiples of 1/GRID: sums of their ends do not round, which far from 0 a sharp arm would see.
+GRID = 2.0**40
 
 # Rows of an array of nodes.
 POSITION = 0  # t
@@ -155,12 +157,14 @@ def relative_cdf(
     """G(y)/g(m) for y right of `edge`, where the continued fraction ends: the fraction there and panels from there."""
     n = alpha + beta
     log_n = math.log(n)
+    edge = math.floor(edge * GRID) / GRID
     p, q = both_odds(edge)
     fall, _ = fall_and_slope(alpha, beta, mode, edge, coefficients)
     total = math.exp(-fall) * mills_ratio(alpha, beta, p, q)
     start = edge
     while start < y:
-        width = min(cdf_width(alpha, beta, p, q), pole_width(start, log_n), y - start)
+        width = math.floor(min(cdf_width(alpha, beta, p, q), pole_width(start, log_n)) * GRID) / GRID
+        width = min(width, y - start)
         half = 0.5 * width
         p, q = place_nodes(nodes, coefficients, start + half, half)
         slope = alpha * q - beta * p

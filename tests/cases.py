@@ -1,0 +1,20 @@
+"""Instances that many tests use."""
+
+import feint
+
+PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])  # the paper's Section 6
+
+FAMILIES = {
+    "gaussian": feint.Gaussian(1.0),
+    "bernoulli": feint.Bernoulli(),
+    "poisson": feint.Poisson(),
+    "exponential": feint.Exponential(),
+    "clicks and revenue": (feint.Bernoulli(), feint.Gaussian(2.0)),
+    "two noises": (feint.Gaussian(0.5), feint.Gaussian(2.0)),
+    "counts and waits": (feint.Poisson(), feint.Exponential()),
+}
+
+
+def instance(name):
+    """The means of the paper's instance, moved into every family's range."""
+    return feint.Bandit([0.6, 0.3, 0.1, 0.2], [0.2, 0.5, 0.1, 0.3], family=FAMILIES[name])

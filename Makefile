@@ -14,13 +14,15 @@ setup: .venv/.ready .venv/.kernels
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# A cached kernel knows only its own file's date, not those of the functions compiled into it.
+# Kernels of older sources are never used again.
 .venv/.kernels: .venv/.ready $(SOURCES)
 	@find src -name '*.nb[ic]' -delete
+	$(BIN)/feint warm
 	@touch $@
 
+# Two processes: most of a cold run is compiling, which a process does on one core.
 test: setup
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 test-slow: setup
 	$(BIN)/pytest -m slow

@@ -1,4 +1,4 @@
-"""Explorers, references, budgets and families of a user's own: in plain Python, and with a kernel in the user's file."""
+"""Explorers, references and budgets of a user's own: in plain Python, and with a kernel in the user's file."""
 
 import math
 import subprocess
@@ -65,8 +65,7 @@ class Spends:
 
 
 def trajectories(*args, **kwargs):
-    runs = feint.simulate(*args, **{"epsilon": 0.1, "horizon": 400, "replications": 2, "seed": 3, **kwargs})
-    return runs
+    return feint.simulate(*args, **{"epsilon": 0.1, "horizon": 400, "replications": 2, "seed": 3, **kwargs})
 
 
 def same(first, second):

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import feint
-from feint.auditing import auditor, entry
+from feint.auditing import auditor, claims, entry
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.numerics import boost
 
@@ -346,3 +346,33 @@ class TestBadInput:
         assert "No row could be tested: the log has no rows" in report.warnings[0]
         report.plot()
         json.dumps(report.to_json(), allow_nan=False)
+
+
+class TestMemory:
+    """What is held at once is bounded by rows × arms: 10,000 arms must not mean 50,000 rows of them."""
+
+    @pytest.fixture
+    def held(self, monkeypatch):
+        sizes = []
+        read = claims.Recomputed.read
+
+        def noting(self, chunk, good, arms):
+            sizes.append(arms.size * self.n_arms)
+            return read(self, chunk, good, arms)
+
+        monkeypatch.setattr(claims.Recomputed, "read", noting)
+        return sizes
+
+    def test_arrays_and_files(self, held, tmp_path):
+        n_arms, rows = 10_000, 25
+        reference = feint.Split(np.full(n_arms, 1 / n_arms))
+        arms, rewards = list(range(rows)), [0.5] * rows
+        whole = feint.audit(arms, rewards, n_arms=n_arms, reference=reference, initial_round=False)
+        assert whole.tested == rows
+        assert 0 < max(held) <= 60_000
+        held.clear()
+        path = tmp_path / "log.csv"
+        path.write_text("arm,reward\n" + "".join(f"{a},0.5\n" for a in arms))
+        report = feint.audit_log(path, n_arms=n_arms, reference=reference, initial_round=False)
+        assert report.log_e_value == whole.log_e_value
+        assert 0 < max(held) <= 60_000

@@ -16,6 +16,7 @@ import pytest
 import feint
 from cases import PAPER
 from feint.budgets import as_budget
+from feint.engine import replications
 from feint.kinds import config_of, from_config
 
 
@@ -274,3 +275,16 @@ def test_budgets_sum_up_and_come_back_from_json(budget):
 def test_bad_budgets_are_explained(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_many_short_replications_are_run_in_blocks(monkeypatch):
+    """A million replications of two steps once meant a million futures; now a kernel runs thousands of them at once."""
+    calls = []
+    advance = replications.advance_lazily
+    monkeypatch.setattr(replications, "advance_lazily", lambda *args: calls.append(args[3:5]) or advance(*args))
+    bandit = feint.Bandit([1.0, 0.0], [0.0, 1.0])
+    runs = feint.simulate(bandit, epsilon=0.1, horizon=3, replications=50_000, seed=8)
+    assert len(calls) <= 8
+    assert sorted(r for first, last in calls for r in range(first, last)) == list(range(50_000))
+    few = feint.simulate(bandit, epsilon=0.1, horizon=3, replications=range(49_990, 50_000), seed=8)
+    assert (runs.pulls[-10:] == few.pulls).all()

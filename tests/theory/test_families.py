@@ -141,7 +141,8 @@ def test_simulated_pulls_are_the_fluid_ones(name):
 @pytest.mark.parametrize("name", ["bernoulli", "poisson"])
 def test_the_error_exponent_is_a_slope(name):
     """log error against Γ(w)·√(εt) at the pulls of the fluid law falls with slope −1: from 10⁵ to 3·10⁶ steps the slope
-    of the mean over 60 runs lies within 15 % of it (the sum of pulls converges slowly; five standard errors are less)."""
+    of the mean over 60 runs lies within 15 % of it (the sum of pulls converges slowly; five standard errors are
+    less)."""
     bandit = instance(name)
     best = optimal_boosting(bandit)
     times = [100_000, 300_000, 1_000_000, 3_000_000]

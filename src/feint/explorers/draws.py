@@ -11,22 +11,18 @@ decide is what exact probabilities, computed in float64, would give.
 
 import math
 
-import numpy as np
-
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED
 from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, IntArray
 
 _BEYOND = 2.0  # the cut behind the last arm: no uniform reaches it
 _SKIPPED = -1.0
-NOBODY = np.int64(-1)  # not a literal, for which Numba would compile a second copy
+NOBODY = -1
 _ROUNDING = 1e-13  # of a cut, for up to 1000 arms; close to 1 the width of its bounds may be smaller
 
 
 @part
-def fill_cuts(
-    low: FloatArray, high: FloatArray, cut_low: FloatArray, cut_high: FloatArray, skip: int | np.int64
-) -> None:
+def fill_cuts(low: FloatArray, high: FloatArray, cut_low: FloatArray, cut_high: FloatArray, skip: int) -> None:
     """Bounds of the cuts from bounds of the probabilities, leaving out the arm `skip` (NOBODY for none)."""
     behind_low = 0.0
     behind_high = 0.0

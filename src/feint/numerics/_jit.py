@@ -25,7 +25,20 @@ from llvmlite import ir
 from numba.core import event, types
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager
+from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NopythonRewrites
+from numba.core.untyped_passes import (
+    DeadBranchPrune,
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    RewriteDynamicRaises,
+    WithLifting,
+)
 from numba.extending import intrinsic, overload
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -73,8 +86,38 @@ class _PartLibrary(JITCodeLibrary):
         """A part has no address in memory at which its environment could be noted."""
 
 
-class _PartCompiler(Compiler):
-    """Compiles into a `_PartLibrary`; `pipeline_class` is Numba's own door for that."""
+class _LeanCompiler(Compiler):
+    """Numba's compiler without the passes for what kernels do not have (closures, `with`, exceptions, generators,
+    loops over tuples of several types, array expressions) and without the annotations nobody reads; a quarter of its
+    time. `pipeline_class` and `define_pipelines` are Numba's own doors for that.
+    """
+
+    _UNUSED = (
+        WithLifting,
+        InlineClosureLikes,
+        RewriteDynamicRaises,
+        MakeFunctionToJitFunction,
+        InlineInlinables,
+        FindLiterallyCalls,
+        LiteralUnroll,
+        LiteralPropagationSubPipelinePass,
+        DeadBranchPrune,
+        InlineOverloads,
+        NopythonRewrites,
+        AnnotateTypes,
+    )
+
+    def define_pipelines(self) -> list[Any]:
+        lean = PassManager("feint")
+        for found, description in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            if found not in self._UNUSED:
+                lean.add_pass(found, description)
+        lean.finalize()
+        return [lean]
+
+
+class _PartCompiler(_LeanCompiler):
+    """Compiles into a `_PartLibrary`."""
 
     library: type[_PartLibrary] = _PartLibrary
 
@@ -100,7 +143,7 @@ _PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _PartC
 
 def kernel(function: _F) -> _F:
     """An entry from Python; see the module's docstring."""
-    dispatcher = numba.njit(**_OPTIONS, fastmath=_FUSED)(function)
+    dispatcher = numba.njit(**_OPTIONS, fastmath=_FUSED, pipeline_class=_LeanCompiler)(function)
     if _is_ours(function.__module__):
         dispatcher._cache = _Cache(function)
     return cast(_F, dispatcher)
@@ -199,7 +242,19 @@ def parts(**named: Any) -> Callable[[_C], _C]:
 
 
 def _part(function: _F, **options: Any) -> _F:
-    return cast(_F, numba.njit(**(_PART_OPTIONS | options))(function))
+    return cast(_F, _without_literals(numba.njit(**(_PART_OPTIONS | options))(function)))
+
+
+def _without_literals(dispatcher: Any) -> Any:
+    """Numba would compile a second copy for every call with a literal number; one for its type is enough."""
+    fold = dispatcher._compiler.fold_argument_types
+
+    def fold_to_types(args: Any, keywords: Any) -> Any:
+        signature, folded = fold(args, keywords)
+        return signature, tuple(types.unliteral(argument) for argument in folded)
+
+    dispatcher._compiler.fold_argument_types = fold_to_types
+    return dispatcher
 
 
 class _Cache(FunctionCache):

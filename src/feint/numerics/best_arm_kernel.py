@@ -58,7 +58,7 @@ from feint.numerics.normal import SQRT_2PI, exp_nonpositive, reverse_hazard, sca
 from feint.numerics.sorting import sort_by
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(NODES)
-_ALL = np.int64(-1)  # arms; not a literal, for which Numba would compile a second copy
+_ALL = -1  # arms
 _LAST_GAP = float(_NODES[-1] - _NODES[-2])
 _BEFORE, _AFTER = 1.0 / float(_WEIGHTS[-2]), 1.0 / float(_WEIGHTS[-1])
 
@@ -271,7 +271,7 @@ def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) 
 
 
 @sealed
-def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int | np.int64) -> int:
+def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> int:
     n = means.size
     arms = ws.arms
     ranks = ws.ranks

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +25,8 @@ def new_figure(width: float, height: float) -> "Figure":
 
 def band(axes: "Axes", x: FloatArray, values: FloatArray, colour: str, label: str, **line: Any) -> None:
     """Mean over replications (first axis) with its 95 % interval."""
+    from scipy import stats
+
     mean = values.mean(0)
     half = stats.t.ppf(0.975, len(values) - 1) * values.std(0, ddof=1) / np.sqrt(len(values))
     axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)

@@ -166,11 +166,14 @@ class LogFile:
     @contextmanager
     def _naming(self) -> Iterator[None]:
         """Say which file it was that could not be read."""
-        from pyarrow import ArrowException
+        broken: tuple[type[Exception], ...] = (csv.Error,)
+        if self._parquet:
+            from pyarrow import ArrowException
 
+            broken = (ArrowException,)
         try:
             yield
-        except (csv.Error, ArrowException) as error:
+        except broken as error:
             raise ValueError(f"{self.path} cannot be read: {str(error).splitlines()[0]}.") from None
         except ValueError as error:
             text = str(error)

@@ -47,7 +47,6 @@ def run(
     from rich.console import Console
 
     from feint.files import write_whole
-    from feint.logs import public_log, write_log
     from feint.simulation import simulate
 
     bandit = read_bandit(public, private, sigma, family, instance)
@@ -70,6 +69,8 @@ def run(
     console = Console()
     console.print(_summary(bandit, runs))
     if log is not None:
+        from feint.logs import public_log, write_log
+
         table = public_log(bandit, chosen, epsilon=epsilon, horizon=horizon, seed=seed, delta=delta)
         write_whole(log, lambda name: write_log(table, name), force=force)
         console.print(f"logged {log}", highlight=False, markup=False, soft_wrap=True)

@@ -24,8 +24,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from feint.evidence.base import EProcess
 from feint.numerics._jit import kernel
@@ -107,6 +105,8 @@ class Calibration(EProcess):
 
     def log_e_values(self) -> FloatArray:
         """log E of each arm alone."""
+        from scipy.special import logsumexp
+
         tilted = logsumexp(self._logs, axis=1) - math.log(_TILTS.size)
         slopes = np.concatenate([_MIXED, -_MIXED])
         bounded = logsumexp(np.outer(self._sums[1], slopes) - np.outer(self._sums[2], np.tile(_PSI, 2)), axis=1)
@@ -127,6 +127,9 @@ class Calibration(EProcess):
 
 def _radius(variance: float, log_goal: float) -> float:
     """u(V) at which the mixture reaches exp(log_goal)."""
+    from scipy.optimize import brentq
+    from scipy.special import logsumexp
+
     goal = math.log(_MIXED.size) + log_goal
 
     def above(u: float) -> float:

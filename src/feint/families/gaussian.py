@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from feint.families.base import (
     MEAN_HIGH,
@@ -231,6 +230,8 @@ class Gaussian:
 
     def draw(self, mean: float, uniform: float) -> float:
         """A reward by inversion."""
+        from scipy.special import ndtri
+
         return float(mean + self.sigma * ndtri(uniform))
 
     def words(self, prior: Any) -> str:

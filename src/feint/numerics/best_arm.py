@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import FloatArray, as_floats, broadcast, is_whole
@@ -73,6 +72,8 @@ def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nod
 
 def gauss_hermite_rule(means: FloatArray, sds: FloatArray, points: FloatArray, weights: FloatArray) -> FloatArray:
     """The same for checked arrays and given nodes."""
+    from scipy.special import ndtr  # here, so that what does not need SciPy starts without it
+
     result = np.empty(means.shape)
     for a in range(means.shape[-1]):
         x = means[..., a, None] + sds[..., a, None] * (math.sqrt(2.0) * points)

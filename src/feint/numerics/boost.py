@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import wrightomega
 
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
@@ -58,7 +57,7 @@ def boost_probability(
             raise ValueError(f"log_p is {logarithm.max()}; the logarithm of a probability is at most 0.")
         probability = np.exp(logarithm)
     shape = broadcast(logarithm, budget, "p and epsilon")[0].shape
-    p_rows, log_rows, budget_rows = (np.broadcast_to(a, shape).ravel() for a in (probability, logarithm, budget))
+    p_rows, log_rows, budget_rows = (np.broadcast_to(a, shape).flatten() for a in (probability, logarithm, budget))
     result = np.empty(shape)
     flat = result.reshape(-1)
 
@@ -81,6 +80,8 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
     >>> boost_probability_approx([0.5, 1e-3, 1e-6], 0.1).round(6)
     array([0.658114, 0.029537, 0.010771])
     """
+    from scipy.special import wrightomega  # here, so that what does not need SciPy starts without it
+
     probability, budget = broadcast(_probabilities(p, "p"), as_floats(epsilon, "epsilon"), "p and epsilon")
     check_epsilon(budget)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -31,12 +31,6 @@ def _learn_one(belief: Belief, arm: int, reward: float) -> None:
 
 
 @kernel
-def _learn_rows(belief: Belief, arms: IntArray, rewards: FloatArray) -> None:
-    for i in range(arms.size):
-        learn(belief, arms[i], rewards[i])
-
-
-@kernel
 def _posteriors_before(
     belief: Belief, arms: IntArray, rewards: FloatArray, first: FloatArray, second: FloatArray
 ) -> None:
@@ -50,10 +44,19 @@ def _posteriors_before(
 
 @kernel
 def _expect_rows(
-    reference: Any, belief: Belief, t: int, arms: IntArray, rewards: FloatArray, pi: FloatArray, log_pi: FloatArray
+    reference: Any,
+    belief: Belief,
+    t: int,
+    first: int,
+    arms: IntArray,
+    rewards: FloatArray,
+    pi: FloatArray,
+    log_pi: FloatArray,
 ) -> None:
+    """log π before each row from `first` on into (n, K), after t pulls; the rows are then known."""
     for i in range(arms.size):
-        expect(reference, belief, t + i, pi, log_pi[i])
+        if i >= first:
+            expect(reference, belief, t + i, pi, log_pi[i])
         learn(belief, arms[i], rewards[i])
 
 
@@ -115,22 +118,17 @@ class Expectation:
 
         The rows are then part of the past.
         """
-        first = self._first(arms)
-        learned = slice(None, first)
-        n_arms, rest = self.belief.pulls.size, slice(first, None)
+        first, shape = self._first(arms), (arms.size, self.belief.pulls.size)
         if self.plain:
             return self._plain_rows(arms, rewards, first), first
-        _learn_rows(self.belief, arms[learned], rewards[learned])
-        shape = (arms.size - first, n_arms)
-        if shape[0] == 0:
-            return np.empty(shape), first
         if self.settings.follows_posterior:
             parameters = np.empty((2, *shape))
-            _posteriors_before(self.belief, arms[rest], rewards[rest], *parameters)
-            return self.family.log_probabilities(*parameters), first
+            _posteriors_before(self.belief, arms, rewards, *parameters)
+            tested = parameters[:, first:]
+            return self.family.log_probabilities(*tested) if first < arms.size else np.empty((0, shape[1])), first
         log_pi = np.empty(shape)
-        _expect_rows(self.settings, self.belief, self.time, arms[rest], rewards[rest], np.empty(n_arms), log_pi)
-        return log_pi, first
+        _expect_rows(self.settings, self.belief, self.time, first, arms, rewards, np.empty(shape[1]), log_pi)
+        return log_pi[first:], first
 
     def _first(self, arms: IntArray) -> int:
         """The first of these rows that is tested."""

@@ -155,7 +155,7 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     fill_optimal_ratios(bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms)))
     weights = ratios / ratios.sum()
     arms = np.flatnonzero(np.arange(bandit.n_arms) != best)
-    first, second = _divergences_at(bandit, arms, ratios[arms])
+    first, second = divergences_at(bandit, arms, ratios[arms])
     terms = _Terms(arms, weights[best] * first + weights[arms] * second, second, first)
     achieved = float(terms.values.min())
     if not math.isfinite(achieved) or achieved <= 0.0:
@@ -191,7 +191,7 @@ def public_divergences(bandit: Bandit) -> FloatArray:
     return bandit.families[0].divergence(np.array(bandit.public), max(bandit.public))
 
 
-def _divergences_at(bandit: Bandit, arms: IntArray, ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
+def divergences_at(bandit: Bandit, arms: IntArray, ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
     """D(μ_1, x) and D(μ_a, x) at the means x where N_a/N_1 = `ratios` (∞ is x = μ_a) makes the evidence least."""
     family, means = bandit.families[1].kernel(), np.array(bandit.private)[arms]
     gaps = bandit.private_gaps[arms]
@@ -211,7 +211,7 @@ def _boosting_terms(bandit: Bandit, weights: FloatArray) -> _Terms:
             return _Terms(arms, values, values / (2.0 * weights[arms]), np.zeros(arms.size))
         pulls[i_star] = math.inf
         ratios = np.where(pulls[arms] > 0.0, pulls[arms] / pulls[best], 0.0)  # 0/0: no evidence either
-        first, second = _divergences_at(bandit, arms, ratios)
+        first, second = divergences_at(bandit, arms, ratios)
         mine = np.where(arms == i_star, 0.0, pulls[arms] * second)
         shared = pulls[best] * first
         own = np.where(arms == i_star, 0.0, mine / (2.0 * weights[arms]))

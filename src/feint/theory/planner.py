@@ -26,7 +26,7 @@ from feint.numerics import boost_probability
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray, IntArray, check_level
 from feint.numerics.streams import normal_pair, step_words
-from feint.theory.maximin import optimal_allocation, optimal_boosting
+from feint.theory.maximin import divergences_at, optimal_allocation, optimal_boosting
 from feint.theory.rates import fluid
 
 _PATHS = 4000
@@ -210,9 +210,9 @@ def _stopping_times(bandit: Bandit, weights: FloatArray, budget: Any, delta: flo
 
 def _least_evidence(bandit: Bandit, pulls: FloatArray) -> float:
     """The exponent of the paper's Eq. (Exponent): the least evidence between the best private arm and another."""
-    family, means, best = bandit.families[1].kernel(), np.array(bandit.private), bandit.best_private
-    others = (a for a in range(bandit.n_arms) if a != best)
-    return min(_evidence(family, means[best], means[a], pulls[best], pulls[a]) for a in others)
+    best, others = bandit.best_private, np.flatnonzero(np.arange(bandit.n_arms) != bandit.best_private)
+    first, second = divergences_at(bandit, others, pulls[others] / pulls[best])
+    return float((pulls[best] * first + pulls[others] * second).min())
 
 
 def _stops(bandit: Bandit, times: FloatArray, pulls: FloatArray, delta: float) -> FloatArray:

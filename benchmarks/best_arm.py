@@ -11,7 +11,7 @@ from feint.numerics import best_arm_probabilities, gauss_hermite_probabilities
 
 PUBLIC = np.array([0.6, 0.3, 0.0, 0.2])
 PULLS = np.array([10_000, 60, 25, 40])  # the paper's instance at about t = 10⁴
-EXACT_ARM_3 = 0.00135642  # 40-digit integration (DESIGN.md), six digits shown there
+EXACT_ARM_3 = 0.00135642  # 40-digit integration, six digits
 
 
 def posteriors(rows: int, n_arms: int = 4) -> tuple[np.ndarray, np.ndarray]:

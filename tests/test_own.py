@@ -196,10 +196,7 @@ class TestKernels:
             "    return select(view.pulls, leader, challenger, uniforms[2])", "    return challenger"
         )
         assert edited != source
-        found = self.run(tmp_path, edited)
-        assert found != expected
-        assert found == self.run(tmp_path, edited)
-        assert self.run(tmp_path, source) == expected
+        assert self.run(tmp_path, edited) != expected
 
 
 def test_data_sets_describe_themselves_and_concatenate():

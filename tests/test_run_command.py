@@ -101,3 +101,37 @@ def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
     assert result.returncode == 2
     assert says in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_families_by_name_and_from_files(tmp_path):
+    """The same run by options, by a TOML and by a JSON file; its log is audited with the family's posterior."""
+    log = tmp_path / "log.csv"
+    typed = invoke("--public", "0.6,0.3", "--private", "2,5", "--family", "poisson,gaussian:2", "--log", str(log))
+    assert typed.exit_code == 0, typed.output
+    (tmp_path / "a.toml").write_text('public = [0.6, 0.3]\nprivate = [2, 5]\nfamily = ["poisson", "gaussian:2"]\n')
+    (tmp_path / "b.json").write_text('{"public": [0.6, 0.3], "private": [2, 5], "family": "poisson,gaussian:2"}')
+    for name in ("a.toml", "b.json"):
+        read = invoke("--instance", str(tmp_path / name))
+        assert read.exit_code == 0, read.output
+        assert read.output in typed.output
+    audited = CliRunner().invoke(app, ["audit", str(log), "--arms", "2", "--reference", "poisson", "--prior", "0.5,0"])
+    assert "Gamma posteriors of Poisson means and the prior Gamma(0.5, 0)" in " ".join(audited.output.split())
+    assert audited.exit_code in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--family", "cauchy"], "There is no family 'cauchy'; choose among"),
+        (["--family", "gaussian:0"], "above 0"),
+        (["--family", "gaussian:x"], "cannot be made"),
+        (["--family", "bernoulli:2"], "cannot be made"),
+        (["--family", "bernoulli,poisson,poisson"], "one name, or two"),
+        (["--family", "bernoulli", "--sigma", "2"], "not both"),
+        (["--family", "bernoulli"], "must lie strictly between 0 and 1"),
+    ],
+)
+def test_wrong_families_get_a_sentence(options, says):
+    result = CliRunner().invoke(app, ["run", "--public", "0.6,0.3,0", "--private", "0.2,0.5,0.1", *options])
+    assert isinstance(result.exception, ValueError)
+    assert says in str(result.exception)

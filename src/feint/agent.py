@@ -71,6 +71,7 @@ class Agent:
     True
     """
 
+    # As `simulate`: each option stands alone and has a usual value.
     def __init__(
         self,
         n_arms: int,

@@ -44,7 +44,7 @@ def config_of(value: Any, what: str) -> dict[str, Any]:
     name = type(value).__name__
     if kinds(what).get(name) is not type(value) or not is_dataclass(value):
         return {"kind": name, "own": True}
-    return {"kind": name} | {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return {"kind": name} | {field.name: _as_json(getattr(value, field.name)) for field in fields(value)}
 
 
 def from_config(config: dict[str, Any], what: str, own: Any = None) -> Any:
@@ -66,9 +66,9 @@ def from_config(config: dict[str, Any], what: str, own: Any = None) -> Any:
     return kinds(what)[name](**{field: _restored(item) for field, item in config.items() if field != "kind"})
 
 
-def _plain(item: Any) -> Any:
+def _as_json(item: Any) -> Any:
     if isinstance(item, tuple):
-        return [_plain(inner) for inner in item]
+        return [_as_json(inner) for inner in item]
     return "inf" if isinstance(item, float) and item == math.inf else item
 
 

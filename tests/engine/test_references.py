@@ -85,3 +85,56 @@ def test_bad_settings_are_explained(value):
         feint.Observer(2, "UCB")
     with pytest.raises(ValueError, match="known"):
         from_config({"kind": "UCB"}, "reference")
+
+
+class TestClosedForms:
+    """References with closed forms, against the same formulas in NumPy, through the live agent without a budget."""
+
+    def expected_of(self, reference):
+        agent = feint.Agent(3, reference=reference, epsilon=0.0)
+        rng = np.random.default_rng(3)
+        for _ in range(25):
+            agent.update(agent.pull(), rng.normal(), 0.0)
+        means = np.array(agent.state()["public_sums"]) / agent.pulls
+        return agent.reference_probabilities(), means
+
+    def test_softmax(self):
+        pi, means = self.expected_of(feint.Softmax(0.3))
+        weights = np.exp(means / 0.3)
+        assert pi == pytest.approx(weights / weights.sum(), rel=1e-12)
+
+    def test_epsilon_greedy(self):
+        pi, means = self.expected_of(feint.EpsilonGreedy(0.3))
+        assert pi == pytest.approx(0.1 + 0.7 * (means == means.max()), rel=1e-12)
+
+    def test_split(self):
+        pi, _ = self.expected_of(feint.Split([0.2, 0.5, 0.3]))
+        assert pi == pytest.approx([0.2, 0.5, 0.3], rel=1e-12)
+
+    def test_pulls_are_drawn_with_them(self):
+        """Chi-square at 1e-6: an honest agent behind a split pulls in its shares after the initial round."""
+        runs = feint.simulate(
+            feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1]),
+            reference=feint.Split([0.2, 0.5, 0.3]),
+            epsilon=0.0,
+            horizon=4003,
+            replications=1,
+        )
+        counts = runs.pulls.values[0, -1] - 1
+        assert stats.chisquare(counts, 4000 * np.array([0.2, 0.5, 0.3])).pvalue > 1e-6
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            lambda: feint.Softmax(0.0),
+            lambda: feint.Softmax(math.inf),
+            lambda: feint.EpsilonGreedy(0.0),
+            lambda: feint.EpsilonGreedy(1.5),
+            lambda: feint.Split([0.5, 0.6]),
+            lambda: feint.Split([1.0, 0.0]),
+            lambda: feint.Agent(3, reference=feint.Split([0.5, 0.5]), epsilon=0.1),
+        ],
+    )
+    def test_wrong_settings_are_refused(self, wrong):
+        with pytest.raises(ValueError, match=r"\w"):
+            wrong()

@@ -142,7 +142,7 @@ def test_interrupt_returns_promptly():
         "import signal\n"
         "import feint\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job inherits that it is ignored
-        "bandit = PAPER\n"
+        "bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])\n"
         "feint.simulate(bandit, epsilon=0.1, horizon=100, replications=2)\n"
         "print('started', flush=True)\n"
         "feint.simulate(bandit, epsilon=0.1, horizon=10**9, replications=8, progress=True)\n"

@@ -125,7 +125,7 @@ def test_settings_are_the_papers():
 
 
 def test_reference_table_has_the_values_of_40_digit_integration():
-    """DESIGN.md's table."""
+    """Exact values by 40-digit integration, six digits."""
     table = reference_table.run()
     assert float(table.exact[0, 3]) == pytest.approx(0.0581918, abs=5e-8)
     assert float(table.exact[1, 2]) == pytest.approx(0.00135642, abs=5e-9)

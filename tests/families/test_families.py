@@ -1,6 +1,5 @@
 """One conformance test for every reward family: its own laws, the live agent, the observer and the engine."""
 
-import itertools
 import json
 import math
 
@@ -160,9 +159,9 @@ def test_logs_are_audited_as_the_observer_sees_them(name):
     assert not feint.audit(honest["arm"], honest["reward"], n_arms=4, family=bandit.families[0]).rejected
 
 
-@pytest.mark.parametrize(("name", "explorer"), list(itertools.product(["bernoulli", "counts and waits"], EXPLORERS)))
-def test_every_explorer_runs_with_other_families(name, explorer):
-    runs = feint.simulate(instance(name), explorer, epsilon=0.2, horizon=300, replications=3, delta=1e-3)
+@pytest.mark.parametrize("explorer", EXPLORERS, ids=lambda explorer: type(explorer).__name__)
+def test_every_explorer_runs_with_other_families(explorer):
+    runs = feint.simulate(instance("counts and waits"), explorer, epsilon=0.2, horizon=300, replications=3, delta=1e-3)
     assert (runs.pulls.sum("arm") <= runs.time).all()
     assert np.isfinite(runs.log_error).all()
 

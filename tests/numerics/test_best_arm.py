@@ -26,7 +26,7 @@ def one_each(means, sds):
 
 
 CORNERS = {
-    # the three moments of DESIGN.md's table
+    # three moments of a run of the paper's instance
     "paper, t = 1e3": one_each(PUBLIC, 1 / np.sqrt([1000, 20, 10, 15])),
     "paper, t = 1e4": one_each(PUBLIC, 1 / np.sqrt([10_000, 60, 25, 40])),
     "paper, t = 1e5": one_each(PUBLIC, 1 / np.sqrt([100_000, 200, 90, 120])),
@@ -245,7 +245,7 @@ def test_bad_input_is_explained(means, sds, says):
 
 
 def test_gauss_hermite_is_the_papers_rule():
-    """Against its sum written out with mpmath, and against the errors that DESIGN.md reports for it."""
+    """Against its sum written out with mpmath, and against errors found with 40 digits."""
     sds = 1 / np.sqrt([1000, 20, 10, 15])
     p = feint.gauss_hermite_probabilities(PUBLIC, sds)
     nodes, weights = np.polynomial.hermite.hermgauss(32)

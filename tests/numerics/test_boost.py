@@ -103,7 +103,7 @@ def test_approximation_becomes_exact_as_p_falls(epsilon):
 
 
 def test_approximation_known_shares():
-    """DESIGN.md: at ε = 0.1 and p from 0.1 to 1e-6, q-hat reaches about 70 to 90 % of q* and spends 40 to 90 %."""
+    """At ε = 0.1 and p from 0.1 to 1e-6, q-hat reaches about 70 to 90 % of q* and spends 40 to 90 %."""
     p = np.logspace(-6, -1, 20)
     q_hat = np.asarray(feint.boost_probability_approx(p, 0.1))
     share = q_hat / feint.boost_probability(p, 0.1)

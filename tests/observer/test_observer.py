@@ -104,7 +104,14 @@ def test_validity_under_the_null():
     """10⁴ honest runs of 1,000 pulls, looked at after each: alarms at most α of them, by the exact binomial at 1e-6;
     and the mean e-value at fixed times is at most 1, within 5 standard errors."""
     runs = feint.simulate(
-        PAPER, epsilon=0.0, horizon=1_000, replications=10_000, observe=True, seed=11, checkpoints=[30, 100, 300, 1_000]
+        PAPER,
+        feint.RoundRobin([1, 2, 3]),  # without a budget it does not matter whom to boost, and this one costs nothing
+        epsilon=0.0,
+        horizon=1_000,
+        replications=10_000,
+        observe=True,
+        seed=11,
+        checkpoints=[30, 100, 300, 1_000],
     )
     assert (runs.kl_spent == 0).all()
     assert ((runs.p_value <= 0.05) == runs.detection_time.notnull()).all()

@@ -68,7 +68,7 @@ def test_what_a_plan_says():
 
 
 def test_power_is_the_boost_of_alpha():
-    """DESIGN: at α = .05 a budget B of .1, .5, 1, 2, 3 allows power .17, .38, .56, .82, 1; here B is the plan's."""
+    """At α = .05 a budget B of .1, .5, 1, 2, 3 allows power .17, .38, .56, .82, 1; here B is the plan's."""
     assert boost_probability(0.05, [0.1, 0.5, 1.0, 2.0, 3.0]).round(2).tolist() == [0.17, 0.38, 0.56, 0.82, 1.0]
     easy = Bandit([1.0, 0.0], [0.0, 3.0])
     for alpha in (0.01, 0.05, 0.3):

@@ -132,7 +132,7 @@ def test_first_order_is_the_papers_phi():
     np.testing.assert_allclose(found.sum(1), times, rtol=1e-13)
 
 
-def test_second_order_at_the_designs_numbers():
+def test_second_order_by_hand():
     """c = .045, ε = .01, T = 10⁴: √(2εT/c) = 66.67, (1/c)·log(1/ε) = 102.34, (1/2c)·log(e·.09·66.67/8π) = −4.805."""
     bandit = Bandit([0.3, 0.0], [0.0, 1.0])
     assert predicted_pulls(bandit, [0, 1], 0.01, [10_000], order="first")[0, 1] == pytest.approx(66.667, abs=1e-3)

@@ -29,7 +29,7 @@ def as_column(raw: Any) -> Column:
         values = raw.astype(np.float64)
         return Column(values, np.isnan(values), np.zeros(values.size, dtype=bool), raw)
     try:
-        if not _plain("".join(raw)):
+        if not _is_plain("".join(raw)):
             raise TypeError
         values = np.array(raw, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -44,7 +44,7 @@ def _is_missing(item: Any) -> bool:
     return item is None or item != item or (isinstance(item, str) and item.strip().lower() in _MISSING)
 
 
-def _plain(text: str) -> bool:
+def _is_plain(text: str) -> bool:
     """Whether Python reads no more into it than a CSV file means: it takes 1_0 for 10, and ٣ for 3."""
     return text.isascii() and "_" not in text
 
@@ -53,7 +53,9 @@ def _number(item: Any) -> float:
     try:
         if isinstance(item, str):
             return (
-                _WORDS[item.strip().lower()] if item.strip().lower() in _WORDS else float(item if _plain(item) else "")
+                _WORDS[item.strip().lower()]
+                if item.strip().lower() in _WORDS
+                else float(item if _is_plain(item) else "")
             )
         return float(item)
     except (TypeError, ValueError, OverflowError):
@@ -71,7 +73,7 @@ def as_moment(item: Any) -> int | float | None:
         item = item.item()
     if isinstance(item, int | float):
         return item if math.isfinite(item) else None
-    if not isinstance(item, str) or not _plain(item):
+    if not isinstance(item, str) or not _is_plain(item):
         return None
     for read in (int, float):
         try:

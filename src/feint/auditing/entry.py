@@ -23,6 +23,7 @@ from feint.references.expectation import Expectation
 TOLERANCE = 1e-6  # of the sum of logged probabilities
 
 
+# The options of an audit, each of which can be left out or named; so for `audit_log`.
 def audit(
     arms: npt.ArrayLike,
     rewards: npt.ArrayLike | None = None,

@@ -230,7 +230,7 @@ class LogFile:
         # Without these it reads row groups ahead, and memory grows with the file.
         with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
             for batch in file.iter_batches(n_rows, columns=columns):
-                table = {name: _plain(batch.column(i)) for i, name in enumerate(batch.schema.names)}
+                table = {name: _as_arrays(batch.column(i)) for i, name in enumerate(batch.schema.names)}
                 if batch.num_rows:
                     yield _chunk(layout, table, None, first, batch.num_rows, {})
                 first += batch.num_rows
@@ -267,7 +267,7 @@ def _chunk(layout: Layout, table: dict[str, Any], lines: Any, first: int, n: int
     )
 
 
-def _plain(column: Any) -> Any:
+def _as_arrays(column: Any) -> Any:
     """An Arrow column as a NumPy array where it is numeric and complete, else as a list."""
     import pyarrow as pa
 

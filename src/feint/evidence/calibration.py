@@ -39,21 +39,17 @@ _PSI = -np.log1p(-_MIXED) - _MIXED
 def _tilt_rows(
     arms: IntArray,
     log_pi: FloatArray,
-    tilts: FloatArray,
-    expm1_tilts: FloatArray,
-    mixed: FloatArray,
-    psi: FloatArray,
     logs: FloatArray,
     sums: FloatArray,
     log_e: FloatArray,
 ) -> None:
-    n_arms, n_tilts, n_mixed = logs.shape[0], tilts.size, mixed.size
+    n_arms, n_tilts, n_mixed = logs.shape[0], _TILTS.size, _MIXED.size
     for i in range(arms.size):
         for a in range(n_arms):
             p = math.exp(log_pi[i, a])
             pulled = 1.0 if a == arms[i] else 0.0
             for k in range(n_tilts):
-                logs[a, k] += tilts[k] * pulled - math.log1p(p * expm1_tilts[k])
+                logs[a, k] += _TILTS[k] * pulled - math.log1p(p * _EXPM1_TILTS[k])
             # Where p is near 1, 1 − p has its digits in expm1 only.
             surprise = -math.expm1(log_pi[i, a]) if a == arms[i] else -p
             sums[0, a] += pulled
@@ -64,13 +60,13 @@ def _tilt_rows(
             for k in range(n_tilts):
                 highest = max(highest, logs[a, k])
             for k in range(n_mixed):
-                highest = max(highest, mixed[k] * abs(sums[1, a]) - psi[k] * sums[2, a])
+                highest = max(highest, _MIXED[k] * abs(sums[1, a]) - _PSI[k] * sums[2, a])
         tilted, bounded = 0.0, 0.0
         for a in range(n_arms):
             for k in range(n_tilts):
                 tilted += math.exp(logs[a, k] - highest)
             for k in range(n_mixed):
-                start, slope = -psi[k] * sums[2, a] - highest, mixed[k] * sums[1, a]
+                start, slope = -_PSI[k] * sums[2, a] - highest, _MIXED[k] * sums[1, a]
                 bounded += math.exp(start + slope) + math.exp(start - slope)
         log_e[i] = highest + math.log(0.5 * (tilted / n_tilts + bounded / (2 * n_mixed)) / n_arms)
 
@@ -122,7 +118,7 @@ class Calibration(EProcess):
         return {"logs": self._logs, "sums": self._sums}
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _tilt_rows(arms, log_pi, _TILTS, _EXPM1_TILTS, _MIXED, _PSI, self._logs, self._sums, log_e)
+        _tilt_rows(arms, log_pi, self._logs, self._sums, log_e)
 
 
 def _radius(variance: float, log_goal: float) -> float:

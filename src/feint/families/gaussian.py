@@ -49,7 +49,7 @@ _LARGEST_REWARD = 1e100  # in units of σ: far from overflow
 _LARGEST_OBSERVED = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
 _LARGEST_MEAN = 1e12  # in units of σ
 _MOST_PSEUDO_PULLS = 1e12
-_NINE = 9.0  # standard deviations; see the module's docstring
+_SDS = 9.0  # standard deviations beyond which nothing counts; see the module's docstring
 
 
 @strict_inlined
@@ -89,7 +89,7 @@ def _fill_region(
     family: "GaussianKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
 ) -> None:
     pulls = belief.pulls[arm]
-    most = pulls + 1 + int(pulls * radius / _NINE)
+    most = pulls + 1 + int(pulls * radius / _SDS)
     kappa = belief.prior[1, arm]
     sd = belief.posterior[1, arm]
     sd_low = family.sigma / math.sqrt(most + kappa)
@@ -101,9 +101,9 @@ def _fill_region(
     pulled = belief.prior[0, arm]
     low = min(low * at_first + pulled / (pulls + kappa), low * at_last + pulled / (most + kappa))
     high = max(high * at_first + pulled / (pulls + kappa), high * at_last + pulled / (most + kappa))
-    spread = _NINE * (sd - sd_low)
-    _set(extremes, OTHERS_HIGH, low - _NINE * (sd / sd_low - 1.0) * sd, sd)
-    _set(extremes, OTHERS_LOW, high + _NINE * (1.0 - sd_low / sd) * sd_low, sd_low)
+    spread = _SDS * (sd - sd_low)
+    _set(extremes, OTHERS_HIGH, low - _SDS * (sd / sd_low - 1.0) * sd, sd)
+    _set(extremes, OTHERS_LOW, high + _SDS * (1.0 - sd_low / sd) * sd_low, sd_low)
     _set(extremes, OWN_LOW, low - spread, sd_low)
     _set(extremes, OWN_HIGH, high + spread, sd)
 

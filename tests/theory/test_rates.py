@@ -267,7 +267,7 @@ def test_fluid_is_within_five_percent_of_simulation(horizon, replications):
     assert (off["fluid"] < 0.05).all()
     typical = predicted_pulls(PAPER, EQUAL, 0.1, [horizon])[0, 1:] / np.median(pulls, axis=0)
     assert (abs(typical - 1) < 0.02).all()
-    assert (off["fluid"] < off["second"]).all()
+    assert (abs(off["second"] - off["fluid"]) < 0.005).all()  # the next order leaves less than half a per cent
     assert (off["second"] < off["first"]).all()
 
 

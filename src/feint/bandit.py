@@ -57,10 +57,10 @@ class Bandit:
     @property
     def sigma(self) -> float:
         """σ of normal rewards, where it is the same on both sides."""
-        found = {getattr(family, "sigma", None) for family in self.families}
-        if len(found) > 1 or None in found:
+        public, private = (getattr(family, "sigma", None) for family in self.families)
+        if public is None or public != private:
             raise AttributeError(f"The rewards {self.families} have no common sigma; ask bandit.families.")
-        return float(found.pop())  # type: ignore[arg-type]
+        return float(public)
 
     @property
     def n_arms(self) -> int:

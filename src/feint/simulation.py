@@ -53,7 +53,7 @@ def simulate(
     ----------
     explorer, reference
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md). In plain Python
-        a step takes about 100 µs; with a kernel, well below 1 µs.
+        a step takes about 200 µs; with a kernel, well below 1 µs.
     epsilon
         KL budget a step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     horizon

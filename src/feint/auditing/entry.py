@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from feint.auditing.auditor import Auditor
 from feint.auditing.checks import Chunk
-from feint.auditing.claims import CLAIMS, Claim, LoggedProbabilities, LoggedPropensities, Recomputed
+from feint.auditing.claims import CLAIMS, Claim, Recomputed
 from feint.auditing.columns import as_column
 from feint.auditing.log_file import CELLS_A_CHUNK, MOST_ARMS, NO_TIME, LogFile, Names
 from feint.auditing.report import AuditReport
@@ -174,7 +174,7 @@ def _claim(mode: str, n_arms: int, reference: Any, family: Any, initial_round: b
     if CLAIMS[mode] is Recomputed:
         flag = check_flag(initial_round, "initial_round")
         return Recomputed(n_arms, allowed, Expectation(reference, family, n_arms, flag))
-    return (LoggedProbabilities if CLAIMS[mode] is LoggedProbabilities else LoggedPropensities)(n_arms, allowed)
+    return CLAIMS[mode](n_arms, allowed)
 
 
 def _largest(arms: FloatArray) -> int:

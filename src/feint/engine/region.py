@@ -167,8 +167,8 @@ def _bound_reference(belief: Belief, dominant: int, region: Region) -> None:
 def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, epsilon: float, u: float) -> int:
     """The arm on which u falls when `boosted` is boosted with budget ε anywhere in the region, or UNDECIDED.
 
-    The cut above which D is drawn falls with ε if another arm is boosted, and what lies below it is then all the more
-    below the cut of a larger ε; so cuts are kept while ε does not grow. If D is boosted, the cut grows as ε falls.
+    If another arm is boosted, the cut from which D is drawn falls with ε: that of a larger ε stays valid and is kept.
+    If D itself is boosted, the cut grows as ε falls and is made anew for every ε.
     """
     cuts = region.cuts
     known_for = cuts[CUT_EPSILON, boosted]

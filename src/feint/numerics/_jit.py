@@ -190,7 +190,8 @@ def by_type(function: _F) -> _F:
 
     So a new explorer, reference, family or budget is a new class, in the package or in a user's file, and nothing has
     a list of them. In plain Python the same attribute is called, which may then be any function; a part that is handed
-    something `Plain` runs as the Python function it was written as.
+    something `Plain` runs as the Python function it was written as. Of the function decorated here only name, signature
+    and docstring count: its body is never run.
     """
     name = function.__name__
 

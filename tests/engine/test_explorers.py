@@ -18,7 +18,7 @@ from feint.numerics import RandomStream
 from feint.numerics._jit import kernel
 from feint.step import space
 from feint.theory.maximin_kernel import SCRATCH_ROWS as MAXIMIN_ROWS
-from feint.theory.maximin_kernel import fill_optimal_weights
+from feint.theory.maximin_kernel import optimal_weights
 
 EXPLORERS = {
     "TopTwo": feint.TopTwo(),
@@ -58,7 +58,7 @@ def choose(explorer, view, bounds, uniforms):
 
 def fill_weights(public, private, weights, sigma=1.0):
     unit = feint.Gaussian(sigma).kernel()
-    return fill_optimal_weights(unit, unit, public, private, weights, np.empty((MAXIMIN_ROWS, len(weights))))
+    return optimal_weights(unit, unit, public, private, weights, np.empty((MAXIMIN_ROWS, len(weights))))
 
 
 def test_every_explorer_is_tested_here():

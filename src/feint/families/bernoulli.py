@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
-from feint.numerics._jit import inlined, part, parts
+from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM, Workspace, workspace
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities
@@ -72,7 +72,7 @@ def _inside(family: "BernoulliKernel", mean: float, pulls: int) -> float:
     return min(1.0 - least, max(least, mean))
 
 
-@inlined
+@shared_inlined
 def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
     y = x + change
     if y <= 0.0 or y >= 1.0:

@@ -39,7 +39,7 @@ from feint.families.base import (
     Belief,
     divergences,
 )
-from feint.numerics._jit import inlined, part, parts, strict_inlined
+from feint.numerics._jit import inlined, part, parts, shared_inlined, strict_inlined
 from feint.numerics._validate import FloatArray, as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
@@ -118,7 +118,7 @@ def _inside(family: "GaussianKernel", mean: float, pulls: int) -> float:
     return mean
 
 
-@inlined
+@shared_inlined
 def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
     ratio = change / family.sigma
     return 0.5 * ratio * ratio

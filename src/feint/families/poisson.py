@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
-from feint.numerics._jit import inlined, part, parts, sealed
+from feint.numerics._jit import inlined, part, parts, sealed, shared_inlined
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
@@ -109,7 +109,7 @@ def _inside(family: "PoissonKernel", mean: float, pulls: int) -> float:
     return max(0.5 / (pulls + 1.0), mean)
 
 
-@inlined
+@shared_inlined
 def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
     y = x + change
     if y <= 0.0:

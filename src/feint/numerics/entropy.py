@@ -2,14 +2,14 @@
 
 import math
 
-from feint.numerics._jit import inlined
+from feint.numerics._jit import shared_inlined
 
 _SERIES_BELOW = 0.2
 _EVEN = tuple(1.0 / (k * (k - 1)) for k in range(24, 1, -2))
 _ODD = tuple(1.0 / (k * (k - 1)) for k in range(23, 2, -2))
 
 
-@inlined
+@shared_inlined
 def phi_of(u: float, log1p_u: float) -> float:
     """φ(u) = Σ_{k≥2} (−u)^k/(k(k − 1)), to 3e-15 relative, where log(1 + u) is at hand."""
     if abs(u) > _SERIES_BELOW:
@@ -24,7 +24,7 @@ def phi_of(u: float, log1p_u: float) -> float:
     return (even - odd * u) * square
 
 
-@inlined
+@shared_inlined
 def phi(u: float) -> float:
     """φ(u) for u ≥ −1."""
     return phi_of(u, math.log1p(u)) if u > -1.0 else 1.0

@@ -17,14 +17,17 @@ this bound less Γ(w). λ_a ∝ 1/∂_a f_a(w) closes it at the optimum.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from feint.bandit import Bandit
 from feint.families.base import divergences
+from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, IntArray, as_floats
 from feint.theory.maximin_kernel import (
     CASE_1,
@@ -32,8 +35,8 @@ from feint.theory.maximin_kernel import (
     COINCIDE,
     SCRATCH_ROWS,
     TWO_ARMS,
-    fill_optimal_ratios,
-    fill_optimal_weights,
+    optimal_ratios,
+    optimal_weights,
 )
 
 _CASES = {
@@ -43,6 +46,7 @@ _CASES = {
     TWO_ARMS: "two arms: every boost goes to the best private arm",
 }
 _SUM_TOLERANCE = 1e-9
+_FEW_ARMS = 64  # up to here plain Python solves in less time than a kernel takes to compile
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
     check_unique_best_public(bandit)
     weights, scratch = np.empty(bandit.n_arms), np.empty((SCRATCH_ROWS, bandit.n_arms))
     public, private = (family.kernel() for family in bandit.families)
-    case = fill_optimal_weights(public, private, np.array(bandit.public), np.array(bandit.private), weights, scratch)
+    case = _solve(optimal_weights, public, private, np.array(bandit.public), np.array(bandit.private), weights, scratch)
     terms = _boosting_terms(bandit, weights)
     achieved = float(terms.values.min())
     if case not in _CASES or not math.isfinite(achieved) or achieved <= 0.0:
@@ -152,7 +156,7 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     """
     best, means = bandit.best_private, np.array(bandit.private)
     ratios = np.empty(bandit.n_arms)
-    fill_optimal_ratios(bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms)))
+    _solve(optimal_ratios, bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms)))
     weights = ratios / ratios.sum()
     arms = np.flatnonzero(np.arange(bandit.n_arms) != best)
     first, second = divergences_at(bandit, arms, ratios[arms])
@@ -162,6 +166,20 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
         raise ValueError(f"The gaps of {bandit} are so unequal that its weights leave float64's range.")
     case = "no limit: every step may pull any arm"
     return Allocation(weights, achieved, case, _gap(achieved, 1.0 / terms.own, terms, 1.0))
+
+
+_compiled = cache(kernel)
+
+
+def _solve(problem: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a solver of `maximin_kernel`, whose last argument is the scratch."""
+    if arguments[-1].shape[1] <= _FEW_ARMS:
+        try:
+            with np.errstate(all="ignore"):
+                return problem(*arguments)
+        except (ArithmeticError, ValueError):
+            pass  # Python's `math` stops where numbers leave float64's range; a kernel goes on with infinities
+    return _compiled(problem)(*arguments)
 
 
 def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:

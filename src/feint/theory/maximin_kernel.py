@@ -27,7 +27,7 @@ import math
 from typing import Any
 
 from feint.families.base import divergence_to
-from feint.numerics._jit import inlined, kernel, part
+from feint.numerics._jit import shared, shared_inlined
 from feint.numerics._validate import FloatArray
 
 COINCIDE, TWO_ARMS, CASE_1, CASE_2, DEGENERATE = 0, 1, 2, 3, 4
@@ -40,21 +40,21 @@ _COST, _ABOVE, _CAP, _RATIO = 0, 1, 2, 3
 SCRATCH_ROWS = 4
 
 
-@inlined
+@shared_inlined
 def _both(family: Any, mean: float, gap: float, ratio: float) -> tuple[float, float]:
     """D(μ_1, x) and D(μ_a, x), from μ_a, Δ_a and r."""
     share = 1.0 / (1.0 + ratio)
     return divergence_to(family, mean + gap, -gap * (ratio * share)), divergence_to(family, mean, gap * share)
 
 
-@inlined
+@shared_inlined
 def _missing(family: Any, mean: float, gap: float, ratio: float) -> float:
     """D(μ_1, μ_a) − E_a/N_1."""
     part_of_gap = gap / (1.0 + ratio)
     return (1.0 + ratio) * divergence_to(family, mean + part_of_gap, -part_of_gap)
 
 
-@part
+@shared
 def _ratio_at(family: Any, mean: float, gap: float, evidence: float, missing: float) -> float:
     """r with E_a/N_1 = evidence, where D(μ_1, μ_a) = evidence + missing: Newton's method on the smaller of the two.
 
@@ -78,7 +78,7 @@ def _ratio_at(family: Any, mean: float, gap: float, evidence: float, missing: fl
     return math.exp(min(_WIDEST, max(-_WIDEST, point)))
 
 
-@part
+@shared
 def _balance(
     family: Any, means: FloatArray, best: int, nearest: int, power: float, log_ratio: float, scratch: FloatArray
 ) -> float:
@@ -101,7 +101,7 @@ def _balance(
     return math.log(total)
 
 
-@part
+@shared
 def _solve(
     family: Any, means: FloatArray, best: int, nearest: int, power: float, goal: float, scratch: FloatArray
 ) -> float:
@@ -131,7 +131,7 @@ def _solve(
     return x
 
 
-@inlined
+@shared_inlined
 def _set_above(family: Any, means: FloatArray, best: int, nearest: int, scratch: FloatArray) -> None:
     """D(μ_1, μ_a) − D(μ_1, μ_m) of every arm."""
     for a in range(means.size):
@@ -143,7 +143,7 @@ def _set_above(family: Any, means: FloatArray, best: int, nearest: int, scratch:
             scratch[_ABOVE, a] = there + (means[best] - means[nearest]) * ((there + back) / -change)
 
 
-@inlined
+@shared_inlined
 def _largest(means: FloatArray) -> int:
     top = 0
     for a in range(1, means.size):
@@ -152,7 +152,7 @@ def _largest(means: FloatArray) -> int:
     return top
 
 
-@part
+@shared
 def optimal_weights(
     public_family: Any,
     private_family: Any,
@@ -210,21 +210,8 @@ def optimal_weights(
     return case
 
 
-@kernel
-def fill_optimal_weights(
-    public_family: Any,
-    private_family: Any,
-    public: FloatArray,
-    private: FloatArray,
-    weights: FloatArray,
-    scratch: FloatArray,
-) -> int:
-    """`optimal_weights` from Python."""
-    return optimal_weights(public_family, private_family, public, private, weights, scratch)
-
-
-@kernel
-def fill_optimal_ratios(family: Any, means: FloatArray, best: int, ratios: FloatArray, scratch: FloatArray) -> None:
+@shared
+def optimal_ratios(family: Any, means: FloatArray, best: int, ratios: FloatArray, scratch: FloatArray) -> None:
     """w_a/w_1 of the classical allocation into `ratios` (K,), 1 at the best arm."""
     nearest = -1
     for a in range(means.size):
@@ -237,7 +224,7 @@ def fill_optimal_ratios(family: Any, means: FloatArray, best: int, ratios: Float
         ratios[a] = 1.0 if a == best else scratch[_RATIO, a]
 
 
-@part
+@shared
 def _coincide(family: Any, means: FloatArray, best: int, weights: FloatArray, scratch: FloatArray) -> int:
     """w_a ∝ d_a/D(μ_a, μ_1)², in logarithms: squares of gaps may leave float64's range."""
     top = -math.inf
@@ -255,7 +242,7 @@ def _coincide(family: Any, means: FloatArray, best: int, weights: FloatArray, sc
     return COINCIDE
 
 
-@part
+@shared
 def _equal(weights: FloatArray, i_star: int) -> int:
     for a in range(weights.size):
         weights[a] = 0.0 if a == i_star else 1.0 / (weights.size - 1)

@@ -1,0 +1,68 @@
+"""What every reader of logs gives: batches of raw columns."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from feint.numerics._validate import IntArray
+
+Tick = Callable[[int], object]
+EMPTY_LINE = "the line is empty"
+
+
+class Batch(NamedTuple):
+    """Some rows of a log."""
+
+    table: dict[str, Any]  # column -> its cells, a sequence or a 1-d NumPy array, n each
+    n: int
+    lines: IntArray | None  # on which each row starts, from 1; text formats only
+    malformed: dict[int, str]  # position in the batch -> what is wrong with the row as such
+
+
+class Log(Protocol):
+    """A log that is read in batches."""
+
+    name: str  # for messages
+    columns: list[str]
+    size: int | None  # what `tick` counts up to: bytes of a text file, rows of a table; None if unknown
+
+    def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
+        """These columns from the start, in order, at most `n_rows` rows at once; `tick` is called with progress."""
+        ...
+
+
+def places(columns: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where the wanted columns are."""
+    for name in wanted:
+        if name not in columns:
+            raise ValueError(f"There is no column {name!r}.")
+        if columns.count(name) > 1:
+            raise ValueError(f"The column {name!r} appears twice; rename one of them.")
+    return [columns.index(name) for name in wanted]
+
+
+def empty_lines(wanted: Sequence[str], cell: str | None, last: int, count: int, n_rows: int) -> Iterator[Batch]:
+    """The `count` lines up to `last`, all of them empty: bad rows, since another row follows."""
+    for first in range(last - count + 1, last + 1, n_rows):
+        n = min(n_rows, last + 1 - first)
+        cells = [cell] * n
+        yield Batch(dict.fromkeys(wanted, cells), n, np.arange(first, first + n), dict.fromkeys(range(n), EMPTY_LINE))
+
+
+@contextmanager
+def naming(name: str, *broken: type[Exception]) -> Iterator[None]:
+    """Say which log it was that could not be read; `broken` are a library's own errors."""
+    try:
+        yield
+    except broken as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise ValueError(f"{name} cannot be read: {reason}.") from None
+    except ValueError as error:
+        text = str(error)
+        raise ValueError(text if text.startswith(name) else f"{name}: {text}") from None
+    except OSError as error:
+        if str(error).startswith(name):
+            raise
+        raise OSError(f"{name} cannot be read: {error.strerror or error}") from None

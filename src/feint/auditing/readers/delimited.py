@@ -1,0 +1,105 @@
+"""CSV and TSV.
+
+Read with the standard library rather than a table library: it knows the line of every row, and a broken line is told
+apart from a missing value.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from feint.auditing.readers.base import EMPTY_LINE, Batch, Tick, empty_lines, naming, places
+from feint.auditing.readers.stored import Stored
+from feint.numerics._validate import IntArray
+
+MOST_CELLS = 60_000  # in memory at once, of all columns
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+class DelimitedLog:
+    """A text file with a header, one row a line."""
+
+    def __init__(self, file: Stored, delimiter: str) -> None:
+        self.name = file.name
+        self.size: int | None = file.size
+        self._file, self._delimiter = file, delimiter
+        with naming(self.name, csv.Error), file.text() as (text, _):
+            self.columns = header(next(csv.reader(text, delimiter=delimiter), []))
+
+    def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
+        at_once = max(1, min(n_rows, MOST_CELLS // len(self.columns)))
+        with naming(self.name, csv.Error), self._file.text() as (text, stream):
+            reader = csv.reader(text, delimiter=self._delimiter)
+            next(reader)
+            done = 0
+
+            def take() -> tuple[list[list[str]], int]:
+                nonlocal done
+                rows = list(islice(reader, at_once))
+                tick(stream.position() - done)
+                done = stream.position()
+                return rows, reader.line_num
+
+            yield from assemble(self.columns, columns, reader.line_num, at_once, take)
+
+
+def delimiter_of(delimiter: str | None, usual: str) -> str:
+    """The delimiter to use."""
+    chosen = usual if delimiter is None else delimiter.replace("\\t", "\t")
+    if len(chosen) != 1 or chosen in '"\r\n':
+        raise ValueError(f"The delimiter is {delimiter!r}; it must be a single character, such as , or ;.")
+    return chosen
+
+
+def header(row: list[str]) -> list[str]:
+    """The columns that the first row names."""
+    columns = [name.strip() for name in row]
+    if not columns:
+        raise ValueError("it is empty; its first line must name the columns.")
+    if len(columns) == 1 and (other := next((c for c in ";\t|," if c in columns[0]), None)):
+        raise ValueError(f"its first line has one column, {columns[0][:40]!r}; is `delimiter` {other!r} meant?")
+    return columns
+
+
+def assemble(
+    columns: list[str], wanted: list[str], line: int, n_rows: int, take: Callable[[], tuple[list[list[str]], int]]
+) -> Iterator[Batch]:
+    """Batches of what `take` gives, (the next rows, none at the end; the line of the last); `line` is the header's."""
+    width, where = len(columns), places(columns, wanted)
+    waiting = 0  # empty lines: bad rows if another row follows, nothing at the end of a file
+    while True:
+        rows, last = take()
+        if not rows:
+            return
+        lines, malformed = _line_numbers(rows, line, last)
+        end = next((i for i in range(len(rows), 0, -1) if rows[i - 1]), 0)
+        if end:
+            yield from empty_lines(wanted, "", line, waiting, n_rows)
+            waiting = 0
+        waiting += len(rows) - end
+        for i in range(end if {*map(len, rows)} != {width} else 0):
+            if len(rows[i]) != width:
+                found = f"it has {len(rows[i])} fields, the header {width}" if rows[i] else EMPTY_LINE
+                malformed.setdefault(i, found)
+                rows[i] = [*rows[i][:width], *[""] * (width - len(rows[i]))]
+        if end:
+            cells = list(zip(*rows[:end], strict=True))
+            yield Batch({columns[i]: cells[i] for i in where}, end, lines[:end], malformed)
+        line = last
+
+
+def _line_numbers(rows: list[list[str]], before: int, last: int) -> tuple[IntArray, dict[int, str]]:
+    """(the line on which each row starts, what is wrong with those that go on for several)."""
+    if last - before == len(rows):
+        return np.arange(before + 1, last + 1), {}
+    lines, malformed, line = [], {}, before + 1
+    for i, row in enumerate(rows):
+        lines.append(line)
+        breaks = sum(len(_LINE_BREAK.findall(cell)) for cell in row)
+        line = min(line + 1 + breaks, last + 1)
+        if breaks:  # a stray quote may have swallowed whole rows
+            malformed[i] = f"a quoted text goes on to line {line - 1}; is its quote closed where it should?"
+    return np.array(lines), malformed

@@ -1,0 +1,40 @@
+"""Parquet."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from feint.auditing.readers.base import Batch, Tick, naming, places
+from feint.auditing.readers.cells import batch_of
+from feint.auditing.readers.stored import Stored
+
+_BUFFER = 2**20  # bytes a column
+
+
+class ParquetLog:
+    """A Parquet file; one that was compressed as a whole is decompressed to a temporary file."""
+
+    def __init__(self, file: Stored) -> None:
+        from pyarrow import ArrowException
+
+        self.name = file.name
+        with naming(self.name, ArrowException):
+            self._file = file.unpacked()
+            with self._open() as parquet:
+                self.columns = list(parquet.schema_arrow.names)
+                self.size: int | None = int(parquet.metadata.num_rows)
+
+    def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
+        from pyarrow import ArrowException
+
+        with naming(self.name, ArrowException), self._open() as parquet:
+            places(self.columns, columns)
+            for batch in parquet.iter_batches(n_rows, columns=columns):
+                if batch.num_rows:
+                    yield batch_of(batch, columns)
+                tick(batch.num_rows)
+
+    def _open(self) -> Any:
+        from pyarrow.parquet import ParquetFile
+
+        # Without these it reads row groups ahead, and memory grows with the file.
+        return ParquetFile(self._file.path, pre_buffer=False, buffer_size=_BUFFER)

@@ -1,0 +1,38 @@
+"""Tables in memory: pandas, Polars, Arrow, or whatever hands itself over as Arrow does."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from feint.auditing.readers.base import Batch, Tick, naming, places
+from feint.auditing.readers.cells import batch_of
+
+
+class TableLog:
+    """A table, shared with its owner rather than copied. A stream is read into memory, as it can be read only once."""
+
+    name: str = "the table"
+
+    def __init__(self, source: Any) -> None:
+        import pyarrow as pa
+
+        with naming(self.name, pa.ArrowException):
+            self._table = pa.table(source)
+        self.columns = list(self._table.column_names)
+        self.size: int | None = int(self._table.num_rows)
+
+    def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
+        import pyarrow as pa
+
+        with naming(self.name, pa.ArrowException):
+            chosen = self._table.select(places(self.columns, columns))
+            for batch in chosen.to_batches(max_chunksize=n_rows):
+                if batch.num_rows:
+                    yield batch_of(batch, columns)
+                tick(batch.num_rows)
+
+
+def is_table(source: Any) -> bool:
+    """Whether Arrow can read it."""
+    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
+        return True
+    return type(source).__module__.startswith("pandas") and type(source).__name__ == "DataFrame"  # before pandas 2.2

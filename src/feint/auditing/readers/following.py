@@ -61,7 +61,8 @@ class _Lines:
         self._read = getattr(stream, "read1", stream.read)  # without buffer, `read` does not wait for all either
         # It keeps back a \r until it is clear whether a \n follows, and bytes that are not yet a character.
         self._decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8-sig")("replace"), False)
-        self._unfinished = ""
+        self._unfinished: list[str] = []  # pieces of a line
+        self._length = 0
         self.arrived: deque[str] = deque()
         self.ended = False
         self.n_bytes = 0
@@ -76,13 +77,21 @@ class _Lines:
             self.n_bytes += len(data)
             self.tick(len(data))
             self.ended = not data
-            text = self._unfinished + self._decoder.decode(data, final=self.ended)
-            self.arrived += io.StringIO(text, newline="")
-            complete = self.ended or text.endswith(("\n", "\r"))
-            self._unfinished = "" if complete or not text else self.arrived.pop()
-            if len(self._unfinished) > LONGEST_LINE:
+            text = self._decoder.decode(data, final=self.ended)
+            self._unfinished.append(text)
+            self._length += len(text)
+            if self.ended or "\n" in text or "\r" in text:
+                self._split()
+            if self._length > LONGEST_LINE:
                 raise ValueError(f"a line is longer than {LONGEST_LINE:,} characters; a log has one row a line.")
         return b"".join(raw)
+
+    def _split(self) -> None:
+        """Sort what was read into lines that are complete and the beginning of one."""
+        lines = io.StringIO("".join(self._unfinished), newline="").readlines()
+        self._unfinished = [lines.pop()] if lines and not self.ended and not lines[-1].endswith(("\n", "\r")) else []
+        self._length = sum(map(len, self._unfinished))
+        self.arrived += lines
 
     def head(self) -> bytes:
         """The first bytes, up to a line at least that is not blank."""

@@ -52,17 +52,21 @@ def empty_lines(wanted: Sequence[str], cell: str | None, last: int, count: int, 
 
 
 @contextmanager
-def naming(name: str, *broken: type[Exception]) -> Iterator[None]:
-    """Say which log it was that could not be read; `broken` are a library's own errors."""
+def naming(name: str, *broken: type[Exception], hint: str = "") -> Iterator[None]:
+    """Say which log it was that could not be read; `broken` are a library's own errors, `hint` what to do then."""
     try:
         yield
     except broken as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise ValueError(f"{name} cannot be read: {reason}.") from None
+        raise ValueError(f"{name} cannot be read: {_first_line(error)}{hint}.") from None
     except ValueError as error:
         text = str(error)
         raise ValueError(text if text.startswith(name) else f"{name}: {text}") from None
     except OSError as error:
         if str(error).startswith(name):
             raise
-        raise OSError(f"{name} cannot be read: {error.strerror or error}") from None
+        reason = error.strerror or _first_line(error) + hint  # Arrow's have no number, and name no file
+        raise OSError(f"{name} cannot be read: {reason}.") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".: ")

@@ -15,6 +15,7 @@ from feint.auditing.readers.base import EMPTY_LINE, Batch, Tick, empty_lines, na
 from feint.auditing.readers.stored import Stored
 from feint.numerics._validate import IntArray
 
+HINT = "; is a quote not closed?"
 MOST_CELLS = 60_000  # in memory at once, of all columns
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
@@ -26,12 +27,12 @@ class DelimitedLog:
         self.name = file.name
         self.size: int | None = file.size
         self._file, self._delimiter = file, delimiter
-        with naming(self.name, csv.Error), file.text() as (text, _):
+        with naming(self.name, csv.Error, hint=HINT), file.text() as (text, _):
             self.columns = header(next(csv.reader(text, delimiter=delimiter), []))
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         at_once = max(1, min(n_rows, MOST_CELLS // len(self.columns)))
-        with naming(self.name, csv.Error), self._file.text() as (text, stream):
+        with naming(self.name, csv.Error, hint=HINT), self._file.text() as (text, stream):
             reader = csv.reader(text, delimiter=self._delimiter)
             next(reader)
             done = 0

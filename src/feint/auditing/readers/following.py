@@ -26,7 +26,7 @@ class FollowedLog:
         self._lines = _Lines(stream)
         self._started = False
         self._rows: _Rows | None = None
-        with naming(self.name, csv.Error):
+        with naming(self.name, csv.Error, hint=delimited.HINT):
             kind = format_of(self._lines.head())
             if kind == "parquet":
                 raise ValueError("it is Parquet, which cannot be read before it is complete.")
@@ -43,7 +43,7 @@ class FollowedLog:
         if self._started:
             raise ValueError(f"{self.name} can be read only once; save it to a file first.")
         self._started = True
-        with naming(self.name, csv.Error):
+        with naming(self.name, csv.Error, hint=delimited.HINT):
             places(self.columns, columns)
             tick(self._lines.n_bytes)
             self._lines.tick = tick

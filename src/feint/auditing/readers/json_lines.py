@@ -107,7 +107,7 @@ def parse(line: str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except json.JSONDecodeError as error:
-        reason = f"it is no JSON: {error.msg.rstrip(':')} at character {min(error.pos, len(line.rstrip())) + 1}"
+        reason = f"it is no JSON: {error.msg.removesuffix(' at')} at character {min(error.pos, len(line.rstrip())) + 1}"
         raise ValueError(reason if line.strip() else EMPTY_LINE) from None
     except ValueError:  # Python refuses them, for they take quadratic time
         raise ValueError("it has a whole number of thousands of digits") from None

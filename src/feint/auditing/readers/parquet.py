@@ -8,6 +8,7 @@ from feint.auditing.readers.cells import batch_of
 from feint.auditing.readers.stored import Stored
 
 _BUFFER = 2**20  # bytes a column
+_HINT = "; is it complete? Copy or write it again"
 
 
 class ParquetLog:
@@ -17,7 +18,7 @@ class ParquetLog:
         from pyarrow import ArrowException
 
         self.name = file.name
-        with naming(self.name, ArrowException):
+        with naming(self.name, ArrowException, hint=_HINT):
             self._file = file.unpacked()
             with self._open() as parquet:
                 self.columns = list(parquet.schema_arrow.names)
@@ -26,7 +27,7 @@ class ParquetLog:
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         from pyarrow import ArrowException
 
-        with naming(self.name, ArrowException), self._open() as parquet:
+        with naming(self.name, ArrowException, hint=_HINT), self._open() as parquet:
             places(self.columns, columns)
             for batch in parquet.iter_batches(n_rows, columns=columns):
                 if batch.num_rows:

@@ -15,7 +15,7 @@ class TableLog:
     def __init__(self, source: Any) -> None:
         import pyarrow as pa
 
-        with naming(self.name, pa.ArrowException):
+        with naming(self.name, pa.ArrowException, hint="; give every column one type"):
             self._table = pa.table(source)
         self.columns = list(self._table.column_names)
         self.size: int | None = int(self._table.num_rows)

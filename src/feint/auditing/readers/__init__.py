@@ -54,10 +54,11 @@ def _stored(source: str | Path) -> tuple[Stored, str | None]:
     """(the file, its format if its name tells)."""
     path, name = Path(source), str(source)
     if name == "-":
-        if sys.stdin is None:
+        stream = getattr(sys.stdin, "buffer", None)
+        if stream is None:
             raise ValueError("There is no standard input; give the path of a file.")
         with naming("standard input"):
-            spool = Spool(sys.stdin.buffer)
+            spool = Spool(stream)
         return Stored(spool.path, "standard input", None, spool), None
     if path.is_dir():
         raise FileNotFoundError(f"There is no file {name}: it is a directory; give one of the files in it.")

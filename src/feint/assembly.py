@@ -8,7 +8,7 @@ from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.draws import EXACT
 from feint.families.base import belief, fill_log_best, usual_prior
 from feint.numerics._jit import Plain
-from feint.references.base import expect, reference_prior, reference_settings
+from feint.references.base import expect, reference_prior, stepwise_settings
 from feint.step import Known, Problem, space
 
 
@@ -35,7 +35,7 @@ class Assembly(NamedTuple):
             public,
             belief(private_family, usual_prior(private_family), pulls),
         )
-        reference = reference_settings(self.reference, public_family, self.n_arms)
+        reference = stepwise_settings(self.reference, public_family, self.n_arms)
         explorer = explorer_settings(self.explorer, self.n_arms)
         if explorer is None:
             explorer = _plain_explorer(self.explorer, known, reference)
@@ -44,7 +44,7 @@ class Assembly(NamedTuple):
 
 def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assembly:
     """Check that they fit each other."""
-    settings = reference_settings(reference, families[0], n_arms)
+    settings = stepwise_settings(reference, families[0], n_arms)
     reference_prior(reference, families[0])
     compiled = explorer_settings(explorer, n_arms)
     plain = compiled is None or isinstance(settings, Plain) or not all(hasattr(side, "kernel") for side in families)

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.bandit import family_pair
-from feint.evidence.boost_mixture import EPSILONS, BoostMixture, bet
-from feint.evidence.fixed_share import SHARE, Experts
-from feint.families.base import Belief
+from feint.evidence.boost_mixture import EPSILONS, Bets, BoostMixture, bet
+from feint.evidence.fixed_share import SHARE
+from feint.families.base import Belief, is_observable, observable_rewards
 from feint.files import load_state, save_state
 from feint.kinds import config_of, from_config
 from feint.numerics._jit import kernel
@@ -23,14 +23,14 @@ _VERSION = 2
 
 @kernel
 def _watch(
-    reference: Any, belief: Belief, experts: Experts, pi: FloatArray, log_pi: FloatArray, arm: int, reward: float
+    reference: Any, belief: Belief, bets: Bets, pi: FloatArray, log_pi: FloatArray, arm: int, reward: float
 ) -> float:
     """One pull in one call: the calls of separate kernels would take as long as they do."""
     t = 0
     for a in range(belief.pulls.size):
         t += belief.pulls[a]
     expect(reference, belief, t, pi, log_pi)
-    log_e = bet(experts, log_pi, arm)
+    log_e = bet(bets, log_pi, arm)
     learn(belief, arm, reward)
     return log_e
 
@@ -124,14 +124,14 @@ class Observer:
         if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(f"arm is {arm!r}; with {self.n_arms} arms it must be from 0 to {self.n_arms - 1}.")
         expected = self._expected
-        what = f"public_reward must be {expected.rewards}"
+        what = f"public_reward must be {observable_rewards(expected.family)}"
         reward = as_number(public_reward, what)
-        if not expected.accepts(reward):
+        if not is_observable(expected.family, reward):
             raise ValueError(f"{what}; got {public_reward!r}.")
         if expected.speaks:
             if not expected.plain:
                 pi = self._pi, self._log_pi
-                log_e = float(_watch(expected.settings, expected.belief, self._test.experts, *pi, arm, reward))
+                log_e = float(_watch(expected.settings, expected.belief, self._test.bets, *pi, arm, reward))
                 self._test.count(1, log_e, log_e)
                 return log_e
             self._test.update(arm, expected.log_probabilities())  # type: ignore[arg-type]

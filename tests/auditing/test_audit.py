@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import feint
-from feint.auditing import auditor, claims, entry
+from feint.auditing import auditor, chunks, claims
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.numerics import boost
 
@@ -62,7 +62,7 @@ class TestNumbers:
         report = feint.audit(arms, probabilities=claims)
         boosts = BoostMixture(4).extend(arms, np.log(claims))
         calibration = Calibration(4).extend(arms, np.log(claims))
-        expected = np.log((np.exp(boosts) + np.exp(calibration)) / 2)
+        expected = np.log(0.3 * np.exp(boosts) + 0.7 * np.exp(calibration))
         assert report.log_e_value == pytest.approx(expected[-1], rel=1e-9)
         assert report.log_e_values == pytest.approx({"boosts": boosts[-1], "calibration": calibration[-1]}, rel=1e-9)
         assert report.highest_log_e_value == pytest.approx(max(0.0, expected.max()), rel=1e-9)
@@ -109,7 +109,7 @@ class TestNumbers:
             "rewards": {"rewards": rewards},
         }[given]
         whole = feint.audit(arms, **claim).to_json()
-        monkeypatch.setattr(entry, "CELLS_A_CHUNK", 37)
+        monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 37)
         assert feint.audit(arms, **claim).to_json() == whole
         assert len(whole["history"]["rows"]) <= auditor._HISTORY + 1
         assert whole["history"]["rows"][-1] == 5_000
@@ -119,7 +119,7 @@ class TestNumbers:
         claims = np.tile([0.9, 0.06, 0.03, 0.01], (4_000, 1))
         report = feint.audit(pull(rng, np.array([boost(p, 3, 0.03) for p in claims])), probabilities=claims)
         assert report.rejected
-        assert (report.boosted_arm, report.boosted_epsilon) == (3, 0.03)
+        assert (report.boosted_arm, report.boosted_epsilon) == (3, 0.016)
         assert report.arms[3].low > 0
 
     def test_probabilities_near_one_keep_their_digits(self):
@@ -259,7 +259,7 @@ class TestWarnings:
 
     def test_an_arm_pulled_late(self):
         arms = [0, 1] * 10 + [2] + [0, 1, 2] * 3
-        assert "pulled first at row 21 or later" in self.warnings_of(arms, np.linspace(0, 1, 30))
+        assert "21 rows came before a reward of every arm was known" in self.warnings_of(arms, np.linspace(0, 1, 30))
 
     def test_rewards_that_look_like_successes(self):
         assert "--reference beta" in self.warnings_of([0, 1, 0, 1, 1], [0, 1, 1, 0, 1])
@@ -267,10 +267,6 @@ class TestWarnings:
     def test_skipped_rows(self):
         arms, rewards = [0, 1, 0, 1, 0, 1], [0.1, 0.2, math.nan, 0.3, 0.4, 0.5]
         assert "no valid test" in self.warnings_of(arms, rewards, skip_bad=True, n_arms=2)
-        claims = [[1.0, 0.0]] * 5
-        assert "2 pulls of arms with probability 0" in self.warnings_of(
-            [0, 1, 0, 1, 0], probabilities=claims, skip_bad=True
-        )
 
     def test_arms_that_count_from_one(self):
         text = self.warnings_of([1, 2, 1, 2, 1], [1, 0, 1, 1, 0], family=feint.Bernoulli())
@@ -289,8 +285,6 @@ class TestBadInput:
             ([0, 1, 1], {"probabilities": [[0.5, 0.5], [0.5, 0.4], [0.5, 0.5]]}, "row 2: probabilities sum to 0.9"),
             ([0, 1, 1], {"probabilities": [[0.5, 0.5], [1.5, -0.5], [0.5, 0.5]]}, "row 2: a probability is 1.5"),
             ([0, 1, 1], {"probabilities": [[0.5, 0.5], [math.nan, 1], [0.5, 0.5]]}, "row 2: the probability of arm 0"),
-            ([0, 1, 1], {"probabilities": [[0.5, 0.5], [1, 0], [0.5, 0.5]]}, "row 2: arm 1 was pulled although"),
-            ([0, 1, 1], {"propensities": [0.5, 0, 0.5]}, "row 2: arm 1 was pulled although"),
             ([0, 1, 1], {"propensities": [0.5, 1.2, 0.5]}, "row 2: propensity is 1.2"),
             ([0, 1, 1], {"propensities": [0.5, math.nan, 0.5]}, "row 2: propensity is missing"),
             ([0, 1, 1], {"rewards": [0.5, math.inf, 0.5]}, "row 2: reward is inf"),
@@ -329,7 +323,7 @@ class TestBadInput:
             ([0, 1], {"rewards": [0, 1], "sigma": 0}, "sigma"),
             ([0, 1], {"rewards": [0, 1], "reference": "TS"}, "reference is"),
             ([0, 1], {"rewards": [0, 1], "tolerance": -1}, "tolerance"),
-            ([0, 1.5], {"rewards": [0, 1]}, "no whole number"),
+            ([0, 1.5], {"rewards": [0, 1]}, "not a whole number"),
             ([0, 1 + 2j], {"rewards": [0, 1]}, "flat list of numbers"),
             ([0, 1], {"rewards": [0, 1], "reference": feint.ObservedUCB()}, "UCB does not draw"),
             ([0, 1], {"rewards": [0, 1], "reference": feint.ThompsonSampling((0, 1e-160))}, "does not fit sigma"),
@@ -356,9 +350,9 @@ class TestMemory:
         sizes = []
         read = claims.Recomputed.read
 
-        def noting(self, chunk, good, arms):
-            sizes.append(arms.size * self.n_arms)
-            return read(self, chunk, good, arms)
+        def noting(self, chunk, good, arms, groups):
+            sizes.append(arms.size * self.arms.n)
+            return read(self, chunk, good, arms, groups)
 
         monkeypatch.setattr(claims.Recomputed, "read", noting)
         return sizes

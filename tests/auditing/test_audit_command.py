@@ -47,17 +47,18 @@ def test_json_has_the_schema(logs):
     result = typed(str(logs[1]), "--json", "--arms", "4")
     assert result.returncode == 1
     found = json.loads(result.stdout)
-    assert found["feint_audit"] == 1
+    assert found["feint_audit"] == 2
     assert found["rejected"] is True
     assert found["verdict"] == f"rejected at row {found['rejected_at']}"
     assert found["warnings"] == []
     assert set(found) == {
         "feint_audit", "feint", "verdict", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows", "tested",
         "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
-        "boosted_epsilon", "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings",
+        "boosted_epsilon", "impossible", "groups", "n_groups", "diagnosis",
+        "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings",
         "history",
     }  # fmt: skip
-    assert set(found["arms"][0]) == {"arm", "observed", "expected", "excess", "low", "high"}
+    assert set(found["arms"][0]) == {"arm", "label", "observed", "expected", "excess", "low", "high", "allowed"}
 
 
 def test_plot_is_drawn_and_kept(logs, tmp_path):
@@ -86,7 +87,7 @@ def test_beta_and_priors(tmp_path):
         (["log.csv", "--sigma", "0"], "sigma"),
         (["log.csv", "--reference", "ucb"], "choose among bernoulli"),
         (["log.csv", "--prior", "1"], "two numbers"),
-        (["log.csv", "--prior", "a,b"], "numbers with commas"),
+        (["log.csv", "--prior", "a,b"], "give two numbers"),
         (["log.csv", "--prior", "0,-1"], "does not fit sigma"),
         (["log.csv", "--mode", "magic"], "choose among probabilities"),
         (["log.csv", "--mode", "propensities"], "no column propensity"),
@@ -100,7 +101,7 @@ def test_beta_and_priors(tmp_path):
         (["bad.csv"], "bad.csv: line 3: arm is 'x', not the arm's number from 0, so the number of arms is unclear"),
         (
             ["bad.csv", "--arms", "2"],
-            "bad.csv, line 3: arm is 'x', not the arm's number from 0; line 5: reward is missing. Correct the log",
+            "bad.csv: line 3: arm is 'x', not the arm's number from 0; line 5: reward is missing. Correct the log",
         ),
         (["log.csv", "--skip-bad"], "give --arms"),
         (["log.csv", "--prefix", "Q_"], "correct --prefix"),
@@ -127,7 +128,7 @@ def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch, capsys):
     def fail(*args, **kwargs):
         raise KeyError("p_0")
 
-    monkeypatch.setattr("feint.auditing.audit_log", fail)
+    monkeypatch.setattr("feint.auditing.entry.audit_claimed", fail)
     code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
     assert code == 3
     assert errors == "feint: unexpected KeyError: 'p_0'\n"
@@ -136,7 +137,7 @@ def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch, capsys):
 def test_options_that_do_not_apply_are_named(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("time,arm,reward,p_00,p_01\n1,0,1,0.5,0.5\n1,1,0,0.5,0.5\n")
-    assert "repeats" in typed(str(path)).stderr
+    assert "1 rows have the time of the row before" in typed(str(path)).stdout.replace("\n", " ")
     result = typed(str(path), "--reference", "beta", "--ignore-time", "--plot", str(tmp_path / "[bold].PNG"))
     assert result.returncode == 0
     assert "are not used: the log has probabilities of its" in result.stdout.replace("\n", " ")
@@ -158,7 +159,7 @@ def test_an_interrupt_is_no_verdict(tmp_path, monkeypatch, capsys):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("feint.auditing.audit_log", interrupt)
+    monkeypatch.setattr("feint.auditing.entry.audit_claimed", interrupt)
     code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
     assert code == 130
     assert "interrupted" in errors

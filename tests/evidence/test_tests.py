@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import slow_observer
 from feint.evidence import BoostMixture, Calibration, LikelihoodRatio, PropensityMixture
-from feint.evidence.boost_mixture import EPSILONS
 from feint.evidence.fixed_share import SHARE
 from feint.numerics import boost
 
@@ -25,6 +24,8 @@ def bend(log_pi):
     return np.logaddexp(math.log(0.8) + log_pi, math.log(0.2 / log_pi.shape[1]))
 
 
+STAKES = {0.001: 0.3, 0.016: 1.1, 0.12: 2.0, 1.0: 2.3}
+TILTS = {0.003: 2, 0.01: 8, 0.03: 30, 0.06: 30, 0.12: 15, 0.3: 7, 1.0: 5, 3.0: 3}
 LAMBDAS = [0.9 * (1e-4 / 0.9) ** (k / 15) for k in range(16)]
 
 TESTS = {
@@ -64,21 +65,46 @@ def make(request):
 
 @pytest.mark.parametrize("n_arms", [2, 4, 9])
 def test_the_next_step_is_fair_whatever_happened(make, n_arms):
-    """Σ_a π(a)·E(after a)/E(before) ≤ 1, and = 1 but for Calibration, whose second half is a bound: with Ville's
-    inequality this is all that validity needs."""
+    """Σ_a π(a)·E(after a)/E(before) = 1: with Ville's inequality this is all that validity needs."""
     rng = np.random.default_rng(1)
     for _ in range(20):
         log_pi = random_log_pi(rng, 31, n_arms)
         arms = rng.integers(0, n_arms, 31)
         before = make(n_arms)
         before.extend(arms[:-1], seen_by(before, arms[:-1], log_pi[:-1]))
-        total = 0.0
-        for a in range(n_arms):
-            after = type(before).from_state(before.state(), **UNSAVED.get(type(before), {}))
-            last = seen_by(after, [a], log_pi[-1:])
-            total += math.exp(log_pi[-1, a] + float(after.extend([a], last)[0]) - before.log_e_value)
-        assert total <= 1 + 1e-11
-        assert total > (0.5 if isinstance(before, Calibration) else 1 - 1e-11)
+        ratios = next_ratios(before, log_pi[-1:])
+        assert np.exp(log_pi[-1]) @ ratios == pytest.approx(1.0, abs=1e-11)
+
+
+@pytest.mark.parametrize("kind", [BoostMixture, PropensityMixture, Calibration])
+@pytest.mark.parametrize("n_arms", [2, 4, 9])
+def test_within_is_fair_for_the_worst_of_the_set(kind, n_arms):
+    """The largest Σ p(a)·ratio over |p(a) − π(a)| ≤ w·π(a): the most likely arms of the bet take all they may."""
+    rng = np.random.default_rng(6)
+    sharp = 0.0
+    for _ in range(20):
+        share = rng.choice([0.01, 0.2, 0.7])
+        log_pi = random_log_pi(rng, 31, n_arms)
+        arms = rng.integers(0, n_arms, 31)
+        before = kind(n_arms, within=share)
+        before.extend(arms[:-1], seen_by(before, arms[:-1], log_pi[:-1]))
+        ratios, pi = next_ratios(before, log_pi[-1:]), np.exp(log_pi[-1])
+        worst, left = (1 - share) * pi, share
+        for a in np.argsort(-ratios):
+            worst[a] += min(left, 2 * share * pi[a])
+            left -= min(left, 2 * share * pi[a])
+        assert worst @ ratios <= 1 + 1e-11
+        sharp = max(sharp, worst @ ratios)
+    assert sharp > 0.9  # a test that never bets would be fair too
+
+
+def next_ratios(before, log_pi):
+    """E after the pull of each arm over E before it."""
+    found = []
+    for a in range(log_pi.shape[1]):
+        after = type(before).from_state(before.state(), **UNSAVED.get(type(before), {}))
+        found.append(math.exp(float(after.extend([a], seen_by(after, [a], log_pi))[0]) - before.log_e_value))
+    return np.array(found)
 
 
 def test_pieces_and_saved_states_change_nothing(make):
@@ -185,36 +211,34 @@ def test_damaged_states_are_refused(key):
 
 
 @settings(deadline=None, max_examples=6)
-@given(seed=st.integers(0, 10**6), n_arms=st.integers(2, 4))
-def test_mixture_against_40_digits(seed, n_arms):
+@given(seed=st.integers(0, 10**6), n_arms=st.integers(2, 4), within=st.sampled_from([0.0, 0.01, 0.4]))
+def test_mixture_against_40_digits(seed, n_arms, within):
     rng = np.random.default_rng(seed)
     log_pi = random_log_pi(rng, 12, n_arms)
     arms = rng.integers(0, n_arms, 12)
-    expected = slow_observer.boost_mixture(arms, log_pi, EPSILONS, SHARE)
-    assert BoostMixture(n_arms).extend(arms, log_pi) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+    expected = slow_observer.boost_mixture(arms, log_pi, STAKES, SHARE, within)
+    assert BoostMixture(n_arms, within=within).extend(arms, log_pi) == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
 @settings(deadline=None, max_examples=15)
-@given(seed=st.integers(0, 10**6), n_arms=st.integers(2, 4))
-def test_calibration_against_40_digits(seed, n_arms):
+@given(seed=st.integers(0, 10**6), n_arms=st.integers(2, 4), within=st.sampled_from([0.0, 0.01, 0.4]))
+def test_calibration_against_40_digits(seed, n_arms, within):
     rng = np.random.default_rng(seed)
     log_pi = random_log_pi(rng, 30, n_arms)
     arms = rng.integers(0, n_arms, 30)
-    tilts = [sign * size for sign in (-1, 1) for size in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)]
-    expected = slow_observer.calibration(arms, log_pi, tilts, LAMBDAS)
-    test = Calibration(n_arms)
+    expected = slow_observer.calibration(arms, log_pi, TILTS, LAMBDAS, within)
+    test = Calibration(n_arms, within=within)
     assert test.extend(arms, log_pi) == pytest.approx(expected, rel=1e-11, abs=1e-11)
     pi = np.exp(log_pi)
     hits = np.eye(n_arms)[arms]
     assert test.observed == pytest.approx(hits.sum(0))
     assert test.excess == pytest.approx((hits - pi).sum(0), abs=1e-12)
-    # E of all arms is the mean of those of each.
-    assert np.log(np.exp(test.log_e_values()).mean()) == pytest.approx(expected[-1])
+    assert test.allowed == pytest.approx(within * np.minimum(pi, 1 - pi).sum(0))
 
 
 def test_propensity_ratio_by_hand():
-    """After one pull, with c = 1/log₂ 3 held back: c + (1 − c) times the mean over λ of (1 − λ) + λ/(K·π)."""
-    mixed, held = np.array([0.001, 0.004, 0.016, 0.064, 0.256]), 1 / math.log2(3)
+    """After one pull, with c = ½/log₂ 3 held back: c + (1 − c) times the mean over λ of (1 − λ) + λ/(K·π)."""
+    mixed, held = np.array([0.001, 0.004, 0.016, 0.064, 0.256]), 0.5 / math.log2(3)
     expected = np.log(held + (1 - held) * ((1 - mixed) + mixed / (4 * 0.02)).mean())
     assert PropensityMixture(4).update(2, [math.log(0.02)]) == pytest.approx(expected, rel=1e-13)
 
@@ -249,7 +273,7 @@ def test_states_with_impossible_weights_are_refused():
     state = BoostMixture(2).state()
     for weights in (100.0, 0.0, -1.0):
         with pytest.raises(ValueError, match="no probabilities"):
-            BoostMixture.from_state({**state, "weights": [[weights, 0.5]] * 5})
+            BoostMixture.from_state({**state, "weights": [[weights, 0.5, 0.0, 0.0]] * 4})
 
 
 def test_a_refuted_alternative_stays_refuted():
@@ -265,7 +289,7 @@ def test_mixture_names_the_boosted_arm_and_the_budget():
     log_pi = np.tile(np.log([0.9, 0.06, 0.03, 0.01]), (3_000, 1))
     test = BoostMixture(4)
     test.extend(draw(rng, np.log(boost(np.exp(log_pi), 2, 0.03))), log_pi)
-    assert test.likeliest == (2, 0.03)
+    assert test.likeliest == (2, 0.016)  # the grid's nearest
 
 
 class TestConfidenceSequence:

@@ -1,7 +1,7 @@
 """The audit of a log: is the agent behind it doing what it claims?"""
 
 from feint.auditing.entry import audit, audit_log
-from feint.auditing.log_file import Names
-from feint.auditing.report import ArmReport, AuditReport
+from feint.auditing.layout import Names
+from feint.auditing.report import ArmReport, AuditReport, GroupReport
 
-__all__ = ["ArmReport", "AuditReport", "Names", "audit", "audit_log"]
+__all__ = ["ArmReport", "AuditReport", "GroupReport", "Names", "audit", "audit_log"]

@@ -5,43 +5,66 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.checks import PROBABILITY_0, TIME, BadRow, Chunk, check
-from feint.auditing.claims import Claim
-from feint.auditing.report import INTERVALS, ArmReport, AuditReport
+from feint.auditing.checks import TIME, BadRow, Chunk, check
+from feint.auditing.claims import INTERVALS, Claim
+from feint.auditing.layout import label_of
+from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
 from feint.evidence import BoostMixture
+from feint.evidence.group_tilts import GroupTilts, named
 from feint.numerics._validate import FloatArray, IntArray, check_level
 
+_VERSION = 1
 _HISTORY = 2_000  # points kept at most of log E over the rows
 _EXAMPLES = 20  # of bad rows named in the report
+_WORST = 20  # groups named in the report
 _SUSPICIOUS = math.log(1e-12)
 
 
 class Auditor:
     """One audit; `feed` it chunks of the log in order, then ask for the `report`."""
 
-    def __init__(self, claim: Claim, alpha: float, *, skip_bad: bool) -> None:
-        self.claim, self.n_arms = claim, claim.n_arms
+    def __init__(self, claim: Claim, alpha: float, *, skip_bad: bool, grouped: bool = False) -> None:
+        self.claim, self.n_arms = claim, claim.arms.n
         self.alpha = check_level(alpha, "alpha, the level of the audit,")
         self._skip_bad = skip_bad
-        self._rows, self._observed = 0, np.zeros(claim.n_arms, dtype=np.int64)
+        self._rows, self._tied, self._observed = 0, 0, np.zeros(self.n_arms, dtype=np.int64)
         self._log_e, self._highest, self._rejected_at = 0.0, 0.0, None  # type: tuple[float, float, int | None]
+        self._impossible: Impossible | None = None
         self._smallest: tuple[float, int] | None = None
         self._last_time: Any = None
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
         self._history = _History()
+        self._group_ids: dict[str, int] = {}
+        self._group_test = GroupTilts(self.n_arms) if grouped and claim.calibration is not None else None
+
+    @property
+    def rejected_at(self) -> int | None:
+        """The row at which the claim was rejected, if it was."""
+        return self._rejected_at
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
-        good, bad, self._last_time = check(chunk, self.n_arms, self.claim.check, self._last_time)
-        if bad:
-            self._note(bad)
+        checked = check(chunk, self.claim.arms, self.claim.check, self._last_time)
+        self._last_time = checked.last_time
+        self._tied += checked.tied
+        if checked.bad:
+            self._note(checked.bad)
+        good = checked.good
         self._rows += good.size
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
-        log_pi, first = self.claim.read(chunk, good, arms)
-        if arms.size > first:
-            self._test(rows[first:], arms[first:], log_pi)
+        groups = self._groups(chunk, good)
+        log_pi, tested = self.claim.read(chunk, good, arms, groups)
+        if log_pi.size:
+            self._test(rows[tested], arms[tested], groups[tested], log_pi)
+
+    def _groups(self, chunk: Chunk, good: Any) -> IntArray:
+        if chunk.groups is None:
+            return np.zeros(int(good.sum()), dtype=np.int64)
+        ids = self._group_ids
+        labels = (label_of(chunk.groups[int(i)]) for i in np.flatnonzero(good))
+        return np.array([ids.setdefault(label, len(ids)) for label in labels], dtype=np.int64)
 
     def _note(self, bad: list[BadRow]) -> None:
         if not self._skip_bad:
@@ -56,18 +79,34 @@ class Auditor:
             if len(self._examples) < _EXAMPLES:
                 self._examples.append(str(row))
 
-    def _test(self, rows: IntArray, arms: IntArray, log_pi: FloatArray) -> None:
+    def _test(self, rows: IntArray, arms: IntArray, groups: IntArray, log_pi: FloatArray) -> None:
+        pulled = log_pi if log_pi.ndim == 1 else log_pi[np.arange(arms.size), arms]
+        possible = ~np.isneginf(pulled)
+        if not possible.all():
+            self._refute(rows[~possible], arms[~possible])
+            if not possible.any():
+                return
+            rows, arms, groups = rows[possible], arms[possible], groups[possible]
+            log_pi, pulled = log_pi[possible], pulled[possible]
         log_e = self.claim.test(arms, log_pi)
+        if self._group_test is not None:
+            self._group_test.extend(groups, arms, log_pi)
+        alarms = np.flatnonzero(log_e >= -math.log(self.alpha))
+        if alarms.size and (self._rejected_at is None or rows[alarms[0]] < self._rejected_at):
+            self._rejected_at = int(rows[alarms[0]])
         self._log_e = float(log_e[-1])
         self._highest = max(self._highest, float(log_e.max()))
-        alarms = np.flatnonzero(log_e >= -math.log(self.alpha))
-        if self._rejected_at is None and alarms.size:
-            self._rejected_at = int(rows[alarms[0]])
-        pulled = log_pi if log_pi.ndim == 1 else log_pi[np.arange(arms.size), arms]
         least = int(pulled.argmin())
         if self._smallest is None or pulled[least] < self._smallest[0]:
             self._smallest = (float(pulled[least]), int(rows[least]))
         self._history.add(rows, log_e)
+
+    def _refute(self, rows: IntArray, arms: IntArray) -> None:
+        """Arms were pulled that the claim gives probability 0: E is infinite from the first of them on."""
+        first = self._impossible or Impossible(int(rows[0]), int(arms[0]), 0)
+        self._impossible = first._replace(pulls=first.pulls + rows.size)
+        if self._rejected_at is None:
+            self._rejected_at = int(rows[0])
 
     def report(self, warnings: list[str]) -> AuditReport:
         """What was found; `warnings` are the caller's, about how the log was read."""
@@ -77,18 +116,22 @@ class Auditor:
         if calibration is not None:
             parts["calibration"] = calibration.log_e_value
         arm, size = boosts.likeliest
+        refuted = self._impossible is not None
         return AuditReport(
             mode=self.claim.MODE,
             claim=self.claim.words(),
             n_arms=self.n_arms,
             rows=self._rows,
-            tested=boosts.tested,
+            tested=boosts.tested + (self._impossible.pulls if self._impossible else 0),
             alpha=self.alpha,
-            log_e_value=self._log_e,
-            highest_log_e_value=self._highest,
+            log_e_value=math.inf if refuted else self._log_e,
+            highest_log_e_value=math.inf if refuted else self._highest,
             rejected_at=self._rejected_at,
+            impossible=self._impossible,
             log_e_values=parts,
             arms=self._arms(),
+            groups=self._worst_groups(),
+            n_groups=len(self._group_ids),
             boosted_arm=arm if boosts.tested else None,
             boosted_epsilon=size if boosts.tested and isinstance(boosts, BoostMixture) else None,
             smallest_log_probability=None if self._smallest is None else self._smallest[0],
@@ -96,24 +139,46 @@ class Auditor:
             bad_rows=dict(sorted(self._bad.items())),
             bad_examples=tuple(self._examples),
             warnings=(*warnings, *self._warnings()),
+            diagnosis=None,
             history_rows=history_rows,
             history_log_e_values=history_log_e,
         )
 
     def _arms(self) -> tuple[ArmReport, ...]:
-        calibration = self.claim.calibration
+        calibration, names = self.claim.calibration, self.claim.arms.names()
         if calibration is None:
-            return tuple(ArmReport(a, int(n), None, None, None, None) for a, n in enumerate(self._observed))
+            return tuple(
+                ArmReport(a, names[a], int(n), None, None, None, None, None) for a, n in enumerate(self._observed)
+            )
         low, high = calibration.confidence_sequence(self.alpha * INTERVALS)
-        observed, excess = calibration.observed, calibration.excess
+        observed, excess, allowed = calibration.observed, calibration.excess, calibration.allowed
         return tuple(
-            ArmReport(a, int(observed[a]), *(float(x[a]) for x in (observed - excess, excess, low, high)))
+            ArmReport(
+                a, names[a], int(observed[a]), *(float(x[a]) for x in (observed - excess, excess, low, high, allowed))
+            )
             for a in range(self.n_arms)
         )
 
+    def _worst_groups(self) -> tuple[GroupReport, ...]:
+        if self._group_test is None:
+            return ()
+        log_e, tested = self._group_test.log_e_values(), self._group_test.tested
+        chosen = set(named(log_e, self.alpha).tolist())
+        labels = list(self._group_ids)
+        worst = np.argsort(-log_e, kind="stable")[:_WORST]
+        return tuple(GroupReport(labels[g], int(tested[g]), float(log_e[g]), int(g) in chosen) for g in worst)
+
     def _warnings(self) -> list[str]:
         found = []
-        tested, skipped = self.claim.boosts.tested, sum(self._bad.values())
+        refuted = self._impossible.pulls if self._impossible else 0
+        tested, skipped = self.claim.boosts.tested + refuted, sum(self._bad.values())
+        if self._impossible is not None:
+            arm = self.claim.arms.names()[self._impossible.arm]
+            found.append(
+                f"Row {self._impossible.row} pulled arm {arm}, to which the claim gives probability 0"
+                + (f", and {refuted - 1:,} more rows did such a thing" if refuted > 1 else "")
+                + ": that refutes it. If probabilities were rounded, read small ones as a larger number (`floor`)."
+            )
         if tested == 0:
             never = [str(a) for a in np.flatnonzero(self._observed == 0)[:10]]
             why = f"arm {', '.join(never)} was never pulled; do arms count from 0? Is there a prior?"
@@ -122,19 +187,16 @@ class Auditor:
             elif not never:
                 why = "it is no longer than the initial round"
             found.append(f"No row could be tested: {why}")
-        elif self._observed[0] == 0:
+        elif self._observed[0] == 0 and self.claim.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
         untested = self._rows - skipped - tested
-        if tested and untested > self.n_arms:
+        if tested and untested > self.n_arms * max(1, len(self._group_ids)):
             found.append(
-                f"Some arm was pulled first at row {untested} or later. Before that there is no posterior under a flat "
-                "prior, so those rows were not tested."
+                f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
+                "posterior then, so those rows were not tested."
             )
-        if zeros := self._bad.get(PROBABILITY_0, 0):
-            found.append(
-                f"{zeros} pulls of arms with probability 0 were left out. "
-                "If they were logged rightly, they refute the claim."
-            )
+        if self._tied:
+            found.append(f"{self._tied:,} rows have the time of the row before; the order of the log was taken.")
         found += self.claim.warnings(skipped)
         if self._smallest is not None and self._smallest[0] < _SUSPICIOUS:
             found.append(
@@ -143,6 +205,51 @@ class Auditor:
                 f"{self.claim.fits()}."
             )
         return found
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on identically, as plain JSON types."""
+        if self._group_test is not None:
+            raise ValueError("An audit by groups cannot be saved; audit the whole log.")
+        facts = {name: getattr(self, "_" + name) for name in _FACTS}
+        return {
+            "feint_auditor": _VERSION,
+            "claim_words": self.claim.words(),
+            "alpha": self.alpha,
+            "arms": self.claim.arms.names(),
+            "claim": self.claim.state(),
+            "observed": self._observed.tolist(),
+            "impossible": self._impossible,
+            "history": self._history.state(),
+            **facts,
+        }
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was taken, if it is of the same audit."""
+        if not isinstance(state, dict) or state.get("feint_auditor") != _VERSION:
+            raise ValueError(f"This is not the state of an audit of version {_VERSION}.")
+        mine = {"claim_words": self.claim.words(), "alpha": self.alpha, "arms": self.claim.arms.names()}
+        for name, value in mine.items():
+            if state.get(name) != value:
+                raise ValueError(
+                    f"The saved state is of another audit: its {name} is {state.get(name)!r}, not {value!r}."
+                )
+        try:
+            self.claim.recall(state["claim"])
+            self._observed[:] = state["observed"]
+            self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
+            self._history.recall(state["history"])
+            for name in _FACTS:
+                setattr(self, "_" + name, state[name])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
+
+    @property
+    def rows(self) -> int:
+        """Rows fed so far."""
+        return self._rows
+
+
+_FACTS = ("rows", "tied", "log_e", "highest", "rejected_at", "smallest", "last_time", "bad", "examples")
 
 
 class _History:
@@ -170,3 +277,11 @@ class _History:
     def all(self) -> tuple[IntArray, FloatArray]:
         points = self._kept + ([self._last] if self._last is not None and self._last != self._kept[-1] else [])
         return np.array([row for row, _ in points], dtype=np.int64), np.array([value for _, value in points])
+
+    def state(self) -> list[Any]:
+        return [self._every, self._seen, self._kept, self._last]
+
+    def recall(self, state: list[Any]) -> None:
+        self._every, self._seen = state[0], state[1]
+        self._kept = [(row, value) for row, value in state[2]]
+        self._last = None if state[3] is None else (state[3][0], state[3][1])

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint.auditing.columns import Column, as_moment
+from feint.auditing.layout import Arms
 from feint.numerics._validate import BoolArray, IntArray
 
-PROBABILITY_0 = "pulled with probability 0"
 TIME = "unordered time"
 
 
@@ -34,6 +34,8 @@ class Chunk(NamedTuple):
     propensity: Column | None
     probabilities: list[Column]
     times: Sequence[Any] | None
+    reward_times: Sequence[Any] | None
+    groups: Sequence[Any] | None
     malformed: dict[int, str]  # position in the chunk -> what is wrong with the line as such
 
 
@@ -58,54 +60,75 @@ class Findings:
         self.add(column.not_numeric, "not a number", lambda i: f"{name} is {shown(column.texts[i])}, not {what}")
 
 
-def check(
-    chunk: Chunk, n_arms: int, claim: Callable[[Chunk, Findings], None], last_time: Any
-) -> tuple[BoolArray, list[BadRow], Any]:
-    """(good (n,), the bad rows, the last good row's time); `claim` adds what its own columns must be."""
+class Checked(NamedTuple):
+    """What the check of a chunk found."""
+
+    good: BoolArray  # (n,)
+    bad: list[BadRow]
+    last_time: Any  # (moment, row) of the last good row
+    tied: int  # good rows whose time is that of the row before
+
+
+def check(chunk: Chunk, arms: Arms, claim: Callable[[Chunk, Findings], None], last_time: Any) -> Checked:
+    """Look at every row of a chunk; `claim` adds what its own columns must be."""
     findings = Findings(chunk)
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
+    _check_arms(chunk, arms, findings)
+    claim(chunk, findings)
+    last_time, tied = _check_times(chunk, last_time, findings)
+    good = np.ones(chunk.arm.values.size, dtype=bool)
+    good[list(findings.found)] = False
+    return Checked(good, [findings.found[i] for i in sorted(findings.found)], last_time, tied)
+
+
+def _check_arms(chunk: Chunk, arms: Arms, findings: Findings) -> None:
+    values, texts = chunk.arm.values, chunk.arm.texts
+    if arms.labels is not None:
+        known = ", ".join(arms.labels[:6]) + (", …" if arms.n > 6 else "")
+        findings.add(chunk.arm.missing, "missing", lambda i: "arm is missing")
+        findings.add(
+            chunk.arm.not_numeric,
+            "unknown arm",
+            lambda i: f"arm is {shown(texts[i])}, which is not among the arms {known}",
+        )
+        return
     findings.add_column(chunk.arm, "arm")
-    arms = chunk.arm.values
     with np.errstate(invalid="ignore"):
         findings.add(
-            arms != np.floor(arms), "not a number", lambda i: f"arm is {shown(chunk.arm.texts[i])}, not a whole number"
+            values != np.floor(values), "not a number", lambda i: f"arm is {shown(texts[i])}, not a whole number"
         )
         findings.add(
-            ~((arms >= 0) & (arms < n_arms)),
+            ~((values >= 0) & (values < arms.n)),
             "arm out of range",
             lambda i: (
-                f"arm {arms[i]:g} is out of range; with {n_arms} arms they count from 0 to {n_arms - 1}"
-                + (", not from 1" if arms[i] == n_arms else "")
+                f"arm {values[i]:g} is out of range; with {arms.n} arms they count from 0 to {arms.n - 1}"
+                + (", not from 1" if values[i] == arms.n else "")
             ),
         )
-    claim(chunk, findings)
-    last_time = _check_times(chunk, last_time, findings)
-    good = np.ones(arms.size, dtype=bool)
-    good[list(findings.found)] = False
-    return good, [findings.found[i] for i in sorted(findings.found)], last_time
 
 
-def _check_times(chunk: Chunk, last: Any, findings: Findings) -> Any:
-    """Times must grow from each good row to the next."""
+def _check_times(chunk: Chunk, last: Any, findings: Findings) -> tuple[Any, int]:
+    """Times must not go back from one good row to the next."""
     if chunk.times is None:
-        return last
+        return last, 0
     if (moments := _growing(chunk.times, last)) is not None:
-        good = [i for i in range(len(moments) - 1, -1, -1) if i not in findings.found]
-        return (moments[good[0]], int(chunk.rows[good[0]])) if good else last
+        good = np.array([i for i in range(moments.size) if i not in findings.found], dtype=np.int64)
+        kept = moments[good]
+        tied = int((np.diff(kept) == 0).sum()) + bool(last is not None and kept.size and kept[0] == last[0])
+        return ((int(kept[-1]), int(chunk.rows[good[-1]])) if kept.size else last), tied
+    tied = 0
     for i, item in enumerate(chunk.times):
         moment = as_moment(item)
         if moment is None:
             findings.add([i], TIME, lambda i, item=item: f"time is {shown(item)}, neither a number nor a date")
-        elif last is not None and moment <= last[0]:
-            what = "repeats" if moment == last[0] else "lies before"
+        elif last is not None and moment < last[0]:
             findings.add(
-                [i],
-                TIME,
-                lambda i, item=item, what=what, last=last: f"time {shown(item)} {what} that of row {last[1]}",
+                [i], TIME, lambda i, item=item, last=last: f"time {shown(item)} lies before that of row {last[1]}"
             )
         if i not in findings.found:
+            tied += last is not None and moment == last[0]
             last = (moment, int(chunk.rows[i]))
-    return last
+    return last, tied
 
 
 def _growing(times: Sequence[Any], last: Any) -> Any:
@@ -116,8 +139,8 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
             return None
     except (TypeError, ValueError, OverflowError):
         return None
-    in_order = (np.diff(moments) > 0).all() and (last is None or int(moments[0]) > last[0])
-    return [int(moment) for moment in moments] if in_order else None
+    in_order = (np.diff(moments) >= 0).all() and (last is None or int(moments[0]) >= last[0])
+    return moments if in_order else None
 
 
 def shown(item: Any) -> str:

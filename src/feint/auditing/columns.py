@@ -2,14 +2,19 @@
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from feint.numerics._validate import BoolArray, FloatArray
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
+_DECIMALS = re.compile(r"[+-]?\d*\.?(\d*)(?:[eE]([+-]?\d+))?")
+_ZONE_NAME = re.compile(r"\s*(UTC|GMT)$", re.IGNORECASE)
+NEVER = np.iinfo(np.int64).max  # a moment that does not come, among whole numbers; NaN among others
 _WORDS = {"true": 1.0, "false": 0.0}
 _MISSING = {"", "na", "nan", "null", "none"}
 
@@ -63,7 +68,7 @@ def _number(item: Any) -> float:
 
 
 def as_moment(item: Any) -> int | float | None:
-    """A time as a number that orders as it does: a number, or an ISO 8601 date (without a zone: UTC); None if neither.
+    """A time as a number that orders as it does: a number, or an ISO 8601 date (UTC if it names no zone); else None.
 
     Whole numbers stay so, for nanoseconds since 1970 do not fit a float64. Dates become nanoseconds too.
     """
@@ -82,10 +87,28 @@ def as_moment(item: Any) -> int | float | None:
             continue
         return moment if math.isfinite(moment) else None
     try:
-        date = datetime.fromisoformat(item.strip())
+        date = datetime.fromisoformat(_ZONE_NAME.sub("+00:00", item.strip()))
     except ValueError:
         return None
     since = (date if date.tzinfo is not None else date.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     finer = _FINER_THAN_MICROSECONDS.search(item)  # which Python cuts off
     rest = int(finer.group(1).ljust(3, "0")) if finer else 0
     return ((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * 1000 + rest
+
+
+def as_moments(items: Sequence[Any]) -> npt.NDArray[Any]:
+    """Times as numbers that order as they do, int64 where all are whole; what is none never comes."""
+    found = [as_moment(item) for item in items]
+    if all(moment is None or isinstance(moment, int) for moment in found):
+        return np.array([NEVER if moment is None else moment for moment in found], dtype=np.int64)
+    return np.array([math.nan if moment is None else float(moment) for moment in found])
+
+
+def decimals(cell: Any) -> int:
+    """How many digits after the point a number was printed with; 16 where that says nothing about its rounding: of
+    numbers that were no text, one digit may be all there is.
+    """
+    text = cell if isinstance(cell, str) else repr(float(cell))
+    digits = _DECIMALS.fullmatch(text.strip())
+    found = 16 if digits is None else max(0, len(digits[1] or "") - int(digits[2] or 0))
+    return found if isinstance(cell, str) or found > 1 else 16

@@ -1,26 +1,33 @@
-"""`audit` for arrays and `audit_log` for files: choose the mode, then feed an `Auditor`."""
+"""`audit` for arrays, `audit_log` for files, pipes and tables: see what is claimed, then feed an `Auditor`."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from feint.auditing.auditor import Auditor
-from feint.auditing.checks import Chunk
-from feint.auditing.claims import CLAIMS, Claim, Recomputed
-from feint.auditing.columns import as_column
-from feint.auditing.log_file import CELLS_A_CHUNK, MOST_ARMS, NO_TIME, LogFile, Names
+from feint.auditing.chunks import chunks, find_arms
+from feint.auditing.claims import Claim, LoggedProbabilities, LoggedPropensities, Options, Recomputed
+from feint.auditing.explaining import explain
+from feint.auditing.layout import MOST_ARMS, NO_TIME, Arms, Layout, Names, choose_layout
+from feint.auditing.readers import Batch, Log, naming, open_log
 from feint.auditing.report import AuditReport
 from feint.bandit import family_pair
-from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
+from feint.evidence.fixed_share import check_within
+from feint.numerics._validate import as_number, check_flag, is_whole
 from feint.references import ObservedUCB, ThompsonSampling
 from feint.references.base import reference_settings
-from feint.references.expectation import Expectation
+from feint.references.past import Timing
+from feint.references.recomputation import Recomputation
 
 TOLERANCE = 1e-6  # of the sum of logged probabilities
+Progress = Callable[[str, int], Callable[[int], object]]
+
+
+def _no_progress(what: str, total: int) -> Callable[[int], object]:
+    return lambda done: None
 
 
 # The options of an audit, each of which can be left out or named; so for `audit_log`.
@@ -28,13 +35,22 @@ def audit(
     arms: npt.ArrayLike,
     rewards: npt.ArrayLike | None = None,
     *,
-    n_arms: int | None = None,
+    n_arms: int | Sequence[str] | None = None,
     probabilities: npt.ArrayLike | None = None,
     propensities: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    reward_times: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
     reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
     sigma: float | None = None,
     family: Any = None,
     initial_round: bool = True,
+    batch: int = 1,
+    delay: int = 0,
+    discount: float = 1.0,
+    propensity_draws: int | None = None,
+    floor: float = 0.0,
+    within: float = 0.0,
     alpha: float = 0.05,
     tolerance: float = TOLERANCE,
     skip_bad: bool = False,
@@ -47,23 +63,37 @@ def audit(
     Parameters
     ----------
     arms
-        (n,) in the order of the pulls, counted from 0.
+        (n,) in the order of the pulls: counted from 0, or labels.
     rewards
         (n,) public rewards.
     n_arms
-        K; by default as many as the probabilities have, or the largest arm tells.
+        K, or the labels of all arms; by default as many as the probabilities have, or as the arms tell.
     probabilities, propensities
         (n, K), and (n,).
+    times, reward_times
+        (n,): when a pull was made and when its reward was known; the reward counts from then on.
+    groups
+        (n,): one agent for every value, each with its own past.
     reference
         What draws the pulls: one of `feint.references`, or your own with `log_probabilities(view)`.
     sigma, family
         How public rewards are distributed: `Bernoulli()` for Beta posteriors; `sigma` is short for Gaussian(sigma).
     initial_round
         Whether the agent pulls every arm once before it draws, so that its first K rows are not tested.
+    batch, delay
+        The posterior moves after every `batch` rows; or a reward is known `delay` rows later than at once.
+    discount
+        What is known fades by this factor with every row.
+    propensity_draws
+        The propensities are shares of so many Monte Carlo draws.
+    floor
+        Smaller probabilities are read as this: for logs that were rounded.
+    within
+        The claim is that every probability lies within this share of the one logged or recomputed.
     alpha
         Level: a true claim is rejected with probability at most α, wherever the log ends.
     tolerance
-        How far logged probabilities may be from summing to 1; within it they are normalised.
+        How far logged probabilities may be from summing to 1, beyond their rounding; within it they are normalised.
     skip_bad
         Leave rows that cannot be tested out and count them, instead of refusing.
 
@@ -75,129 +105,253 @@ def audit(
     'no evidence against'
     >>> report = audit(rng.choice(2, 500, p=[0.8, 0.2]), probabilities=claimed)
     >>> report.verdict, report.boosted_arm
-    ('rejected at row 249', 1)
+    ('rejected at row 235', 1)
     """
     chosen = _vector(arms, "arms")
-    table = None if probabilities is None else _table(probabilities, chosen.size)
-    chances = None if propensities is None else _vector(propensities, "propensities", chosen.size)
-    seen = None if rewards is None else _vector(rewards, "rewards", chosen.size)
-    if table is None and chances is None and seen is None:
+    columns: dict[str, Any] = {"arm": chosen}
+    vectors = {"reward": rewards, "propensity": propensities, "time": times, "reward_time": reward_times}
+    words = {"reward": "rewards", "propensity": "propensities", "time": "times", "reward_time": "reward_times"}
+    for name, values in (*vectors.items(), ("group", groups)):
+        if values is not None:
+            columns[name] = _vector(values, words.get(name, "groups"), chosen.size)
+    if probabilities is not None:
+        columns["probabilities"] = _table(probabilities, chosen.size)
+    needs_rewards = not getattr(reference, "ignores_rewards", False)
+    if needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
-    mode = "probabilities" if table is not None else "propensities" if chances is not None else "rewards"
-    warnings: list[str] = []
-    if table is not None:
-        if n_arms is not None and n_arms != table.shape[1]:
-            raise ValueError(f"n_arms is {n_arms!r}, but probabilities has {table.shape[1]} columns; leave it out.")
-        count = table.shape[1]
-    else:
-        largest = -1 if n_arms is not None else _largest(as_column(chosen).values)
-        count = _count(n_arms, largest, skip_bad, warnings)
-    claim = _claim(mode, count, reference, family_pair(family, sigma)[0], initial_round, tolerance)
-    auditor = Auditor(claim, alpha, skip_bad=check_flag(skip_bad, "skip_bad"))
-    rows_a_chunk = max(1, CELLS_A_CHUNK // count)
-    for start in range(0, chosen.size, rows_a_chunk):
-        part = slice(start, start + rows_a_chunk)
-        auditor.feed(
-            Chunk(
-                np.arange(start + 1, start + 1 + chosen[part].size),
-                None,
-                as_column(chosen[part]),
-                None if seen is None else as_column(seen[part]),
-                None if chances is None else as_column(chances[part]),
-                [] if table is None else [as_column(column) for column in table[part].T],
-                None,
-                {},
-            )
-        )
-    return auditor.report(warnings)
+    log = _ArrayLog(columns)
+    names = Names(
+        time=NO_TIME if times is None else "time",
+        reward_time=None if reward_times is None else "reward_time",
+        group=None if groups is None else "group",
+    )
+    timing = Timing(delay, batch, reward_times is not None, discount)
+    options = Options(tolerance, floor, within, propensity_draws)
+    claimed = Claimed.of(reference, sigma, family, initial_round, timing, options)
+    layout = choose_layout(log.columns, names, None, needs_rewards)
+    return _audited(log, layout, claimed, n_arms, alpha, check_flag(skip_bad, "skip_bad"), _no_progress)
 
 
 def audit_log(
-    path: str | Path,
+    source: Any,
     *,
     names: Names = Names(),  # noqa: B008 - frozen
     mode: str | None = None,
-    n_arms: int | None = None,
+    n_arms: int | Sequence[str] | None = None,
     reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
     sigma: float | None = None,
     family: Any = None,
     initial_round: bool = True,
+    batch: int = 1,
+    delay: int = 0,
+    discount: float = 1.0,
+    propensity_draws: int | None = None,
+    floor: float = 0.0,
+    within: float = 0.0,
     alpha: float = 0.05,
     tolerance: float = TOLERANCE,
     skip_bad: bool = False,
     delimiter: str | None = None,
     ignore_time: bool = False,
-    progress: Callable[[str, int], Callable[[int], object]] = lambda what, total: lambda done: None,
+    progress: Progress = _no_progress,
 ) -> AuditReport:
-    """`audit` of a CSV or Parquet file, read in chunks.
+    """`audit` of a file, of standard input ("-") or of a table (pandas, polars, Arrow), read in chunks.
 
-    Columns p_0 … p_{K−1} are taken for probabilities, else `propensity`, else `reward`; `names` calls them otherwise,
-    and `mode` chooses. A column `time` or `timestamp` must grow from row to row, unless `ignore_time`. The other
-    arguments are those of `audit`. `progress(what, total)` returns a function to call with progress.
+    CSV, TSV, Parquet, JSON lines and Vowpal Wabbit's dsjson, each also compressed (.gz, .zst). Columns p_0 … p_{K−1} or
+    p_<label>, or a list in `probabilities`, are taken for probabilities, else `propensity`, else `reward`; `names`
+    calls them otherwise, and `mode` chooses. A column `time` or `timestamp` must not go back, unless `ignore_time`. The
+    other arguments are those of `audit`. `progress(what, total)` returns a function to call with progress.
     """
+    timing = Timing(delay, batch, isinstance(names, Names) and names.reward_time is not None, discount)
+    options = Options(tolerance, floor, within, propensity_draws)
+    claimed = Claimed.of(reference, sigma, family, initial_round, timing, options)
+    return audit_claimed(
+        source,
+        claimed,
+        names=names,
+        mode=mode,
+        n_arms=n_arms,
+        alpha=alpha,
+        skip_bad=check_flag(skip_bad, "skip_bad"),
+        ignore_time=ignore_time,
+        delimiter=delimiter,
+        progress=progress,
+    )
+
+
+def audit_claimed(
+    source: Any,
+    claimed: "Claimed",
+    *,
+    names: Names,
+    mode: str | None,
+    n_arms: int | Sequence[str] | None,
+    alpha: float,
+    skip_bad: bool,
+    ignore_time: bool,
+    delimiter: str | None,
+    progress: Progress,
+) -> AuditReport:
+    """`audit_log` once it is clear what is claimed."""
+    log = open_log(source, delimiter)
+    with naming(log.name):
+        layout = _layout(log, names, mode, claimed, ignore_time)
+        return _audited(log, layout, claimed, n_arms, alpha, skip_bad, progress)
+
+
+def follow_log(
+    log: Log,
+    claimed: "Claimed",
+    *,
+    names: Names,
+    mode: str | None,
+    n_arms: int | Sequence[str] | None,
+    alpha: float,
+    skip_bad: bool,
+    ignore_time: bool,
+    state: dict[str, Any] | None,
+) -> Iterator[Auditor]:
+    """An audit of a log that grows: the auditor after every few rows; `state` is of one that saw the rows before."""
+    with naming(log.name):
+        layout = _layout(log, names, mode, claimed, ignore_time)
+        arms = _arms(log, layout, n_arms, skip_bad, [], None)
+        auditor = Auditor(claimed.claim(layout.mode, arms), alpha, skip_bad=skip_bad)
+        if state is not None:
+            auditor.recall(state)
+        for chunk in chunks(log, layout, arms, lambda done: None, first=auditor.rows + 1):
+            auditor.feed(chunk)
+            yield auditor
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What is claimed of a log, whatever its columns."""
+
+    reference: Any
+    family: Any
+    initial_round: bool
+    timing: Timing
+    options: Options
+
+    @classmethod
+    def of(
+        cls, reference: Any, sigma: float | None, family: Any, initial_round: bool, timing: Timing, options: Options
+    ) -> "Claimed":
+        """Check what was given."""
+        what = "tolerance, of the sum of probabilities, must be a number from 0 to 0.5"
+        if not 0 <= as_number(options.tolerance, what) <= 0.5:
+            raise ValueError(f"{what}; got {options.tolerance!r}.")
+        what = "`floor`, as which smaller probabilities are read, must be a number from 0 to 0.1"
+        if not 0 <= as_number(options.floor, what) <= 0.1:
+            raise ValueError(f"{what}; got {options.floor!r}.")
+        if options.draws is not None and not is_whole(options.draws, 1, 10**12):
+            raise ValueError(
+                f"`propensity_draws` is {options.draws!r}; it is a number of Monte Carlo draws, 1 or more."
+            )
+        check_within(options.within)
+        if isinstance(reference, ObservedUCB):
+            raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+        side = family_pair(family, sigma)[0]
+        return cls(reference, side, check_flag(initial_round, "initial_round"), timing, options)
+
+    @property
+    def usual(self) -> bool:
+        """Whether nothing was said of how a reference is recomputed."""
+        return self.reference == ThompsonSampling() and self.family == family_pair(None)[0] and self.timing == Timing()
+
+    def claim(self, mode: str, arms: Arms) -> Claim:
+        """The claim of a mode, about which nothing has been learned; the reference is checked whether or not used."""
+        reference_settings(self.reference, self.family, arms.n)
+        if mode == Recomputed.MODE:
+            return Recomputed(arms, self.options, self.recomputed(arms))
+        return (LoggedProbabilities if mode == LoggedProbabilities.MODE else LoggedPropensities)(arms, self.options)
+
+    def recomputed(self, arms: Arms) -> Recomputation:
+        """What the reference says."""
+        return Recomputation(self.reference, self.family, arms.n, self.initial_round, self.timing)
+
+
+def _layout(log: Log, names: Names, mode: str | None, claimed: Claimed, ignore_time: bool) -> Layout:
+    """Which columns matter."""
     if not isinstance(names, Names):
         raise ValueError(f"names is {names!r}; give feint.auditing.Names(arm=…, reward=…, …).")
-    log = LogFile(Path(path), replace(names, time=NO_TIME) if ignore_time else names, mode, delimiter)
-    layout = log.layout
+    needs_rewards = not getattr(claimed.reference, "ignores_rewards", False)
+    if not needs_rewards and mode is None:
+        mode = Recomputed.MODE
+    layout = choose_layout(log.columns, replace(names, time=NO_TIME) if ignore_time else names, mode, needs_rewards)
+    if layout.reward_time is not None and layout.time is None:
+        raise ValueError("Where rewards are known by time (`reward_time`), pulls need one too: name it with `time`.")
+    return layout
+
+
+def _audited(
+    log: Log, layout: Layout, claimed: Claimed, n_arms: Any, alpha: float, skip_bad: bool, progress: Progress
+) -> AuditReport:
     warnings: list[str] = []
-    if layout.probabilities:
-        count = len(layout.probabilities)
-        if n_arms is not None and n_arms != count:
-            raise ValueError(f"`n_arms` is {n_arms}, but {path} has {count} columns of probabilities; leave it out.")
-    else:
-        largest = -1 if n_arms is not None else log.largest_arm(progress("counting arms", log.size))
-        count = _count(n_arms, largest, skip_bad, warnings)
-    side = family_pair(family, sigma)[0]
-    claim = _claim(layout.mode, count, reference, side, initial_round, tolerance)
-    if not isinstance(claim, Recomputed) and (reference != ThompsonSampling() or side != family_pair(None)[0]):
+    arms = _arms(log, layout, n_arms, skip_bad, warnings, progress)
+    claim = claimed.claim(layout.mode, arms)
+    if layout.mode != Recomputed.MODE and not claimed.usual:
         warnings.append(
             f"Reference, prior and rewards are not used: the log has {layout.mode} of its own (see `mode`)."
         )
-    auditor = Auditor(claim, alpha, skip_bad=check_flag(skip_bad, "skip_bad"))
-    for chunk in log.chunks(count, progress("auditing", log.size)):
-        try:
-            auditor.feed(chunk)
-        except ValueError as error:
-            raise ValueError(f"{path}, {error}") from None
-    return auditor.report(warnings)
+    if layout.unused:
+        shown = ", ".join(repr(name) for name in layout.unused[:6])
+        warnings.append(f"Columns that look like a claim are not used: {shown}.")
+    auditor = Auditor(claim, alpha, skip_bad=skip_bad, grouped=layout.group is not None)
+    for chunk in chunks(log, layout, arms, progress("auditing", log.size or 0)):
+        auditor.feed(chunk)
+    report = auditor.report(warnings)
+    if report.rejected and report.tested and claim.calibration is not None:
+        again = chunks(log, layout, arms, lambda done: None)
+        found = explain(again, claimed, layout.mode, arms, report)
+        report = replace(report, diagnosis=found)
+    return report
 
 
-def _claim(mode: str, n_arms: int, reference: Any, family: Any, initial_round: bool, tolerance: float) -> Claim:
-    """The claim of a mode; the reference is checked whether or not it is used."""
-    what = "tolerance, of the sum of probabilities, must be a number from 0 to 0.5"
-    allowed = as_number(tolerance, what)
-    if not 0 <= allowed <= 0.5:
-        raise ValueError(f"{what}; got {tolerance!r}.")
-    if isinstance(reference, ObservedUCB):
-        raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
-    reference_settings(reference, family, n_arms)
-    if CLAIMS[mode] is Recomputed:
-        flag = check_flag(initial_round, "initial_round")
-        return Recomputed(n_arms, allowed, Expectation(reference, family, n_arms, flag))
-    return CLAIMS[mode](n_arms, allowed)
-
-
-def _largest(arms: FloatArray) -> int:
-    if not (arms == np.floor(arms)).all():
-        raise ValueError("An arm is no whole number, so the number of arms is unclear; number them from 0.")
-    return int(min(arms.max(initial=-1.0), 2.0**53))
-
-
-def _count(n_arms: int | None, largest: int, skip_bad: bool, warnings: list[str]) -> int:
+def _arms(
+    log: Log, layout: Layout, n_arms: Any, skip_bad: bool, warnings: list[str], progress: Progress | None
+) -> Arms:
+    """How many arms there are and how they are called; without `progress` the log can be read only once."""
+    width = log.width if isinstance(log, _ArrayLog) and layout.listed else len(layout.probabilities)
+    if width:
+        given = n_arms if n_arms is None or is_whole(n_arms, 0) else len(list(n_arms))
+        if given is not None and given != width:
+            raise ValueError(f"`n_arms` is {n_arms!r}, but there are {width} columns of probabilities; leave it out.")
+        labels = None if n_arms is None or is_whole(n_arms, 0) else [str(label).strip() for label in n_arms]
+        return Arms(width, labels if isinstance(log, _ArrayLog) else layout.labels)
+    if n_arms is not None and not is_whole(n_arms, 0):
+        labels = [str(label).strip() for label in n_arms]
+        if not 2 <= len(set(labels)) == len(labels) <= MOST_ARMS or not all(labels):
+            raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or the different labels of two or more.")
+        return Arms(len(labels), labels)
     if n_arms is not None:
         if not is_whole(n_arms, 2, MOST_ARMS):
             raise ValueError(f"`n_arms` is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
-        return int(n_arms)
-    if skip_bad:
+        if layout.listed is None:
+            return Arms(int(n_arms))
+    if skip_bad and layout.listed is None:
         raise ValueError("Where bad rows are left out they must not decide how many arms there are: give `n_arms`.")
-    if not 1 <= largest < MOST_ARMS:
-        found = "no arm from 1 on" if largest < 1 else f"arm {largest}"
-        raise ValueError(f"The log has {found}, so the number of arms is unclear; give it with `n_arms`.")
-    warnings.append(
-        f"That there are {largest + 1} arms was taken from the log; the level α is exact where it was known before "
-        "(`n_arms`)."
-    )
-    return largest + 1
+    if progress is None:
+        raise ValueError("How many arms there are cannot be seen while a log grows: give `n_arms`.")
+    return find_arms(log, layout, n_arms, warnings, progress("counting arms", log.size or 0))
+
+
+class _ArrayLog:
+    """Arrays as a log."""
+
+    name = ""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._table = columns
+        self.columns = list(columns)
+        self.width: int = columns["probabilities"].shape[1] if "probabilities" in columns else 0
+        self.size: int | None = len(columns["arm"])
+
+    def batches(self, columns: list[str], n_rows: int, tick: Callable[[int], object]) -> Iterator[Batch]:
+        """See `readers.base`."""
+        for start in range(0, self.size or 0, n_rows):
+            table = {name: self._table[name][start : start + n_rows] for name in columns}
+            yield Batch(table, len(table[columns[0]]), None, {})
 
 
 def _vector(values: npt.ArrayLike, name: str, size: int | None = None) -> npt.NDArray[Any]:

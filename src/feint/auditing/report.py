@@ -2,40 +2,63 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from feint.auditing.claims import INTERVALS
 from feint.version import VERSION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SCHEMA = 1
-# The intervals' share of α. Calibration is half of E, and the mixture behind them half of it: without 0, E ≥ 1/α.
-INTERVALS = 0.25
+    from feint.auditing.diagnosis import Diagnosis
+
+SCHEMA = 2
+
+
+class Impossible(NamedTuple):
+    """Pulls of arms to which the claim gives probability 0: the first one, and how many there were."""
+
+    row: int
+    arm: int
+    pulls: int
+
+
+class GroupReport(NamedTuple):
+    """One group: pulls tested, log E of a small test of its own, and whether e-BH names it at level α."""
+
+    group: str
+    tested: int
+    log_e_value: float
+    named: bool
 
 
 @dataclass(frozen=True)
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
-    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α/4 for
-    all arms and all times at once, so that without 0 they mean a rejection. None where only propensities were logged.
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − 0.23·α
+    for all arms and all times at once, so that beyond ±`allowed` (0 unless the claim is one `within` a share) they mean
+    a rejection. None where only propensities were logged.
     """
 
     arm: int
+    label: str
     observed: int
     expected: float | None
     excess: float | None
     low: float | None
     high: float | None
+    allowed: float | None
 
     @property
     def departs(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+        """Whether the interval leaves out all that the claim allows."""
+        if self.low is None or self.high is None or self.allowed is None:
+            return False
+        return self.low > self.allowed or self.high < -self.allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +74,11 @@ class AuditReport:
     log_e_value: float
     highest_log_e_value: float
     rejected_at: int | None
+    impossible: Impossible | None
     log_e_values: dict[str, float]
     arms: tuple[ArmReport, ...]
+    groups: tuple[GroupReport, ...]
+    n_groups: int
     boosted_arm: int | None
     boosted_epsilon: float | None
     smallest_log_probability: float | None
@@ -60,6 +86,7 @@ class AuditReport:
     bad_rows: dict[str, int]
     bad_examples: tuple[str, ...]
     warnings: tuple[str, ...]
+    diagnosis: "Diagnosis | None"
     history_rows: npt.NDArray[np.int64] = field(repr=False)
     history_log_e_values: npt.NDArray[np.float64] = field(repr=False)
 
@@ -76,7 +103,7 @@ class AuditReport:
     @property
     def confidence(self) -> str:
         """What the arms' intervals promise, in words."""
-        return f"{100 * (1 - self.alpha * INTERVALS):.10g} % at all times"
+        return f"{100 * (1 - self.alpha * INTERVALS):.6g} % intervals, valid at all rows"
 
     @property
     def p_value(self) -> float:
@@ -104,11 +131,15 @@ class AuditReport:
             "rows": self.rows,
             "tested": self.tested,
             "alpha": self.alpha,
-            "log_e_value": self.log_e_value,
-            "highest_log_e_value": self.highest_log_e_value,
+            "log_e_value": _finite(self.log_e_value),
+            "highest_log_e_value": _finite(self.highest_log_e_value),
+            "impossible": None if self.impossible is None else self.impossible._asdict(),
             "p_value": self.p_value,
             "log_e_values": self.log_e_values,
             "arms": [vars(arm) for arm in self.arms],
+            "groups": [group._asdict() for group in self.groups],
+            "n_groups": self.n_groups,
+            "diagnosis": None if self.diagnosis is None else _as_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,
             "boosted_epsilon": self.boosted_epsilon,
             "smallest_log_probability": self.smallest_log_probability,
@@ -130,7 +161,7 @@ class AuditReport:
 
         rows = [
             (
-                arm.arm,
+                arm.label,
                 arm.observed,
                 *("" if x is None else f"{x:.1f}" for x in (arm.expected, arm.excess, arm.low, arm.high)),
             )
@@ -145,3 +176,13 @@ class AuditReport:
             f"{self.verdict}{claim} at α = {self.alpha:g} (claim: {self.claim}); log E = {self.log_e_value:.3g}, "
             f"anytime p-value {self.p_value:.3g}, {self.tested:,} of {self.rows:,} pulls tested"
         )
+
+
+def _as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+    found = [explanation._asdict() for explanation in diagnosis.explanations]
+    return {"kind": diagnosis.kind, "words": diagnosis.words, "rows": diagnosis.rows, "explanations": found}
+
+
+def _finite(value: float) -> float | None:
+    """∞ is no number in JSON."""
+    return value if math.isfinite(value) else None

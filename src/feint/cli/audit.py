@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,111 +11,248 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from feint.cli.shared import FIGURES, app, check_output, in_options, numbers, save_figure
+from feint.files import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from feint.auditing import AuditReport
+    from feint.auditing.diagnosis import Diagnosis
+    from feint.auditing.entry import Claimed
 
 _REJECTED = 1  # wrong input ends with 2, in `main`
 
 
 @app.command()
 def audit(
-    log: Annotated[Path, typer.Argument(help="A .csv or .parquet file, one row a pull, in order.")],
+    log: Annotated[
+        str,
+        typer.Argument(help="One row a pull, in order: .csv, .tsv, .parquet, .jsonl or dsjson, also .gz or .zst; -."),
+    ],
     reference: Annotated[
-        str, typer.Option(help="Posteriors claimed where nothing is logged: normal, beta, poisson or exponential.")
+        str,
+        typer.Option(
+            help="What is claimed where nothing is logged: Thompson Sampling with normal, beta, poisson or exponential "
+            "posteriors; uniform; softmax:TEMPERATURE; epsilon-greedy:EPSILON."
+        ),
     ] = "normal",
-    sigma: Annotated[float | None, typer.Option(help="Standard deviation of normal rewards; 1 if not given.")] = None,
+    sigma: Annotated[
+        str | None, typer.Option(help="Standard deviation of normal rewards; 1 if not given; or unknown.")
+    ] = None,
     prior: Annotated[
         str | None,
-        typer.Option(help="normal: MEAN,SD (flat if not given); beta: SUCCESSES,FAILURES (1,1); else SHAPE,RATE."),
+        typer.Option(
+            help="normal: MEAN,SD (flat if not given), with an unknown sigma MEAN,PULLS,SHAPE,SCALE; beta: "
+            "SUCCESSES,FAILURES (1,1); else SHAPE,RATE. Of every arm: with ; between, or a file with a line an arm."
+        ),
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="A split test: the arms' shares, as 0.5,0.5.")] = None,
+    clip: Annotated[float | None, typer.Option(help="No arm has a smaller probability than this.")] = None,
+    batch: Annotated[int, typer.Option(help="The posterior moves after every so many rows.")] = 1,
+    delay: Annotated[int, typer.Option(help="A reward is known so many rows later.")] = 0,
+    reward_time: Annotated[str | None, typer.Option(help="Column of the times from which rewards are known.")] = None,
+    discount: Annotated[float, typer.Option(help="What is known fades by this factor with every row.")] = 1.0,
+    group: Annotated[
+        str | None, typer.Option(help="Column: one agent for every value, each with its own past.")
     ] = None,
     initial_round: Annotated[
         bool, typer.Option(help="Whether every arm was pulled once first: then the first rows are not tested.")
     ] = True,
+    propensity_draws: Annotated[
+        int | None, typer.Option(help="The propensities are shares of so many Monte Carlo draws.")
+    ] = None,
+    floor: Annotated[
+        float, typer.Option(help="Smaller probabilities are read as this, for logs that were rounded.")
+    ] = 0.0,
+    within: Annotated[str, typer.Option(help="Each probability is claimed within this share only, as 1%.")] = "0",
     alpha: Annotated[float, typer.Option(help="A true claim is rejected with at most this probability.")] = 0.05,
-    arms: Annotated[int | None, typer.Option(help="Number of arms; else the log tells.")] = None,
+    arms: Annotated[
+        str | None, typer.Option(help="Number of arms, or their labels with commas; else the log tells.")
+    ] = None,
     mode: Annotated[str | None, typer.Option(help="Test probabilities, propensities or rewards.")] = None,
-    arm: Annotated[str, typer.Option(help="Column of arms, which count from 0.")] = "arm",
+    arm: Annotated[str, typer.Option(help="Column of arms: numbers from 0, or labels.")] = "arm",
     reward: Annotated[str, typer.Option(help="Column of public rewards.")] = "reward",
     propensity: Annotated[str, typer.Option(help="Column of the pulled arm's probability.")] = "propensity",
-    prefix: Annotated[str, typer.Option(help="Columns of all probabilities: this and the arm's number.")] = "p_",
+    prefix: Annotated[
+        str, typer.Option(help="Columns of all probabilities: this and the arm's number or label.")
+    ] = "p_",
+    probabilities: Annotated[str, typer.Option(help="Column with a list of all probabilities.")] = "probabilities",
     time: Annotated[str | None, typer.Option(help="Column of times; else time or timestamp, if there.")] = None,
     ignore_time: Annotated[bool, typer.Option("--ignore-time", help="Do not check that times grow.")] = False,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file; a comma if not given.")] = None,
     tolerance: Annotated[float, typer.Option(help="How far probabilities may be from summing to 1.")] = 1e-6,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and count them.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Read a log as it grows; one line when it is rejected.")
+    ] = False,
+    state: Annotated[Path | None, typer.Option(help="With --follow: where to keep what was seen (.json).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a --plot file that exists.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write all that was found as one page (.html).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --plot and --html files that exist.")] = False,
 ) -> None:
     """Test whether the agent behind a log does what it claims.
 
     Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong.
     """
-    from rich.console import Console
-
-    from feint.auditing import Names, audit_log
-    from feint.progress import progress_bars
+    from feint.auditing import Names
+    from feint.auditing.claims import Options
+    from feint.auditing.entry import Claimed
+    from feint.references.past import Timing
 
     check_output(plot, FIGURES, force)
+    check_output(html, (".html",), force)
+    names = Names(arm, reward, propensity, prefix, probabilities, time, reward_time, group)
+    claimed, family = _claimed(reference, sigma, prior, split, clip)
+    options = Options(tolerance, floor, _share(within), propensity_draws)
+    timing = Timing(delay, batch, reward_time is not None, discount)
+    what = Claimed.of(claimed, None, family, initial_round, timing, options)
+    common = {"names": names, "mode": mode, "n_arms": _arms_of(arms), "alpha": alpha, "skip_bad": skip_bad}
+    try:
+        if follow:
+            if plot or html or as_json or group:
+                raise ValueError(
+                    "--follow prints a line when the log is rejected; leave --plot, --html, --json, --group out."
+                )
+            rejected = _follow(log, delimiter, what, common | {"ignore_time": ignore_time}, state)
+        else:
+            if state is not None:
+                raise ValueError("--state is where --follow keeps what it saw; leave it out.")
+            rejected = _whole(log, what, common, ignore_time, delimiter, as_json, plot, html, force)
+    except KeyboardInterrupt:
+        # Exit code 1 says "rejected" here; an interrupt must not.
+        typer.echo("feint: interrupted, nothing was decided.", err=True)
+        sys.exit(130)
+    if rejected:
+        raise typer.Exit(_REJECTED)
+
+
+def _whole(
+    log: str, what: "Claimed", common: dict[str, Any], ignore_time: bool, delimiter: str | None, as_json: bool,
+    plot: Path | None, html: Path | None, force: bool,
+) -> bool:  # fmt: skip
+    from feint.auditing.entry import audit_claimed
+    from feint.progress import progress_bars
+
     with progress_bars() as progress:
-        try:
-            report = audit_log(
-                log,
-                names=Names(arm, reward, propensity, prefix, time),
-                ignore_time=ignore_time,
-                mode=mode,
-                n_arms=arms,
-                reference=_reference(prior),
-                family=_family(reference, sigma),
-                initial_round=initial_round,
-                alpha=alpha,
-                tolerance=tolerance,
-                skip_bad=skip_bad,
-                delimiter=delimiter,
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            # Exit code 1 says "rejected" here; an interrupt must not.
-            typer.echo("feint: interrupted, nothing was decided.", err=True)
-            sys.exit(130)
+        report = audit_claimed(log, what, **common, ignore_time=ignore_time, delimiter=delimiter, progress=progress)
     if report.tested == 0:  # "no evidence" would be true, and misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")
     if plot is not None:
         save_figure(report.plot(), plot, force)
-    if as_json:
-        typer.echo(json.dumps(report.to_json(), allow_nan=False))
-    else:
-        console = Console()
-        _print(console, report)
-        if plot is not None:
-            console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
-    if report.rejected:
-        raise typer.Exit(_REJECTED)
+    if html is not None:
+        from feint.auditing.page import page
+
+        text = page(report, str(log), shlex.join(["feint", *sys.argv[1:]]))
+        write_whole(html, lambda name: Path(name).write_text(text, encoding="utf-8"), force=force)
+    _say(report, as_json, [path for path in (plot, html) if path is not None])
+    return report.rejected
 
 
-def _family(name: str, sigma: float | None) -> Any:
+def _say(report: "AuditReport", as_json: bool, written: list[Path]) -> None:
+    """Print what was found; into a closed pipe nothing more can be said, and the exit code still holds."""
+    from rich.console import Console
+
+    try:
+        if as_json:
+            typer.echo(json.dumps(report.to_json(), allow_nan=False))
+        else:
+            console = Console()
+            _print(console, report)
+            for path in written:
+                console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _follow(log: str, delimiter: str | None, what: "Claimed", common: dict[str, Any], state: Path | None) -> bool:
+    from feint.auditing.entry import follow_log
+    from feint.auditing.readers import follow
+    from feint.files import load_state, save_state
+
+    before = load_state(state) if state is not None and state.exists() else None
+    said = before is not None and before.get("rejected_at") is not None
+    rejected, last = said, None
+    stream = sys.stdin.buffer if log == "-" else open(log, "rb")  # noqa: SIM115 - closed below
+    with stream:
+        for auditor in follow_log(follow(stream, delimiter), what, state=before, **common):
+            last = auditor
+            if auditor.rejected_at is not None and not said:
+                said = rejected = True
+                typer.echo(
+                    f"rejected at row {auditor.rejected_at} (claim: {auditor.claim.words()}; α = {auditor.alpha:g})"
+                )
+            if state is not None:
+                save_state(auditor.state(), state, force=True)
+    if not said and last is not None:
+        typer.echo(f"no evidence against the claim in {last.rows:,} rows (α = {last.alpha:g})")
+    return rejected
+
+
+def _arms_of(text: str | None) -> Any:
+    if text is None:
+        return None
+    return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None
+
+
+def _claimed(
+    reference: str, sigma: str | None, prior: str | None, split: str | None, clip: float | None
+) -> tuple[Any, Any]:
+    """(reference, family) that the options describe."""
     from feint.instances import family_of
+    from feint.references import Clipped, EpsilonGreedy, NormalInverseGamma, Softmax, Split, ThompsonSampling
 
-    if sigma is not None:
+    name, _, number = reference.partition(":")
+    family: Any = None
+    if split is not None:
+        found: Any = Split(numbers(split, "--split"))
+    elif name == "uniform":
+        found = Split()
+    elif name in ("softmax", "epsilon-greedy"):
+        value = numbers(number or "nan", "--reference")[0]
+        found = (Softmax if name == "softmax" else EpsilonGreedy)(value)
+    elif sigma == "unknown":
         if name not in ("normal", "gaussian"):
-            raise ValueError(f"--sigma is about normal rewards, not --reference {name}; leave it out.")
-        return family_of(f"{name}:{sigma}")
-    return family_of(name)
+            raise ValueError(f"--sigma is about normal rewards, not --reference {reference}; leave it out.")
+        given = None if prior is None else tuple(_priors(prior, 4)[0])
+        found, prior, sigma = NormalInverseGamma(given), None, None  # type: ignore[arg-type]
+    else:
+        if sigma is not None and name not in ("normal", "gaussian"):
+            raise ValueError(f"--sigma is about normal rewards, not --reference {reference}; leave it out.")
+        family = family_of(reference if sigma is None else f"{name}:{numbers(sigma, '--sigma')[0]}")
+        priors = None if prior is None else _priors(prior, 2)
+        found = ThompsonSampling(None if priors is None else priors[0] if len(priors) == 1 else tuple(priors))
+        prior = sigma = None
+    if prior is not None or sigma is not None:
+        raise ValueError("--prior and --sigma are about Thompson Sampling; leave them out.")
+    return (found if clip is None else Clipped(found, clip)), family
 
 
-def _reference(prior: str | None) -> Any:
-    from feint.references import ThompsonSampling
-
-    if prior is None:
-        return ThompsonSampling()
-    values = numbers(prior, "--prior")
-    if len(values) != 2:
-        raise ValueError(f"--prior is {prior!r}; give two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures).")
-    return ThompsonSampling((values[0], values[1]))
+def _priors(text: str, size: int) -> list[tuple[float, ...]]:
+    """The numbers of a prior, or of every arm's: MEAN,SD;MEAN,SD;… or a file with a line an arm."""
+    path = Path(text)
+    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else text.split(";")
+    try:
+        found = [tuple(float(part) for part in line.replace(";", ",").split(",")) for line in lines if line.strip()]
+    except ValueError:
+        found = []
+    if not found or any(len(pair) != size for pair in found):
+        what = (
+            "two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures)" if size == 2 else "MEAN,PULLS,SHAPE,SCALE"
+        )
+        raise ValueError(
+            f"--prior is {text!r}; give {what}; of every arm with ; between, or a file with a line an arm."
+        )
+    return found
 
 
 def _print(console: "Console", report: "AuditReport") -> None:
@@ -124,7 +263,11 @@ def _print(console: "Console", report: "AuditReport") -> None:
     console.print(f"\n [bold {colour}]{report.verdict}[/] {what} (α = {report.alpha:g})", highlight=False)
     console.print(f" claim: {report.claim}\n", highlight=False)
     console.print(_facts(report))
+    if report.diagnosis is not None:
+        console.print(_explanations(report.diagnosis))
     console.print(_arms(report))
+    if report.groups:
+        console.print(_groups(report))
     for warning in report.warnings:
         console.print(f" [yellow]![/] {in_options(warning)}", highlight=False)
     for example in report.bad_examples:
@@ -161,15 +304,46 @@ def _arms(report: "AuditReport") -> "Table":
         table.add_column(name, justify="right")
     for arm in report.arms:
         if arm.expected is None or arm.excess is None or arm.low is None or arm.high is None:
-            table.add_row(str(arm.arm), f"{arm.observed:,}", "not logged", "", "")
+            table.add_row(arm.label, f"{arm.observed:,}", "not logged", "", "")
             continue
         interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}{' *' if arm.departs else '  '}"
-        table.add_row(str(arm.arm), f"{arm.observed:,}", f"{arm.expected:,.1f}", f"{arm.excess:+,.1f}", interval)
+        table.add_row(arm.label, f"{arm.observed:,}", f"{arm.expected:,.1f}", f"{arm.excess:+,.1f}", interval)
+    return table
+
+
+def _explanations(diagnosis: "Diagnosis") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("what explains the log best")
+    for name in ("share of the evidence", "rows"):
+        table.add_column(name, justify="right")
+    for found in diagnosis.explanations[:5]:
+        table.add_row(found.words, f"{100 * found.share:.0f} %", f"{found.first_row:,} … {found.last_row:,}")
+    return table
+
+
+def _groups(report: "AuditReport") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    named = sum(group.named for group in report.groups)
+    table = Table(
+        box=box.SIMPLE_HEAD, caption=f"{report.n_groups:,} groups; * named by e-BH at α = {report.alpha:g}: {named}"
+    )
+    for name in ("group", "pulls tested", "e-value"):
+        table.add_column(name, justify="right")
+    for group in report.groups[:10]:
+        star = " *" if group.named else "  "
+        table.add_row(group.group, f"{group.tested:,}", _power(group.log_e_value) + star)
     return table
 
 
 def _power(log_value: float) -> str:
     """exp(log_value), readable however large or small."""
+    if math.isinf(log_value):
+        return "∞" if log_value > 0 else "0"
     if math.log(1e-4) < log_value < math.log(1e5):
         value = math.exp(log_value)
         return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.evidence.boost_mixture import EPSILONS, bet
-from feint.evidence.fixed_share import SHARE, Experts, experts, forget
+from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
+from feint.evidence.fixed_share import forget
 from feint.numerics._jit import by_type, inlined, part, parts
 from feint.numerics._validate import FloatArray
 from feint.numerics.boost_kernel import bernoulli_kl
@@ -48,7 +48,7 @@ def _observing(watch: "Watch") -> bool:
 
 @part
 def _begin(watch: "Watch", r: int) -> None:
-    forget(watch.experts)
+    forget(watch.bets.experts)
     for i in range(watch.now.shape[1]):
         watch.now[r, i] = 0.0
     watch.now[r, DETECTION_TIME] = math.nan
@@ -59,7 +59,7 @@ def _see(watch: "Watch", r: int, s: Space, boosted: int, pulled: int, t: int) ->
     watch.now[r, KL_SPENT] += bernoulli_kl(s.policy[boosted], s.pi[boosted], s.log_pi[boosted])
     # The test of an observer who knows what the agent does, boosted arm and all (`evidence.likelihood_ratio`).
     watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
-    log_e = bet(watch.experts, s.log_pi, pulled)
+    log_e = bet(watch.bets, s.log_pi, pulled)
     watch.now[r, LOG_E_VALUE] = log_e
     watch.now[r, HIGHEST] = max(watch.now[r, HIGHEST], log_e)
     if log_e >= watch.log_threshold and math.isnan(watch.now[r, DETECTION_TIME]):
@@ -77,7 +77,7 @@ class Watch(NamedTuple):
     """The observer of R replications, one after the other."""
 
     log_threshold: float  # log(1/α)
-    experts: Experts
+    bets: Bets
     now: FloatArray  # (R, 5) see above: the values so far, the highest log E, and the first alarm (NaN before)
     recorded: FloatArray  # (R, 3, C) the first entries of `now` at the checkpoints
 
@@ -109,4 +109,4 @@ class Nobody(NamedTuple):
 
 def watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
     """An observer who fills these arrays."""
-    return Watch(-math.log(alpha), experts(n_arms, np.array(EPSILONS), SHARE), now, recorded)
+    return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), now, recorded)

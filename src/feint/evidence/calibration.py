@@ -5,9 +5,10 @@ r"""Is each arm pulled as often as claimed? A test by arm without a model of the
     E ← E·exp(λX)/(1 + π_a·(e^λ − 1)),
 
 the likelihood ratio of a coin whose odds are e^λ times those claimed, with tilts of both signs: it notices an arm that
-is pulled too often or too rarely, for whatever reason. Half of E is their mean over arms and tilts, the other half the
-mean of the supermartingales below at p = π. So an interval of the confidence sequence at level α/2 that leaves out 0
-means E ≥ 1/α.
+is pulled too often or too rarely, for whatever reason. Two thirds of E are their mean over arms and tilts (more weight
+on small ones, which wrong splits mostly are), the rest the mean of the bets 1 ± λ_k·(X − π_a) with the λ_k of the
+confidence sequence below, whose supermartingales they exceed. So an interval at level α/3 that leaves out 0 means
+E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms: a row then costs no more than products.
 
 **Confidence sequence.** Let p_t(a) be the agent's true probabilities, D_t = Σ (X − π_a) the excess of observed over
 expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ λ < 1, exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for
@@ -18,57 +19,83 @@ expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ 
 
 for all arms at once with probability 1 − α. So Σ (p_t(a) − π_t(a)), by how much the agent really departs from its
 claim, lies in D_t ± u(V_t) at all times.
+
+**Within.** Where the claim is that each arm's probability lies within a share w of π_a, and so does that of all other
+arms together, it is at most π_a + w·min(π_a, 1 − π_a), which takes the place of π_a for λ > 0, with − for λ < 0; a bet
+is divided by 1 + λ_k·w·min(π_a, 1 − π_a); and Σ (p − π) may be as large as `allowed`, w·Σ min(π_a, 1 − π_a).
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from feint.evidence.base import EProcess
-from feint.numerics._jit import kernel
+from feint.evidence.fixed_share import check_within
+from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray, IntArray, check_level
 
-_TILTS = np.array([sign * size for size in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0) for sign in (-1.0, 1.0)])
-_EXPM1_TILTS = np.expm1(_TILTS)
+_SIZES = np.array([0.003, 0.01, 0.03, 0.06, 0.12, 0.3, 1.0, 3.0])  # |λ|
+_SIZE_WEIGHTS = np.array([0.02, 0.08, 0.3, 0.3, 0.15, 0.07, 0.05, 0.03])
+_TILTS = np.concatenate([_SIZES, -_SIZES])
+_WEIGHTS = np.concatenate([_SIZE_WEIGHTS, _SIZE_WEIGHTS]) / (2.0 * _SIZE_WEIGHTS.sum())
+_EXP_TILTS, _EXPM1_TILTS = np.exp(_TILTS), np.expm1(_TILTS)
 _MIXED = np.geomspace(0.9, 1e-4, 16)  # λ_k: optimal for V from 10 to 10⁹
 _PSI = -np.log1p(-_MIXED) - _MIXED
+_BETS = np.concatenate([_MIXED, -_MIXED])
+BETS_SHARE = 1.0 / 3.0
+_LARGEST = 1e150  # wealth in the unit exp(scale)
+_SMALLEST = 1e-300  # as good as nothing, and a number
+
+OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
+
+
+class _Wealth(NamedTuple):
+    """What has been won so far, in the unit exp(scale)."""
+
+    tilts: FloatArray  # (K, len(_TILTS))
+    bets: FloatArray  # (K, len(_BETS))
+    scale: FloatArray  # (1,)
+    sums: FloatArray  # (4, K) see above
 
 
 @kernel
-def _tilt_rows(
-    arms: IntArray,
-    log_pi: FloatArray,
-    logs: FloatArray,
-    sums: FloatArray,
-    log_e: FloatArray,
-) -> None:
-    n_arms, n_tilts, n_mixed = logs.shape[0], _TILTS.size, _MIXED.size
+def _test_rows(within: float, wealth: _Wealth, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+    n_arms = wealth.tilts.shape[0]
     for i in range(arms.size):
+        total = 0.0
         for a in range(n_arms):
-            p = math.exp(log_pi[i, a])
-            pulled = 1.0 if a == arms[i] else 0.0
-            for k in range(n_tilts):
-                logs[a, k] += _TILTS[k] * pulled - math.log1p(p * _EXPM1_TILTS[k])
-            # Where p is near 1, 1 − p has its digits in expm1 only.
-            surprise = -math.expm1(log_pi[i, a]) if a == arms[i] else -p
-            sums[0, a] += pulled
-            sums[1, a] += surprise
-            sums[2, a] += surprise * surprise
-        highest = 0.0
-        for a in range(n_arms):
-            for k in range(n_tilts):
-                highest = max(highest, logs[a, k])
-            for k in range(n_mixed):
-                highest = max(highest, _MIXED[k] * abs(sums[1, a]) - _PSI[k] * sums[2, a])
-        tilted, bounded = 0.0, 0.0
-        for a in range(n_arms):
-            for k in range(n_tilts):
-                tilted += math.exp(logs[a, k] - highest)
-            for k in range(n_mixed):
-                start, slope = -_PSI[k] * sums[2, a] - highest, _MIXED[k] * sums[1, a]
-                bounded += math.exp(start + slope) + math.exp(start - slope)
-        log_e[i] = highest + math.log(0.5 * (tilted / n_tilts + bounded / (2 * n_mixed)) / n_arms)
+            total += _update(within, wealth, a, log_pi[i, a], a == arms[i])
+        if total > _LARGEST:
+            for a in range(n_arms):
+                for k in range(_TILTS.size):
+                    wealth.tilts[a, k] /= _LARGEST
+                for k in range(_BETS.size):
+                    wealth.bets[a, k] /= _LARGEST
+            wealth.scale[0] += math.log(_LARGEST)
+            total /= _LARGEST
+        log_e[i] = math.log(max(total / n_arms, _SMALLEST)) + wealth.scale[0]
+
+
+@inlined
+def _update(within: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) -> float:
+    """Test one arm; returns its mean wealth."""
+    p, rest = math.exp(log_p), -math.expm1(log_p)
+    surprise = rest if pulled else -p  # where p is near 1, 1 − p has its digits in expm1 only
+    allowed = within * min(p, rest)
+    wealth.sums[OBSERVED, a] += 1.0 if pulled else 0.0
+    wealth.sums[EXCESS, a] += surprise
+    wealth.sums[VARIANCE, a] += surprise * surprise
+    wealth.sums[ALLOWED, a] += allowed
+    tilted, bet, half = 0.0, 0.0, _SIZES.size
+    for k in range(_TILTS.size):
+        expected = p + allowed if k < half else p - allowed
+        wealth.tilts[a, k] *= (_EXP_TILTS[k] if pulled else 1.0) / (1.0 + expected * _EXPM1_TILTS[k])
+        tilted += _WEIGHTS[k] * wealth.tilts[a, k]
+    for k in range(_BETS.size):
+        wealth.bets[a, k] *= (1.0 + _BETS[k] * surprise) / (1.0 + abs(_BETS[k]) * allowed)
+        bet += wealth.bets[a, k]
+    return (1.0 - BETS_SHARE) * tilted + BETS_SHARE * (bet / _BETS.size)
 
 
 class Calibration(EProcess):
@@ -84,41 +111,42 @@ class Calibration(EProcess):
     True
     """
 
-    def __init__(self, n_arms: int) -> None:
+    def __init__(self, n_arms: int, *, within: float = 0.0) -> None:
         super().__init__(n_arms)
-        self._logs = np.zeros((self.n_arms, _TILTS.size))
-        self._sums = np.zeros((3, self.n_arms))  # observed, observed − expected, V
+        self.within = check_within(within)
+        tilts, bets = (np.ones((self.n_arms, kinds.size)) for kinds in (_TILTS, _BETS))
+        self._wealth = _Wealth(tilts, bets, np.zeros(1), np.zeros((4, self.n_arms)))
+
+    @classmethod
+    def _setting_names(cls) -> tuple[str, ...]:
+        return ("n_arms", "within")
 
     @property
     def observed(self) -> FloatArray:
         """Tested pulls of each arm."""
-        return self._sums[0].copy()
+        return self._wealth.sums[OBSERVED].copy()
 
     @property
     def excess(self) -> FloatArray:
         """D, observed less expected pulls of each arm."""
-        return self._sums[1].copy()
+        return self._wealth.sums[EXCESS].copy()
 
-    def log_e_values(self) -> FloatArray:
-        """log E of each arm alone."""
-        from scipy.special import logsumexp
-
-        tilted = logsumexp(self._logs, axis=1) - math.log(_TILTS.size)
-        slopes = np.concatenate([_MIXED, -_MIXED])
-        bounded = logsumexp(np.outer(self._sums[1], slopes) - np.outer(self._sums[2], np.tile(_PSI, 2)), axis=1)
-        return np.asarray(np.logaddexp(tilted, bounded - math.log(slopes.size)) - math.log(2))
+    @property
+    def allowed(self) -> FloatArray:
+        """How large Σ |p − π| of each arm may be by the claim."""
+        return self._wealth.sums[ALLOWED].copy()
 
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """(low, high) for Σ (p_t(a) − π_t(a)): all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
-        radius = np.array([_radius(variance, log_goal) for variance in self._sums[2]])
-        return self._sums[1] - radius, self._sums[1] + radius
+        radius = np.array([_radius(variance, log_goal) for variance in self._wealth.sums[VARIANCE]])
+        return self._wealth.sums[EXCESS] - radius, self._wealth.sums[EXCESS] + radius
 
     def _arrays(self) -> dict[str, Any]:
-        return {"logs": self._logs, "sums": self._sums}
+        return self._wealth._asdict()
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _tilt_rows(arms, log_pi, self._logs, self._sums, log_e)
+        _test_rows(self.within, self._wealth, arms, log_pi, log_e)
 
 
 def _radius(variance: float, log_goal: float) -> float:

@@ -5,7 +5,12 @@ The boost of arm b moves probability from all arms in proportion: q^b = (1 − �
 
     q^b(A)/π(A) = 1 − λ + λ·1{A = b}/π(A),
 
-which needs π(A) alone and averages to 1 (to less where π_b = 0). Experts (b, λ) share weights as in `fixed_share`.
+which needs π(A) alone and averages to 1 (to less where π_b = 0; to at most 1 + λw where true probabilities lie `within`
+a share w of those logged, by which it is then divided). Experts (b, λ) share weights as in `fixed_share`.
+
+**Monte Carlo propensities.** An agent that logs X hits of n draws as X/n makes 1/π̂ too large on average. With draws
+that are fresh at each step and independent of the choice, E[(n + 1)/(X + 1)] = (1 − (1 − π)^{n+1})/π ≤ 1/π: so
+(n + 1)/(X + 1) takes the place of 1/π, and λ, which does not depend on X, keeps the bet valid (`of_draws`).
 """
 
 import math
@@ -13,11 +18,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from feint.evidence.fixed_share import SHARE, Experts, FixedShare, settle
+from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts, settle
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, IntArray
 
 _MIXED_IN = np.array([0.001, 0.004, 0.016, 0.064, 0.256])  # λ
+
+
+def of_draws(propensities: FloatArray, draws: int) -> FloatArray:
+    """What to test in the place of propensities that are shares of `draws` Monte Carlo draws, (n,) -> (n,)."""
+    return (np.rint(propensities * draws) + 1.0) / (draws + 1.0)
 
 
 @kernel
@@ -25,17 +35,18 @@ def _bet_rows(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_
     n_sizes, n_arms = experts.weights.shape
     for i in range(arms.size):
         for j in range(n_sizes):
+            most = math.log1p(experts.sizes[j] * experts.within)
             kept = math.log1p(-experts.sizes[j])
             gained = math.log(experts.sizes[j]) - log_propensity[i]
-            experts.gains[j] = max(kept, gained) + math.log1p(math.exp(-abs(kept - gained)))
+            experts.gains[j] = max(kept, gained) + math.log1p(math.exp(-abs(kept - gained))) - most
             experts.totals[j] = experts.weights[j, arms[i]]
             experts.alone[j, arms[i]] += experts.gains[j]
             for b in range(n_arms):
                 if b != arms[i]:
-                    experts.alone[j, b] += kept
-                    experts.weights[j, b] *= math.exp(kept - experts.gains[j])
+                    experts.alone[j, b] += kept - most
+                    experts.weights[j, b] *= math.exp(kept - most - experts.gains[j])
                     experts.totals[j] += experts.weights[j, b]
-        log_e[i] = settle(experts)
+        log_e[i] = settle(experts, arms[i])
 
 
 class PropensityMixture(FixedShare):
@@ -43,17 +54,21 @@ class PropensityMixture(FixedShare):
 
     >>> test = PropensityMixture(2)
     >>> round(test.update(1, [math.log(0.01)]), 2)
-    0.8
+    1.28
     """
 
     NEEDS_ALL_ARMS: ClassVar[bool] = False
 
-    def __init__(self, n_arms: int, *, share: float = SHARE) -> None:
-        super().__init__(n_arms, _MIXED_IN, share)
+    def __init__(self, n_arms: int, *, share: float = SHARE, within: float = 0.0) -> None:
+        super().__init__(n_arms, share, within)
+
+    def _experts(self) -> Experts:
+        even = np.full(_MIXED_IN.size, 1.0 / _MIXED_IN.size)
+        return experts(self.n_arms, _MIXED_IN, even, np.full(self.n_arms, 1.0 / self.n_arms), self.share, self.within)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
-        return ("n_arms", "share")
+        return ("n_arms", "share", "within")
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
         _bet_rows(self.experts, arms, log_pi, log_e)

@@ -65,10 +65,10 @@ class Belief(NamedTuple):
     ws: Any
 
 
-def belief(family: Any, prior: tuple[float, float], pulls: IntArray) -> Belief:
-    """Nothing learnt yet."""
+def belief(family: Any, prior: Any, pulls: Any) -> Belief:
+    """Nothing learnt yet; `prior` is two numbers, or (2, K)."""
     n_arms = pulls.size
-    table = np.repeat(np.array(prior, dtype=float)[:, None], n_arms, axis=1)
+    table = np.array(np.broadcast_to(np.asarray(prior, dtype=float).reshape(2, -1), (2, n_arms)))
     sums, means, posterior = np.zeros(n_arms), np.zeros(n_arms), np.zeros((2, n_arms))
     if not hasattr(family, "kernel"):
         return Belief(PlainFamily(family), table, pulls, sums, means, posterior, (pulls, sums))
@@ -84,6 +84,17 @@ def recall(belief: Belief, family: Any, sums: npt.ArrayLike, name: str) -> None:
     belief.means[:] = np.divide(belief.sums, belief.pulls, out=np.zeros(belief.sums.size), where=belief.pulls > 0)
     for a in np.flatnonzero(belief.pulls):
         set_posterior(belief.family, belief, int(a))
+
+
+def observable_rewards(family: Any) -> str:
+    """What a reward must be for an observer, in a clause."""
+    return str(family.observable[1] if hasattr(family, "observable") else family.rewards)
+
+
+def is_observable(family: Any, rewards: Any) -> Any:
+    """Whether a number, or each of an array, can be a reward for an observer."""
+    found = family.accepts(rewards)
+    return found & (abs(rewards) <= family.observable[0]) if hasattr(family, "observable") else found
 
 
 class PlainFamily(Plain):

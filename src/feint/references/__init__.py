@@ -1,10 +1,21 @@
 """References: what the observer expects. One policy a file, one contract (`base`)."""
 
 from feint.references.base import Reference
+from feint.references.clipped import Clipped
 from feint.references.epsilon_greedy import EpsilonGreedy
+from feint.references.normal_inverse_gamma import NormalInverseGamma
 from feint.references.observed_ucb import ObservedUCB
 from feint.references.softmax import Softmax
 from feint.references.split import Split
 from feint.references.thompson_sampling import ThompsonSampling
 
-__all__ = ["EpsilonGreedy", "ObservedUCB", "Reference", "Softmax", "Split", "ThompsonSampling"]
+__all__ = [
+    "Clipped",
+    "EpsilonGreedy",
+    "NormalInverseGamma",
+    "ObservedUCB",
+    "Reference",
+    "Softmax",
+    "Split",
+    "ThompsonSampling",
+]

@@ -8,11 +8,13 @@ where `view` has `time` (pulls made), `pulls` and `public_means`, arrays over ar
 
 - `kernel(family, n_arms)`: its settings for rewards of the public `family`, as a NamedTuple whose class has the part
   `expect` below and `own_samples`, whether the observer sees samples of its own rather than the agent's public rewards;
-- `prior_of(family)`: the two numbers of `families.base`, for references that have a prior;
+- `prior_of(family)`: the two numbers of `families.base`, or (2, K) of them, for references that have a prior;
 - `describe(family)`: in words, for reports.
 
 `follows_posterior` says that it pulls every arm with its probability of being the best: then the engine can bound it. A
-reference speaks once every arm has been pulled, or from the start if it has `speaks_at_once(family)` and that is true.
+reference speaks once every arm has been pulled, or as often as `speaks_after(family)` says, if it has that. One that
+`ignores_rewards` can be audited without any. One whose settings have `log_probabilities(counts, sums, spreads)` instead
+of `expect` is for whole logs only (`recomputation`).
 """
 
 from typing import Any, Protocol
@@ -87,8 +89,21 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
     return reference.kernel(family, n_arms) if hasattr(reference, "kernel") else PlainReference(reference)
 
 
+def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
+    """The same for those that take one step after the other."""
+    settings = reference_settings(reference, family, n_arms)
+    if not hasattr(settings, "expect"):
+        raise ValueError(f"{type(reference).__name__} is for audits of logs; it cannot be followed step by step.")
+    return settings
+
+
+def speaks_after(reference: Any, family: Any) -> int:
+    """How many rewards of every arm must be known before it says anything."""
+    return int(reference.speaks_after(family)) if hasattr(reference, "speaks_after") else 1
+
+
 def reference_prior(reference: Any, family: Any) -> Any:
-    """What the public posterior starts from, two numbers."""
+    """What the public posterior starts from: two numbers, or two of every arm."""
     return reference.prior_of(family) if hasattr(reference, "prior_of") else usual_prior(family)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,30 +29,38 @@ class SplitKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """Pull arm a with probability `weights[a]`, whatever happens.
+    """Pull arm a with probability `weights[a]`, whatever happens; without weights, all arms alike.
 
     >>> Split([0.5, 0.5]).weights
     (0.5, 0.5)
     """
 
-    weights: tuple[float, ...]
+    weights: tuple[float, ...] | None = None
+    ignores_rewards: ClassVar[bool] = True
 
-    def __init__(self, weights: npt.ArrayLike) -> None:
+    def __init__(self, weights: npt.ArrayLike | None = None) -> None:
+        object.__setattr__(self, "weights", None)
+        if weights is None:
+            return
         array = as_floats(weights, "weights")
         if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > 1e-9:
             raise ValueError(f"weights is {weights!r}; give one number above 0 for every arm, summing to 1.")
         object.__setattr__(self, "weights", tuple(float(w) for w in array / array.sum()))
 
-    def speaks_at_once(self, family: Any) -> bool:
+    def speaks_after(self, family: Any) -> int:
         """It needs no pulls."""
-        return True
+        return 0
 
     def kernel(self, family: Any, n_arms: int) -> SplitKernel:
         """Its settings."""
+        if self.weights is None:
+            return SplitKernel(np.full(n_arms, 1.0 / n_arms))
         if len(self.weights) != n_arms:
             raise ValueError(f"Split has {len(self.weights)} weights for {n_arms} arms; give one for each.")
         return SplitKernel(np.array(self.weights))
 
     def describe(self, family: Any) -> str:
         """In words."""
+        if self.weights is None:
+            return "uniformly random pulls"
         return f"a split of {', '.join(f'{weight:.4g}' for weight in self.weights)}"

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from feint.families.base import Belief, fill_log_best, usual_prior
 from feint.numerics._jit import inlined, parts
 from feint.numerics._validate import FloatArray, as_floats
@@ -25,44 +27,63 @@ class ThompsonSampling:
     """Pull arm a with the probability that it is the best under its posterior (the paper's Section 2.2).
 
     `prior` is a pair of numbers whose meaning depends on the rewards: (mean, sd) for normal ones, (successes, failures)
-    for 0 and 1, (shape, rate) for counts and, of the reciprocal mean, for exponential ones. None is the usual one:
-    flat, (1, 1), (½, 0) and (0, 0). `simulate` and `Agent` pull every arm once first, whatever the prior.
+    for 0 and 1, (shape, rate) for counts and, of the reciprocal mean, for exponential ones; or a list of such pairs,
+    one for every arm. None is the usual one: flat, (1, 1), (½, 0) and (0, 0). `simulate` and `Agent` pull every arm
+    once first, whatever the prior.
 
     >>> ThompsonSampling(prior=(0.0, 1.0)).prior
     (0.0, 1.0)
+    >>> ThompsonSampling(prior=[(1, 1), (8, 2)]).prior
+    ((1.0, 1.0), (8.0, 2.0))
     """
 
-    prior: tuple[float, float] | None = None
+    prior: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.prior is None:
             return
-        what = f"prior is {self.prior!r}; give two numbers, as (mean, sd) or (successes, failures)."
+        what = (
+            f"prior is {self.prior!r}; give two numbers, as (mean, sd) or (successes, failures), or two of every arm."
+        )
         try:
-            pair = as_floats(self.prior, "prior")
+            given = as_floats(self.prior, "prior")
         except ValueError:
             raise ValueError(what) from None
-        if pair.shape != (2,):
+        if given.shape != (2,) and (given.ndim != 2 or given.shape[1] != 2):
             raise ValueError(what)
-        object.__setattr__(self, "prior", (float(pair[0]), float(pair[1])))
+        object.__setattr__(
+            self, "prior", tuple(given.tolist()) if given.ndim == 1 else tuple(map(tuple, given.tolist()))
+        )
 
-    def prior_of(self, family: Any) -> tuple[float, float]:
-        """The two numbers that the family's posterior takes."""
+    @property
+    def _pairs(self) -> list[Any]:
+        """The prior of every arm, or the one of all."""
+        return list(self.prior) if self.prior is not None and isinstance(self.prior[0], tuple) else [self.prior]
+
+    def prior_of(self, family: Any) -> FloatArray:
+        """The two numbers that the family's posterior takes, (2,), or (2, K)."""
         if not hasattr(family, "kernel"):
             if self.prior is not None:
                 raise ValueError(f"{family!r} knows its prior by itself; leave prior out.")
-            return usual_prior(family)
-        found = family.prior(self.prior)
-        return float(found[0]), float(found[1])
+            return np.array(usual_prior(family))
+        found = np.array([family.prior(pair) for pair in self._pairs], dtype=float).T
+        return found if found.shape[1] > 1 else found[:, 0]
 
-    def speaks_at_once(self, family: Any) -> bool:
-        """Whether the prior alone makes a posterior."""
-        return hasattr(family, "kernel") and bool(family.is_proper(self.prior_of(family)))
+    def speaks_after(self, family: Any) -> int:
+        """0 where the prior alone makes a posterior of every arm."""
+        proper = hasattr(family, "kernel") and all(family.is_proper(family.prior(pair)) for pair in self._pairs)
+        return 0 if proper else 1
 
     def kernel(self, family: Any, n_arms: int) -> ThompsonSamplingKernel:
         """The prior is part of the belief; it has no other settings."""
+        if len(self._pairs) not in (1, n_arms):
+            raise ValueError(f"There are priors of {len(self._pairs)} arms, but {n_arms} arms; give one for each.")
         return ThompsonSamplingKernel()
 
     def describe(self, family: Any) -> str:
         """In words."""
-        return f"Thompson Sampling with {family.words(self.prior) if hasattr(family, 'words') else repr(family)}"
+        if not hasattr(family, "words"):
+            return f"Thompson Sampling with {family!r}"
+        if len(self._pairs) > 1:
+            return f"Thompson Sampling with {family.words(self._pairs[0])} of arm 0, and others of the other arms"
+        return f"Thompson Sampling with {family.words(self._pairs[0])}"

@@ -1,0 +1,213 @@
+"""Which departure explains a log best, once its claim is rejected.
+
+Every departure is an expert who says that the pulls were drawn with q_t instead of π_t; its likelihood ratio against
+the claim is Π_t q_t(A_t)/π_t(A_t). Kinds of departures have equal weight, so have the families of a kind, and so have a
+family's experts: a kind with many experts pays for them with the logarithm of their number, as it should. An expert may
+have been right on the whole log or on a stretch of it (`diagnosis_kernel`).
+
+This compares explanations after the fact. It is no test, and it looks at rows that come later (the probabilities of the
+next row, the best size of a departure). Two kinds that differ by 3 nats share the evidence 95 to 5, however much both
+win over the claim; so the shares, not the gains, say how sure the name is.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.auditing.diagnosis_experts import Family, Log, families, read_log
+from feint.auditing.diagnosis_kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
+from feint.numerics._validate import FloatArray, as_floats, as_integers
+
+UNCLEAR = "unclear"
+_CLEAR = math.log(20)
+_NAMED = 0.01  # share of the evidence from which on an explanation is named
+# The best size of a family is refined by a quarter of the grid's step: (steps, weight), the weights summing to 1.
+_REFINED = ((-0.5, 0.125), (-0.25, 0.25), (0.0, 0.25), (0.25, 0.25), (0.5, 0.125))
+
+
+class Alternative(NamedTuple):
+    """Another claim that might be the true one, recomputed by the caller."""
+
+    kind: str
+    words: str
+    log_pi: FloatArray  # (n, K)
+
+
+class Explanation(NamedTuple):
+    """One kind of departure, by its best expert.
+
+    `share` is its part of the evidence of all kinds. `log_gain` is the logarithm of the mean over its experts of
+    Π q_t(A_t)/π_t(A_t): above 0 where it explains the log better than the claim. Between the rows `first_row` and
+    `last_row` of the log its best expert won most.
+    """
+
+    kind: str
+    words: str
+    share: float
+    log_gain: float
+    first_row: int
+    last_row: int
+    arms: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Explanations of a log, best first; those with less than 1 % of the evidence are left out."""
+
+    explanations: tuple[Explanation, ...]
+    rows: int
+
+    @property
+    def kind(self) -> str:
+        """Of the best explanation; "unclear" where it is not 20 times likelier than the claim."""
+        return self.explanations[0].kind if self._clear else UNCLEAR
+
+    @property
+    def words(self) -> str:
+        """Of the best explanation."""
+        return self.explanations[0].words if self._clear else "no departure that is known here explains the log"
+
+    @property
+    def _clear(self) -> bool:
+        return bool(self.explanations) and self.explanations[0].log_gain >= _CLEAR
+
+
+def diagnose(
+    arms: npt.ArrayLike,
+    log_pi: npt.ArrayLike,
+    rows: npt.ArrayLike,
+    labels: Sequence[object],
+    alternatives: Sequence[Alternative] = (),
+) -> Diagnosis:
+    """What kind of departure from its claim explains a log best?
+
+    Parameters
+    ----------
+    arms
+        (n,) the pulls.
+    log_pi
+        (n, K) logarithms of the claimed probabilities before each.
+    rows
+        (n,) their numbers in the log.
+    labels
+        K names of the arms.
+    alternatives
+        Other claims that might be the true ones.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> pi = rng.dirichlet([1.0, 1.0, 1.0], 1000)
+    >>> arms = (rng.random((1000, 1)) > np.roll(pi, 1, axis=0).cumsum(1)).sum(1)
+    >>> diagnosis = diagnose(arms, np.log(pi), np.arange(1, 1001), ["red", "green", "blue"])
+    >>> diagnosis.kind, diagnosis.words
+    ('another row', 'each pull fits the probabilities one row before its own')
+    """
+    log, others = _checked(arms, log_pi, rows, labels, alternatives)
+    found: dict[str, list[tuple[float, _Best]]] = {}
+    if log.arms.size:
+        for family in families(log, others):
+            found.setdefault(family.kind, []).append(_weigh(family))
+    gains = {kind: _log_mean([gain for gain, _ in parts]) for kind, parts in found.items()}
+    total = _log_sum(list(gains.values())) if gains else 0.0
+    explanations = [
+        _explain(max((best for _, best in parts), key=lambda best: best.weighed), gains[kind], total, log)
+        for kind, parts in found.items()
+    ]
+    explanations.sort(key=lambda explanation: -explanation.share)
+    return Diagnosis(tuple(e for e in explanations if e.share >= _NAMED), int(log.arms.size))
+
+
+class _Best(NamedTuple):
+    """The best expert of a family."""
+
+    weighed: float  # its log evidence less the logarithm of how many there are
+    family: Family[Any]
+    label: Any
+    size: float
+    facts: FloatArray
+
+
+def _weigh(family: Family[Any]) -> tuple[float, _Best]:
+    """(log of the mean evidence, best expert); around the best, the grid of sizes is refined."""
+    logs: list[float] = []
+    best = (-math.inf, None, 0)  # type: tuple[float, Any, int]
+    facts = np.empty(N_FACTS)
+    for label, k, log_ratios in family.grid():
+        score(log_ratios, facts)
+        logs.append(float(facts[EVIDENCE]))
+        if facts[EVIDENCE] > best[0]:
+            best, best_index, best_facts = (float(facts[EVIDENCE]), label, k), len(logs) - 1, facts.copy()
+    highest, label, k = best
+    size = best_size = float(family.SIZES[k])
+    if family.SIZES.size > 1:
+        step = math.log(family.SIZES[1] / family.SIZES[0])
+        around = []
+        for steps, weight in _REFINED:
+            finer = min(size * math.exp(steps * step), family.LARGEST)
+            score(family.log_ratios(label, finer), facts)
+            around.append(float(facts[EVIDENCE]) + math.log(weight))
+            if facts[EVIDENCE] > highest:
+                highest, best_size, best_facts = float(facts[EVIDENCE]), finer, facts.copy()
+        logs[best_index] = _log_sum(around)
+    return _log_mean(logs), _Best(highest - math.log(len(logs)), family, label, best_size, best_facts)
+
+
+def _log_sum(logs: list[float]) -> float:
+    return float(np.logaddexp.reduce(logs))
+
+
+def _log_mean(logs: list[float]) -> float:
+    return _log_sum(logs) - math.log(len(logs))
+
+
+def _explain(best: _Best, gain: float, total: float, log: Log) -> Explanation:
+    facts = best.facts
+    first, last = int(log.rows[int(facts[FIRST])]), int(log.rows[int(facts[LAST])])
+    words = best.family.words(best.label, best.size) + _stretch(facts, log)
+    return Explanation(best.family.kind, words, math.exp(gain - total), gain, first, last, best.family.arms(best.label))
+
+
+def _stretch(facts: FloatArray, log: Log) -> str:
+    """Where the expert was right, if a part of the log explains it clearly better than the whole."""
+    n = log.arms.size
+    whole, since = facts[TOTAL], facts[TOTAL] - facts[LOWEST] - math.log(2 * n)
+    between = facts[WON] - math.log(n * (n + 1.0))
+    if max(since, between) < max(whole, 0.0) + _CLEAR:  # 0: an expert that was right nowhere is named without rows
+        return ""
+    if between < since + _CLEAR:
+        return f" from row {log.rows[int(facts[AFTER])]} on"
+    first, last = int(facts[FIRST]), int(facts[LAST])
+    return f" from row {log.rows[first]} to row {log.rows[last]}"
+
+
+def _checked(
+    arms: npt.ArrayLike,
+    log_pi: npt.ArrayLike,
+    rows: npt.ArrayLike,
+    labels: Sequence[object],
+    alternatives: Sequence[Alternative],
+) -> tuple[Log, list[tuple[str, str, FloatArray]]]:
+    names = [str(label) for label in labels]
+    empty = np.size(arms) == 0
+    chosen = as_integers(np.zeros(0, np.int64) if empty else arms, "arms must be whole numbers, counted from 0")
+    numbers = as_integers(np.zeros(0, np.int64) if empty else rows, "rows must be whole numbers")
+    claimed = as_floats(log_pi, "log_pi")
+    if len(names) < 2 or claimed.shape != (chosen.size, len(names)) or numbers.size != chosen.size:
+        raise ValueError(
+            f"There are {chosen.size} arms, {numbers.size} rows, {len(names)} labels and log_pi of shape "
+            f"{claimed.shape}; n pulls of K arms need n rows, K ≥ 2 labels and log_pi of shape (n, K)."
+        )
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(names)):
+        raise ValueError(f"arms reach from {chosen.min()} to {chosen.max()}; they count from 0 to {len(names) - 1}.")
+    others = []
+    for kind, words, other in alternatives:
+        table = as_floats(other, f"log_pi of the alternative {words!r}")
+        if table.shape != claimed.shape:
+            raise ValueError(f"log_pi of the alternative {words!r} has shape {table.shape}, not {claimed.shape}.")
+        others.append((str(kind), str(words), table))
+    return read_log(chosen, claimed, numbers, names), others

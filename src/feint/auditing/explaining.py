@@ -1,0 +1,135 @@
+"""Why a claim was rejected: a second pass over the log, in which other claims are recomputed beside it."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from feint.auditing.checks import Chunk, check
+from feint.auditing.claims import Claim, Recomputed
+from feint.auditing.diagnosis import Alternative, Diagnosis, diagnose
+from feint.auditing.layout import Arms, label_of
+from feint.auditing.report import AuditReport
+from feint.families import Bernoulli, Gaussian
+from feint.numerics._validate import BoolArray, FloatArray, IntArray
+from feint.references import ThompsonSampling
+
+if TYPE_CHECKING:
+    from feint.auditing.entry import Claimed
+
+
+class _Piece(NamedTuple):
+    """Some rows of a log that can be tested."""
+
+    chunk: Chunk
+    good: BoolArray
+    arms: IntArray
+    groups: IntArray
+    rows: IntArray
+
+
+_FEWEST, _TIMES, _CELLS = 2_000, 4, 2_000_000  # rows looked at: so many, or so many times those to the rejection
+
+
+def explain(
+    chunks: Iterable[Chunk], claimed: "Claimed", mode: str, arms: Arms, report: AuditReport
+) -> Diagnosis | None:
+    """What kind of departure explains the log best; None where every pull tested was impossible."""
+    assert report.rejected_at is not None
+    limit = min(max(_FEWEST, _TIMES * report.rejected_at), max(_FEWEST, _CELLS // arms.n))
+    pieces = _pieces(chunks, claimed.claim(mode, arms), limit)
+    log_pi, tested = _read(pieces, claimed.claim(mode, arms))
+    pulled, rows = (np.concatenate(parts) for parts in ([p.arms for p in pieces], [p.rows for p in pieces]))
+    tested &= ~np.isneginf(log_pi[np.arange(pulled.size), pulled])
+    tested[limit:] = False
+    if not tested.any():
+        return None
+    alternatives = []
+    for kind, words, other in _others(claimed) if mode == Recomputed.MODE else ():
+        try:
+            its_log_pi, its_tested = _read(pieces, other.claim(mode, arms))
+        except ValueError:
+            continue  # it cannot be recomputed on this log
+        its_log_pi = np.where(its_tested[:, None], its_log_pi, log_pi)[
+            tested
+        ]  # where it is silent nothing speaks for it
+        stands = _stands(other.claim(mode, arms), pulled[tested], its_log_pi, report.alpha)
+        alternatives.append(Alternative(kind, words + (", which would not be rejected" if stands else ""), its_log_pi))
+    return diagnose(pulled[tested], log_pi[tested], rows[tested], arms.names(), alternatives)
+
+
+def _others(claimed: "Claimed") -> Iterator[tuple[str, str, "Claimed"]]:
+    """Claims that are often the true one: kind, words and what they say."""
+    timing = claimed.timing
+    if not timing.by_time and getattr(claimed.reference, "ignores_rewards", False) is False:
+        for delay in (1, 10, 50):
+            if delay != timing.delay:
+                yield (
+                    "late",
+                    f"rewards known {delay} rows late",
+                    replace(claimed, timing=replace(timing, delay=delay, batch=1)),
+                )
+        for batch in (20, 100, 500):
+            if batch != timing.batch:
+                words = f"rewards known after every {batch} rows"
+                yield "batched", words, replace(claimed, timing=replace(timing, delay=0, batch=batch))
+        for discount in (0.9, 0.99, 0.999, 1.0):
+            if discount != timing.discount:
+                words = f"a past that fades by {discount:g} a row" if discount < 1 else "a past that does not fade"
+                yield "discount", words, replace(claimed, timing=replace(timing, discount=discount))
+    if not isinstance(claimed.reference, ThompsonSampling):
+        return
+    if isinstance(claimed.family, Gaussian):
+        for factor in (0.5, 2.0):
+            sigma = claimed.family.sigma * factor
+            yield "sigma", f"σ = {sigma:g}", replace(claimed, family=Gaussian(sigma))
+        if claimed.reference.prior is not None:
+            yield "prior", "a flat prior", replace(claimed, reference=ThompsonSampling())
+        else:
+            yield "prior", "the prior N(0, 1)", replace(claimed, reference=ThompsonSampling((0.0, 1.0)))
+    if isinstance(claimed.family, Bernoulli):
+        for prior in ((1.0, 1.0), (0.5, 0.5), (2.0, 2.0), (10.0, 10.0)):
+            if prior != (claimed.reference.prior or (1.0, 1.0)):
+                words = f"the prior Beta({prior[0]:g}, {prior[1]:g})"
+                yield "prior", words, replace(claimed, reference=ThompsonSampling(prior))
+
+
+def _pieces(chunks: Iterable[Chunk], claim: Claim, limit: int) -> list[_Piece]:
+    """The first rows of a log that can be tested."""
+    pieces: list[_Piece] = []
+    ids: dict[str, int] = {}
+    last: Any = None
+    for chunk in chunks:
+        checked = check(chunk, claim.arms, claim.check, last)
+        last = checked.last_time
+        good = np.flatnonzero(checked.good)
+        groups = np.zeros(good.size, dtype=np.int64)
+        if chunk.groups is not None:
+            labels = (label_of(chunk.groups[int(i)]) for i in good)
+            groups[:] = [ids.setdefault(label, len(ids)) for label in labels]
+        arms = chunk.arm.values[good].astype(np.int64)
+        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good]))
+        if sum(piece.rows.size for piece in pieces) >= limit:
+            break
+    return pieces
+
+
+def _read(pieces: list[_Piece], claim: Claim) -> tuple[FloatArray, BoolArray]:
+    """(log π (n, K), tested (n,)) of all rows; 0 where nothing is claimed."""
+    tables, masks = [], []
+    for piece in pieces:
+        log_pi, tested = claim.read(piece.chunk, piece.good, piece.arms, piece.groups)
+        table = np.zeros((tested.size, claim.arms.n))
+        table[tested] = log_pi
+        tables.append(table)
+        masks.append(tested)
+    return np.concatenate(tables), np.concatenate(masks)
+
+
+def _stands(claim: Claim, pulled: IntArray, log_pi: FloatArray, alpha: float) -> bool:
+    """Whether a claim would not have been rejected on these rows."""
+    if np.isneginf(log_pi[np.arange(pulled.size), pulled]).any():
+        return False
+    return float(claim.test(pulled, log_pi).max(initial=0.0)) < -math.log(alpha)

@@ -1,0 +1,232 @@
+"""What an agent knew before each row of a log: rewards may come late or in batches, fade, and belong to many agents.
+
+Every agent (a group of rows) has its own past. The reward of its m-th row, m from 0, is known to its rows from number
+
+    m + 1 + delay,    or    (⌊m/batch⌋ + 1)·batch,    or from the first row whose time is not before the reward's time
+
+on. With a discount γ, all that is known fades by γ with every row of the agent, before what is new is added. What is
+kept for every agent and arm are the (faded) number of known rewards, their sum, and the sum of squares about their mean
+by Welford's rule, which does not cancel. What is known before a row is the same however a log is cut into pieces.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint.numerics._jit import kernel, part
+from feint.numerics._validate import FloatArray, IntArray, as_number, is_whole, restore
+
+_NEVER = np.iinfo(np.int64).max
+_FIRST_SPACE = 16  # agents
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When rewards become known, and how the past fades; at most one of the first three."""
+
+    delay: int = 0
+    batch: int = 1
+    by_time: bool = False
+    discount: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.delay, 0, 10**9) or not is_whole(self.batch, 1, 10**9):
+            raise ValueError(
+                f"`delay` is {self.delay!r} and `batch` {self.batch!r}; they are whole numbers of rows, up to 1e9."
+            )
+        if (self.delay > 0) + (self.batch > 1) + self.by_time > 1:
+            raise ValueError(
+                "Rewards are known late (`delay`), in batches (`batch`) or by time (`reward_time`): give one."
+            )
+        what = "`discount`, by which the past fades with every row, must be a number above 0 and at most 1"
+        number = as_number(self.discount, what)
+        if not 0 < number <= 1:
+            raise ValueError(f"{what}; got {self.discount!r}.")
+        object.__setattr__(self, "discount", number)
+
+    def words(self) -> str:
+        """In a clause, empty where nothing is unusual."""
+        found = []
+        if self.delay:
+            found.append(f"rewards known {self.delay} rows late")
+        if self.batch > 1:
+            found.append(f"rewards known after every {self.batch} rows")
+        if self.by_time:
+            found.append("rewards known from their own time on")
+        if self.discount < 1:
+            found.append(f"a past that fades by {self.discount:g} a row")
+        return " and ".join(found)
+
+
+class Tables(NamedTuple):
+    """What is known, (agents, K) each."""
+
+    counts: FloatArray
+    sums: FloatArray
+    spreads: FloatArray  # Σ (reward − mean)²
+
+
+class _Items(NamedTuple):
+    """Rewards on their way."""
+
+    group: IntArray
+    arm: IntArray
+    reward: FloatArray
+    due: Any  # the number of the first row that knows it (int64), or its time
+
+    def at(self, chosen: IntArray) -> "_Items":
+        """These of them."""
+        return _Items(self.group[chosen], self.arm[chosen], self.reward[chosen], self.due[chosen])
+
+
+class Known(NamedTuple):
+    """What was known before each row, (n, K) each, and the rows' own numbers, (n,)."""
+
+    counts: FloatArray
+    sums: FloatArray
+    spreads: FloatArray
+    numbers: IntArray
+
+
+@part
+def _learn(tables: Tables, g: int, a: int, reward: float) -> None:
+    before = tables.sums[g, a] / tables.counts[g, a] if tables.counts[g, a] > 0.0 else 0.0
+    tables.counts[g, a] += 1.0
+    tables.sums[g, a] += reward
+    tables.spreads[g, a] += (reward - before) * (reward - tables.sums[g, a] / tables.counts[g, a])
+
+
+@kernel
+def _fill_known(
+    tables: Tables,
+    discount: float,
+    group: IntArray,
+    numbers: IntArray,
+    items: _Items,
+    positions: IntArray,
+    known: Known,
+) -> None:
+    """`positions` (sorted) says before which of these rows each of the items is learnt."""
+    item, n_arms = 0, tables.counts.shape[1]
+    for i in range(group.size):
+        g = group[i]
+        if discount < 1.0 and numbers[i] > 0:
+            for a in range(n_arms):
+                tables.counts[g, a] *= discount
+                tables.sums[g, a] *= discount
+                tables.spreads[g, a] *= discount
+        while item < positions.size and positions[item] <= i:
+            _learn(tables, items.group[item], items.arm[item], items.reward[item])
+            item += 1
+        for a in range(n_arms):
+            known.counts[i, a] = tables.counts[g, a]
+            known.sums[i, a] = tables.sums[g, a]
+            known.spreads[i, a] = tables.spreads[g, a]
+
+
+class Past:
+    """The past of every agent of a log; `rows` takes the log piece by piece."""
+
+    def __init__(self, n_arms: int, timing: Timing) -> None:
+        self.timing = timing
+        self.tables = Tables(*np.zeros((3, _FIRST_SPACE, n_arms)))
+        self._made = np.zeros(_FIRST_SPACE, dtype=np.int64)  # rows of each agent
+        none = np.zeros(0, dtype=np.int64)
+        self._waiting = _Items(none, none, np.zeros(0), none)
+
+    def rows(
+        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+    ) -> Known:
+        """What was known before each of these rows; then they are part of the past. A reward that is NaN never is."""
+        self._make_space(int(group.max(initial=0)))
+        order = np.lexsort((np.arange(group.size), group))
+        numbers = self._numbers(group, order)
+        due = reward_times if self.timing.by_time else self._due(numbers)
+        there = ~np.isnan(rewards)
+        if self.timing.by_time:
+            there &= due != _NEVER if np.asarray(due).dtype.kind == "i" else ~np.isnan(due)
+        own = np.concatenate([np.full(self._waiting.group.size, -1), np.flatnonzero(there)])
+        fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there])
+        items = _Items(*(np.concatenate(pair) for pair in zip(self._waiting, fresh, strict=True)))
+        positions = self._positions(items, own, group, order, numbers, times)
+        counts, sums, spreads = np.empty((3, group.size, self.tables.counts.shape[1]))
+        known = Known(counts, sums, spreads, numbers)
+        chosen = np.argsort(positions, kind="stable")
+        learnt = chosen[: int((positions < group.size).sum())]
+        _fill_known(
+            self.tables,
+            self.timing.discount,
+            group,
+            numbers,
+            items.at(learnt),
+            positions[learnt],
+            known,
+        )
+        left = np.sort(chosen[learnt.size :])
+        self._waiting = items.at(left)
+        return known
+
+    def _due(self, numbers: IntArray) -> IntArray:
+        if self.timing.batch > 1:
+            return (numbers // self.timing.batch + 1) * self.timing.batch
+        return numbers + 1 + self.timing.delay
+
+    def _numbers(self, group: IntArray, order: IntArray) -> IntArray:
+        """The number of each row among those of its agent; `order` sorts rows by agent."""
+        grouped = group[order]
+        starts = np.searchsorted(grouped, grouped, side="left")
+        numbers = np.empty(group.size, dtype=np.int64)
+        numbers[order] = np.arange(group.size) - starts + self._made[grouped]
+        np.add.at(self._made, group, 1)
+        return numbers
+
+    def _positions(
+        self, items: _Items, own: IntArray, group: IntArray, order: IntArray, numbers: IntArray, times: Any
+    ) -> IntArray:
+        """Before which of the rows each item is learnt: the first of its agent that knows it; n where none does."""
+        n = group.size
+        grouped = group[order]
+        start, end = (np.searchsorted(grouped, items.group, side=side) for side in ("left", "right"))
+        if self.timing.by_time:
+            after = np.maximum(np.searchsorted(times, items.due, side="left"), own + 1)
+            place = np.searchsorted(grouped * (n + 1) + order, items.group * (n + 1) + after)
+        else:
+            first = numbers[order][np.minimum(start, max(n - 1, 0))] if n else items.due
+            place = start + np.maximum(items.due - first, 0)
+        inside = place < end
+        return np.where(inside, order[np.minimum(place, max(n - 1, 0))] if n else 0, n).astype(np.int64)
+
+    def _make_space(self, largest: int) -> None:
+        if largest >= self._made.size:
+            wider = max(2 * self._made.size, largest + 1)
+            grown = [np.zeros((wider, table.shape[1])) for table in self.tables]
+            for new, old in zip(grown, self.tables, strict=True):
+                new[: len(old)] = old
+            self.tables = Tables(*grown)
+            self._made = np.concatenate([self._made, np.zeros(wider - self._made.size, dtype=np.int64)])
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on identically, as plain JSON types."""
+        used = int(np.flatnonzero(self._made).max(initial=-1)) + 1
+        return {
+            "made": self._made[:used].tolist(),
+            **{name: table[:used].tolist() for name, table in self.tables._asdict().items()},
+            "waiting": {name: array.tolist() for name, array in self._waiting._asdict().items()},
+        }
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Take what `state` described."""
+        made = np.array(state["made"], dtype=np.int64)
+        self._make_space(made.size)
+        self._made[: made.size] = made
+        for name, table in self.tables._asdict().items():
+            restore(table[: made.size], np.array(state[name], dtype=float).reshape(made.size, -1), name)
+        waiting = state["waiting"]
+        due = np.array(waiting["due"])
+        self._waiting = _Items(
+            np.array(waiting["group"], dtype=np.int64),
+            np.array(waiting["arm"], dtype=np.int64),
+            np.array(waiting["reward"], dtype=float),
+            due if due.size else np.zeros(0, dtype=np.int64),
+        )

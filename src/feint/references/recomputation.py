@@ -1,0 +1,84 @@
+"""What a reference says of every pull of a log, recomputed from arms and public rewards.
+
+The first K rows of an agent are taken for the initial round in which every arm is pulled once, as `Agent` does it, and
+are not tested: that is right for agents with such a round and costs others K rows (`initial_round=False` is for those).
+Without a prior nothing can be said until a reward of every arm is known. What was known before each row (`past`) is one
+pass; the probabilities of Thompson Sampling then do not depend on each other, and are computed on all cores.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from feint.families.base import Belief, belief, set_posterior
+from feint.numerics._jit import Plain, kernel
+from feint.numerics._validate import BoolArray, FloatArray, IntArray
+from feint.references.base import describe, expect, reference_prior, reference_settings, speaks_after
+from feint.references.past import Known, Past, Timing
+
+
+@kernel
+def _expect_rows(
+    reference: Any,
+    belief: Belief,
+    numbers: IntArray,
+    counts: FloatArray,
+    sums: FloatArray,
+    pi: FloatArray,
+    out: FloatArray,
+) -> None:
+    """log π of each row into `out` (n, K)."""
+    for i in range(numbers.size):
+        for a in range(pi.size):
+            belief.pulls[a] = counts[i, a]
+            belief.sums[a] = sums[i, a]
+            belief.means[a] = sums[i, a] / counts[i, a] if counts[i, a] > 0.0 else 0.0
+            set_posterior(belief.family, belief, a)
+        expect(reference, belief, numbers[i], pi, out[i])
+
+
+class Recomputation:
+    """log π before each row of a log."""
+
+    def __init__(
+        self,
+        reference: Any,
+        family: Any,
+        n_arms: int,
+        initial_round: bool = True,
+        timing: Timing = Timing(),  # noqa: B008 - frozen
+    ) -> None:
+        self.reference, self.family, self.n_arms = reference, family, n_arms
+        self._settings = reference_settings(reference, family, n_arms)
+        self._prior = reference_prior(reference, family)
+        self._belief = belief(family, self._prior, np.zeros(n_arms))
+        self._plain = isinstance(self._settings, Plain) or isinstance(self._belief.family, Plain)
+        ignores = getattr(reference, "ignores_rewards", False)  # then there is nothing to begin with
+        self._untested = n_arms if initial_round and not ignores else 0
+        self._least = speaks_after(reference, family)
+        self.past = Past(n_arms, timing)
+
+    def rows(
+        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+    ) -> tuple[FloatArray, BoolArray]:
+        """(log π (m, K), tested (n,)): of the m rows that are tested. The rows are then part of the past."""
+        known = self.past.rows(group, arms, rewards, times, reward_times)
+        tested = (known.numbers >= self._untested) & (known.counts.min(axis=1) > self._least - 1)
+        return self._log_pi(Known(*(array[tested] for array in known))), tested
+
+    def _log_pi(self, known: Known) -> FloatArray:
+        if not known.numbers.size:
+            return np.empty((0, self.n_arms))
+        if hasattr(self._settings, "log_probabilities"):
+            return np.asarray(self._settings.log_probabilities(known.counts, known.sums, known.spreads))
+        if not self._plain and self._settings.follows_posterior:
+            return self.family.log_probabilities(*self.family.posterior(self._prior, known.counts, known.sums))
+        found, pi = np.empty(known.counts.shape), np.empty(self.n_arms)
+        expect_rows = _expect_rows.py_func if self._plain else _expect_rows  # type: ignore[attr-defined]
+        expect_rows(self._settings, self._belief, known.numbers, known.counts, known.sums, pi, found)
+        return found
+
+    def describe(self) -> str:
+        """In words."""
+        timing = self.past.timing.words()
+        return describe(self.reference, self.family) + (f", {timing}" if timing else "")

@@ -91,5 +91,5 @@ def calibration(arms, log_pi, tilts, lambdas, within=0.0):
             for a, x in bets:
                 bets[a, x] *= (1 + mp.mpf(x) * ((a == arm) - pi[a])) / (1 + abs(mp.mpf(x)) * allowed[a])
             mean = sum(signed[key] * value for key, value in tilted.items()) / sum(signed.values())
-            found.append(float(mp.log((2 * mean + sum(bets.values()) / len(bets)) / 3)))
+            found.append(float(mp.log((5 * mean + 2 * sum(bets.values()) / len(bets)) / 7)))
         return found

@@ -39,7 +39,7 @@ class GroupReport(NamedTuple):
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
-    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − 0.23·α
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α/5
     for all arms and all times at once, so that beyond ±`allowed` (0 unless the claim is one `within` a share) they mean
     a rejection. None where only propensities were logged.
     """
@@ -103,7 +103,7 @@ class AuditReport:
     @property
     def confidence(self) -> str:
         """What the arms' intervals promise, in words."""
-        return f"{100 * (1 - self.alpha * INTERVALS):.6g} % intervals, valid at all rows"
+        return f"{100 * (1 - self.alpha * INTERVALS):.6g} % intervals, at all rows"
 
     @property
     def p_value(self) -> float:

@@ -13,7 +13,7 @@ from feint.dataset import describe
 from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
 from feint.engine.rewards import rewards_of
-from feint.engine.watch import DETECTION_TIME, HIGHEST, RECORDED, Nobody, watch
+from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, Nobody, watch
 from feint.explorers import Explorer, TopTwo
 from feint.kinds import config_of
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
@@ -78,13 +78,17 @@ def simulate(
     progress
         Show a progress bar; or a function to call with the number of steps just made.
 
-    Returns ------- Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is
-    another than the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication,
-    time), and `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts pulls made. If
-    observed, also, by (replication, time), `kl_spent`, the divergence so far, `log_e_value`, the evidence it left, and
-    `log_likelihood_ratio`, that of an observer who knows what the agent does; and by replication `detection_time`, the
-    first alarm (NaN where there was none), and `p_value`, the anytime p-value at the end, so that one run serves every
-    level. Means, gaps and what distinguishes the run are coordinates.
+    Returns
+    -------
+    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
+    the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time), and
+    `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts pulls made. If observed,
+    also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the evidence it left;
+    `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that of one who knows all
+    that the agent knows but not its draws, which is the most that a real observer can hope for (NaN where the explorer
+    does not say with which probability it boosts an arm). By replication `detection_time` and `floor_time`, the first
+    alarms of the observer and of the latter (NaN where there was none), and `p_value`, the anytime p-value at the end,
+    so that one run serves every level. Means, gaps and what distinguishes the run are coordinates.
 
     Examples
     --------
@@ -130,7 +134,11 @@ def simulate(
         variables["stopping_time"] = records.stopping_time
     if observe:
         variables |= {name: recorded[:, i] for i, name in enumerate(RECORDED)}
-        variables |= {"detection_time": now[:, DETECTION_TIME], "p_value": np.exp(-now[:, HIGHEST])}
+        variables |= {
+            "detection_time": now[:, DETECTION_TIME],
+            "floor_time": now[:, FLOOR_TIME],
+            "p_value": np.exp(-now[:, HIGHEST]),
+        }
     settings = {
         "explorer": config_of(explorer, "explorer"),
         "reference": config_of(reference, "reference"),
@@ -158,7 +166,11 @@ def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Reco
             np.empty(shape[:2], dtype=np.int64),
             np.full(n, np.nan),
         )
-        return records, np.empty((n if observe else 0, 5)), np.empty((n if observe else 0, len(RECORDED), times.size))
+        return (
+            records,
+            np.empty((n if observe else 0, WATCHED)),
+            np.empty((n if observe else 0, len(RECORDED), times.size)),
+        )
     except MemoryError:
         raise ValueError(
             f"{n:,} replications × {times.size} checkpoints × {n_arms} arms do not fit into memory; "

@@ -73,8 +73,14 @@ def test_likelihood_ratios_of_the_simulation_weigh_to_one():
         bandit, epsilon=feint.TotalBudget(0.5, 100), horizon=100, replications=2_000, observe=True, checkpoints=[100]
     )
     log_ratios = runs.log_likelihood_ratio.values[:, -1]
-    for values, mean in ((np.exp(-log_ratios), 1.0), (log_ratios, float(runs.kl_spent.mean()))):
+    for values, mean in (
+        (np.exp(-log_ratios), 1.0),
+        (log_ratios, float(runs.kl_spent.mean())),
+        # Without the step's draws the agent's law is another, and its ratio smaller on average.
+        (np.exp(-runs.log_floor_ratio.values[:, -1]), 1.0),
+    ):
         assert abs(values.mean() - mean) < 5 * values.std() / math.sqrt(values.size)
+    assert runs.log_floor_ratio.values[:, -1].mean() < 0.7 * log_ratios.mean()
 
 
 class TestMedians:
@@ -147,6 +153,7 @@ def truth():
             "right": (("instance", "epsilon", "delta", "replication"), np.ones(identified.shape, np.int8)),
             "planned": (("instance", "epsilon", "delta"), np.tile(20 * unit[..., None], (2, 1, 1, 2))[:, :, 0]),
             "detected": (("instance", "epsilon", "run"), detected),
+            "floor": (("instance", "epsilon", "run"), 1.4 * unit * rng.lognormal(0, 0.5, (2, 3, runs))),
             "identify_horizon": ("epsilon", 1e4 / epsilons),
             "detect_horizon": ("epsilon", 20 / epsilons),
             "pulls": (("schedule", "total", "seed"), pulls),
@@ -157,6 +164,10 @@ def truth():
             "until": ("schedule", [1.0, 1.0, 1.0, 0.1]),
             "p_value": (("power_total", "sample"), np.where(rng.random((2, 2000)) < 0.6 * bounds[:, None], 0.01, 1)),
             "log_ratio": (("power_total", "sample"), log_ratio),
+            "power_floor": (
+                ("power_total", "sample"),
+                np.where(rng.random((2, 2000)) < 0.8 * bounds[:, None], 50.0, math.nan),
+            ),
             "power_spent": ("power_total", power_spent),
         },
         coords={"epsilon": epsilons, "delta": deltas, "total": totals, "power_total": power_spent},
@@ -193,7 +204,7 @@ class TestPlantedViolations:
             "nobody is detected sooner than the bound allows"
         }
         slow = truth.assign(detected=truth.detected * 2, identified=truth.identified * 2, planned=truth.planned * 2)
-        assert failing(slow) == {"detection takes about log(1/α)/ε steps"}
+        assert failing(slow) == {"the observer needs at most twice the time of one who knows the private posterior"}
 
     @pytest.mark.parametrize("factor", [0.7, 1.4])
     def test_planner_off(self, truth, factor):
@@ -234,7 +245,7 @@ class TestPlantedViolations:
 
     def test_power_below(self, truth):
         assert failing(truth.assign(p_value=truth.p_value * 0 + 1)) == {
-            "the observer has half of the power that the bound allows"
+            "the observer has half of the power of one who knows the private posterior"
         }
         assert failing(truth.assign(log_ratio=truth.log_ratio * 0.7)) == {
             "an observer who knows everything has the power of shifted normals"

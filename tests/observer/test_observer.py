@@ -1,5 +1,6 @@
 """The observer: valid, powerful, and the same whether it watches a simulation or a log."""
 
+import itertools
 import json
 import math
 
@@ -10,7 +11,7 @@ from scipy import stats
 import feint
 from cases import PAPER
 from feint.evidence import BoostMixture, LikelihoodRatio
-from feint.numerics import RandomStream, best_arm_probabilities
+from feint.numerics import RandomStream, best_arm_probabilities, boost
 
 
 def live(bandit, horizon, seed=0, replication=0, **settings):
@@ -58,6 +59,25 @@ def test_kl_spent_and_likelihood_ratio_of_every_step():
     assert spent <= 0.2 * 196 * (1 + 1e-12)
 
 
+def test_the_floor_knows_all_but_the_draws():
+    """Against Algorithm 1 written out: leader by P, challenger among the rest, the leader with N_c/(N_c + N_l)."""
+    runs = feint.simulate(PAPER, epsilon=0.2, horizon=120, replications=1, observe=True, checkpoints=range(4, 121))
+    expected = 0.0
+    for agent, arm, _ in live(PAPER, 120, epsilon=0.2):
+        if agent.time < 4:
+            continue
+        now = runs.isel(replication=0).sel(time=agent.time)
+        assert now.log_floor_ratio.item() == pytest.approx(expected, rel=1e-8, abs=1e-10)
+        pulls, pi = np.array(agent.pulls), agent.reference_probabilities()
+        best = best_arm_probabilities(np.array(agent.state()["private_sums"]) / pulls, 1 / np.sqrt(pulls))
+        law = np.zeros(4)
+        for leader, challenger in itertools.permutations(range(4), 2):
+            drawn = best[leader] * best[challenger] / (1 - best[leader])
+            share = pulls[challenger] / (pulls[challenger] + pulls[leader])
+            law += drawn * (share * boost(pi, leader, 0.2) + (1 - share) * boost(pi, challenger, 0.2))
+        expected += math.log(law[arm] / pi[arm])
+
+
 @pytest.mark.parametrize("method", ["lazy", "eager"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, math.inf, feint.PowerLaw(1.0, 0.5), feint.TotalBudget(2.0, 200)])
 def test_watching_changes_nothing(epsilon, method):
@@ -65,7 +85,8 @@ def test_watching_changes_nothing(epsilon, method):
     alone, watched = (feint.simulate(PAPER, observe=observe, **settings) for observe in (False, True))
     for name in ("pulls", "boosts", "log_error", "recommendation"):
         assert (alone[name] == watched[name]).all()
-    added = {"kl_spent", "log_e_value", "log_likelihood_ratio", "detection_time", "p_value"}
+    added = {"kl_spent", "log_e_value", "log_likelihood_ratio", "log_floor_ratio", "detection_time", "floor_time"}
+    added |= {"p_value"}
     assert set(watched) - set(alone) == added
     assert (watched.kl_spent.diff("time") >= 0).all()
     assert (watched.kl_spent.isel(time=0) == 0).all()

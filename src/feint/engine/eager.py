@@ -29,7 +29,7 @@ def _advance(run: Run, r: int, t: int, row: int, t_end: int) -> tuple[int, int]:
         pulled = draw_arm(s.policy, boosted, most_pulled(known.pulls), uniforms[3, i])
         known.boosts[boosted] += 1
         t += 1
-        see(run.watch, r, s, boosted, pulled, t)
+        see(run.watch, r, run.problem, known, s, boosted, pulled, t)
         reward_pull(run.rewards, known, pulled, i)
         update(known, pulled)
 

@@ -81,7 +81,7 @@ def _advance(
             set_policy(problem, known, s, t, boosted)
             pulled = draw_arm(s.policy, boosted, dominant, uniforms[3, i])
             calm = s.policy[dominant] > _CALM
-            see(run.watch, r, s, boosted, pulled, t + 1)
+            see(run.watch, r, problem, known, s, boosted, pulled, t + 1)
 
         known.boosts[boosted] += 1
         reward_pull(run.rewards, known, pulled, i)

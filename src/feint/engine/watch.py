@@ -5,16 +5,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint.budgets import epsilon_at
 from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
 from feint.evidence.fixed_share import forget
+from feint.explorers.base import fill_shares
+from feint.families.base import fill_log_best
 from feint.numerics._jit import by_type, inlined, part, parts
 from feint.numerics._validate import FloatArray
-from feint.numerics.boost_kernel import bernoulli_kl
-from feint.step import Space
+from feint.numerics.boost_kernel import bernoulli_kl, boost_scalar
+from feint.step import Known, Problem, Space, view_of
 
 # Entries of `Watch.now`; those before HIGHEST are recorded.
-KL_SPENT, LOG_E_VALUE, LOG_LIKELIHOOD_RATIO, HIGHEST, DETECTION_TIME = 0, 1, 2, 3, 4
-RECORDED = ("kl_spent", "log_e_value", "log_likelihood_ratio")
+KL_SPENT, LOG_E_VALUE, LOG_LIKELIHOOD_RATIO, LOG_FLOOR_RATIO, HIGHEST, DETECTION_TIME, FLOOR_TIME = 0, 1, 2, 3, 4, 5, 6
+WATCHED = 7
+RECORDED = ("kl_spent", "log_e_value", "log_likelihood_ratio", "log_floor_ratio")
 
 
 @by_type
@@ -30,8 +34,8 @@ def begin(watch: Any, r: int) -> None:
 
 
 @by_type
-def see(watch: Any, r: int, s: Space, boosted: int, pulled: int, t: int) -> None:
-    """Test the t-th pull, made from the policy in `s` that boosts `boosted`."""
+def see(watch: Any, r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int) -> None:
+    """Test the t-th pull, made from what is known by the policy in `s` that boosts `boosted`."""
     raise NotImplementedError
 
 
@@ -52,18 +56,45 @@ def _begin(watch: "Watch", r: int) -> None:
     for i in range(watch.now.shape[1]):
         watch.now[r, i] = 0.0
     watch.now[r, DETECTION_TIME] = math.nan
+    watch.now[r, FLOOR_TIME] = math.nan
 
 
 @part
-def _see(watch: "Watch", r: int, s: Space, boosted: int, pulled: int, t: int) -> None:
+def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int) -> None:
     watch.now[r, KL_SPENT] += bernoulli_kl(s.policy[boosted], s.pi[boosted], s.log_pi[boosted])
     # The test of an observer who knows what the agent does, boosted arm and all (`evidence.likelihood_ratio`).
     watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
+    floor = _mixture_ratio(watch, problem, known, s, boosted, pulled, t)
+    watch.now[r, LOG_FLOOR_RATIO] += math.log(floor) if floor > 0.0 else -math.inf if floor == 0.0 else math.nan
+    if watch.now[r, LOG_FLOOR_RATIO] >= watch.log_threshold and math.isnan(watch.now[r, FLOOR_TIME]):
+        watch.now[r, FLOOR_TIME] = float(t)
     log_e = bet(watch.bets, s.log_pi, pulled)
     watch.now[r, LOG_E_VALUE] = log_e
     watch.now[r, HIGHEST] = max(watch.now[r, HIGHEST], log_e)
     if log_e >= watch.log_threshold and math.isnan(watch.now[r, DETECTION_TIME]):
         watch.now[r, DETECTION_TIME] = float(t)
+
+
+@part
+def _mixture_ratio(
+    watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
+) -> float:
+    """Σ_b w_b·q^b(A)/π(A): the test of an observer who knows all that the agent knows, but not its draws."""
+    if problem.uses_posterior:
+        fill_log_best(known.private.family, known.private.posterior, known.private.ws, watch.log_best)
+        fill_shares(problem.explorer, view_of(known, s.explorer, t - 1), watch.log_best, watch.shares)
+    else:  # it boosts without drawing
+        for b in range(watch.shares.size):
+            watch.shares[b] = 1.0 if b == boosted else 0.0
+    epsilon = epsilon_at(problem.budget, t)
+    ratio = 0.0
+    for b in range(watch.shares.size):
+        if watch.shares[b] != 0.0:
+            q = boost_scalar(s.pi[b], s.log_pi[b], epsilon, True)
+            rest = -math.expm1(s.log_pi[b])
+            other = (1.0 - q) / rest if q < 1.0 else 0.0
+            ratio += watch.shares[b] * (math.exp(math.log(q) - s.log_pi[b]) if b == pulled else other)
+    return ratio
 
 
 @part
@@ -78,8 +109,10 @@ class Watch(NamedTuple):
 
     log_threshold: float  # log(1/α)
     bets: Bets
-    now: FloatArray  # (R, 5) see above: the values so far, the highest log E, and the first alarm (NaN before)
-    recorded: FloatArray  # (R, 3, C) the first entries of `now` at the checkpoints
+    log_best: FloatArray  # (K,) scratch
+    shares: FloatArray  # (K,) scratch: the probability with which each arm is boosted
+    now: FloatArray  # (R, WATCHED) see above: the values so far, the highest log E, and the first alarm (NaN before)
+    recorded: FloatArray  # (R, 4, C) the first entries of `now` at the checkpoints
 
 
 @inlined
@@ -93,7 +126,9 @@ def _do_nothing(watch: "Nobody", r: int) -> None:
 
 
 @inlined
-def _see_nothing(watch: "Nobody", r: int, s: Space, boosted: int, pulled: int, t: int) -> None:
+def _see_nothing(
+    watch: "Nobody", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
+) -> None:
     pass
 
 
@@ -109,4 +144,4 @@ class Nobody(NamedTuple):
 
 def watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
     """An observer who fills these arrays."""
-    return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), now, recorded)
+    return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), *np.empty((2, n_arms)), now, recorded)

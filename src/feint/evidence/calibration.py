@@ -5,10 +5,10 @@ r"""Is each arm pulled as often as claimed? A test by arm without a model of the
     E ← E·exp(λX)/(1 + π_a·(e^λ − 1)),
 
 the likelihood ratio of a coin whose odds are e^λ times those claimed, with tilts of both signs: it notices an arm that
-is pulled too often or too rarely, for whatever reason. Five sevenths of E are their mean over arms and tilts (with more
-weight on small ones, which wrong splits mostly are), the rest the mean of the bets 1 ± λ_k·(X − π_a) with the λ_k of the
-confidence sequence below, whose supermartingales they exceed. So an interval at level 2α/7 that leaves out 0
-means E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms: a row then costs no more than products.
+is pulled too often or too rarely, for whatever reason. Five sevenths of E are their mean over arms and tilts, with more
+weight on small ones, which wrong splits mostly are; the rest is the mean of the bets 1 ± λ_k·(X − π_a) with the λ_k of
+the confidence sequence below, whose supermartingales they exceed. So an interval at level 2α/7 that leaves out 0 means
+E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms: a row then costs no more than products.
 
 **Confidence sequence.** Let p_t(a) be the agent's true probabilities, D_t = Σ (X − π_a) the excess of observed over
 expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ λ < 1, exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for

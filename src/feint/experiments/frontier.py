@@ -94,11 +94,11 @@ def _detect_horizon(settings: dict[str, Any], epsilon: float) -> int:
 
 
 def _times(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """Stopping times `identified` (NaN: never) and whether they were `right`, `planned` medians, and `detected`."""
+    """Stopping times `identified` (NaN: never), whether they were `right`, `planned` medians, and alarms."""
     shape = (len(settings["private"]), len(settings["epsilons"]), len(settings["deltas"]))
     identified, planned = np.empty((*shape, settings["identify_replications"])), np.empty(shape)
     right = np.empty(identified.shape, dtype=np.int8)
-    detected = np.empty((*shape[:2], settings["detect_replications"]))
+    detected, floor = np.empty((2, *shape[:2], settings["detect_replications"]))
     for i, private in enumerate(settings["private"]):
         bandit = Bandit(settings["public"], private)
         for j, epsilon in enumerate(settings["epsilons"]):
@@ -130,7 +130,7 @@ def _times(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
                 checkpoints=[bandit.n_arms],
                 progress=lambda made: tick(_WATCHED_STEP * made),
             )
-            detected[i, j] = watched.detection_time.values
+            detected[i, j], floor[i, j] = watched.detection_time.values, watched.floor_time.values
     axes = ("instance", "epsilon", "delta")
     return xr.Dataset(
         {
@@ -138,6 +138,7 @@ def _times(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
             "right": ((*axes, "replication"), right),
             "planned": (axes, planned),
             "detected": ((*axes[:2], "run"), detected),
+            "floor": ((*axes[:2], "run"), floor),
             "identify_horizon": ("epsilon", [_identify_horizon(settings, e) for e in settings["epsilons"]]),
             "detect_horizon": ("epsilon", [_detect_horizon(settings, e) for e in settings["epsilons"]]),
         },
@@ -221,10 +222,12 @@ def _pulls(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def _power(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`p_value` of the observer, `log_ratio` of one who knows everything, and the total KL spent, at the horizon."""
+    """`p_value` of the observer, `log_ratio` of one who knows every boost, when one who knows the private posterior but
+    not the draws sounds the alarm (`power_floor`), and the total KL spent, at the horizon.
+    """
     bandit, horizon = Bandit(settings["public"], settings["private"][0]), settings["power_horizon"]
     shape = (len(settings["power_totals"]), settings["power_replications"])
-    p_value, log_ratio, spent = np.empty(shape), np.empty(shape), np.empty(shape[0])
+    p_value, log_ratio, floor, spent = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[0])
     for i, total in enumerate(settings["power_totals"]):
         runs = simulate(
             bandit,
@@ -237,11 +240,13 @@ def _power(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
             progress=lambda made: tick(_WATCHED_STEP * made),
         )
         p_value[i], log_ratio[i] = runs.p_value.values, runs.log_likelihood_ratio.values[:, -1]
+        floor[i] = runs.floor_time.values
         spent[i] = runs.kl_spent.values[:, -1].mean()
     return xr.Dataset(
         {
             "p_value": (("power_total", "sample"), p_value),
             "log_ratio": (("power_total", "sample"), log_ratio),
+            "power_floor": (("power_total", "sample"), floor),
             "power_spent": ("power_total", spent),
         },
         coords={"power_total": list(settings["power_totals"])},

@@ -60,8 +60,8 @@ def _times(axes: "Axes", data: xr.Dataset) -> None:
     axes.plot([], [], color=GREY, linewidth=1, linestyle="--", label="planned")
     detected = [median_interval(times) for times in data.detected.values]
     _intervals(axes, x, detected, COLOURS[1], marker="s", linestyle="-", linewidth=1, label="detected")
-    bound = -np.log(data.attrs["alpha"]) / x
-    axes.plot(x, bound, color=COLOURS[1], linewidth=1, linestyle=":", label=r"$\log(1/\alpha)/\varepsilon$")
+    floor = [median_interval(times)[0] for times in data.floor.values]
+    axes.plot(x, floor, color=COLOURS[1], linewidth=1, linestyle=":", label="floor")
     axes.set(xscale="log", yscale="log", xlabel=r"KL budget a step $\varepsilon$")
 
 

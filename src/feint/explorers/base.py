@@ -10,7 +10,8 @@ With a kernel it runs at the engine's speed: a frozen dataclass with `kernel(n_a
 against the number of arms, as a NamedTuple whose class has (see `parts`)
 
 - `uses_posterior`: whether it reads the private best-arm probabilities;
-- `choose(settings, view, bounds, uniforms) -> arm, or −1`, a part,
+- `choose(settings, view, bounds, uniforms) -> arm, or −1`, a part;
+- `fill_shares`, see below, a part, if it draws and an observer is to be told by how much it could be known,
 
 where `view` is a `View` and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
 of the cuts they make (`draws`). It decides from the bounds: it returns the arm if every probability inside them leads
@@ -18,6 +19,7 @@ to the same one, and −1 if not. With both bounds equal it always decides. That
 lazy engine is what makes their trajectories equal.
 """
 
+import math
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -82,6 +84,15 @@ class Explorer(Protocol):
 def choose(explorer: Any, view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
     """The arm to boost, or UNDECIDED where the bounds do not decide."""
     raise NotImplementedError
+
+
+@by_type
+def fill_shares(explorer: Any, view: View, log_best: FloatArray, shares: FloatArray) -> None:
+    """With which probability each arm is boosted, for somebody who knows log P(a is the best private arm) and not the
+    step's draws. An explorer that reads the posterior and does not say is not known so well.
+    """
+    for a in range(shares.size):
+        shares[a] = math.nan
 
 
 class PlainExplorer(Plain):

@@ -1,11 +1,12 @@
 """Algorithm 1 of the paper: top-two sampling with information-directed selection (You et al. 2023)."""
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from feint.explorers.base import UNDECIDED, Uniforms, View
-from feint.explorers.draws import draw_challenger, draw_leader, select
-from feint.numerics._jit import inlined, parts
+from feint.explorers.draws import draw_challenger, draw_leader, log_rest, select
+from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import FloatArray
 
 
@@ -20,7 +21,21 @@ def _choose(settings: "TopTwoKernel", view: View, bounds: FloatArray, uniforms: 
     return select(view.pulls, leader, challenger, uniforms[2])
 
 
-@parts(uses_posterior=True, choose=_choose)
+@part
+def _fill_shares(settings: "TopTwoKernel", view: View, log_best: FloatArray, shares: FloatArray) -> None:
+    for a in range(shares.size):
+        shares[a] = 0.0
+    for leader in range(shares.size):
+        others = log_rest(log_best, leader)
+        for challenger in range(shares.size):
+            if challenger != leader:
+                drawn = math.exp(log_best[leader] + log_best[challenger] - others)
+                selected = view.pulls[challenger] / (view.pulls[challenger] + view.pulls[leader])
+                shares[leader] += drawn * selected
+                shares[challenger] += drawn * (1.0 - selected)
+
+
+@parts(uses_posterior=True, choose=_choose, fill_shares=_fill_shares)
 class TopTwoKernel(NamedTuple):
     """`TopTwo` for kernels."""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from feint.explorers.base import UNDECIDED, Uniforms, View
 from feint.explorers.draws import draw_leader, select
 from feint.families.base import divergence_to
-from feint.numerics._jit import inlined, parts
+from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import FloatArray
 
 
@@ -29,6 +29,11 @@ def _choose(settings: "TopTwoTransportKernel", view: View, bounds: FloatArray, u
     leader = draw_leader(bounds, uniforms[0])
     if leader == UNDECIDED:
         return UNDECIDED
+    return select(view.pulls, leader, _challenger(view, leader), uniforms[2])
+
+
+@inlined
+def _challenger(view: View, leader: int) -> int:
     challenger = -1
     cheapest = math.inf
     for a in range(view.pulls.size):
@@ -37,10 +42,21 @@ def _choose(settings: "TopTwoTransportKernel", view: View, bounds: FloatArray, u
             if cost < cheapest:
                 cheapest = cost
                 challenger = a
-    return select(view.pulls, leader, challenger, uniforms[2])
+    return challenger
 
 
-@parts(uses_posterior=True, choose=_choose)
+@part
+def _fill_shares(settings: "TopTwoTransportKernel", view: View, log_best: FloatArray, shares: FloatArray) -> None:
+    for a in range(shares.size):
+        shares[a] = 0.0
+    for leader in range(shares.size):
+        challenger = _challenger(view, leader)
+        selected = view.pulls[challenger] / (view.pulls[challenger] + view.pulls[leader])
+        shares[leader] += math.exp(log_best[leader]) * selected
+        shares[challenger] += math.exp(log_best[leader]) * (1.0 - selected)
+
+
+@parts(uses_posterior=True, choose=_choose, fill_shares=_fill_shares)
 class TopTwoTransportKernel(NamedTuple):
     """`TopTwoTransport` for kernels."""
 

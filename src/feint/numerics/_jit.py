@@ -190,17 +190,18 @@ def by_type(function: _F) -> _F:
 
     So a new explorer, reference, family or budget is a new class, in the package or in a user's file, and nothing has
     a list of them. In plain Python the same attribute is called, which may then be any function; a part that is handed
-    something `Plain` runs as the Python function it was written as. Of the function decorated here only name, signature
-    and docstring count: its body is never run.
+    something `Plain` runs as the Python function it was written as. The function decorated here is what runs for a
+    class without such an attribute; most have no body to speak of.
     """
     name = function.__name__
+    usual = part(function)
 
     def choose(settings: Any, *others: Any) -> Any:
-        implementation = getattr(settings.instance_class, name)
+        implementation = getattr(settings.instance_class, name, usual)
         return lambda settings, *others: implementation(settings, *others)
 
     def call(settings: Any, *others: Any) -> Any:
-        implementation = getattr(type(settings), name)
+        implementation = getattr(type(settings), name, usual)
         if _has_plain((settings, *others)):
             implementation = getattr(implementation, "py_func", implementation)
         return implementation(settings, *others)

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
+from feint.evidence.boost_mixture import nearly_boosted
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, IntArray
-from feint.numerics.boost import boost_probability
 
 KEPT = 1e-4  # of π_t, mixed into a boost: where it is sure, an ε a little too large would be refuted by one pull
 LIMIT = 100.0  # of |ℓ|: a row that is e¹⁰⁰ times likelier decides, and a row that refutes leaves room for others
@@ -101,7 +101,7 @@ class Boosts:
         self._edge = -math.log(math.expm1(epsilon))  # log-odds of p = e^−ε, from which on q = 1
         odds = self._edge - np.geomspace(_NEAREST, _FARTHEST, _POINTS)
         log_p, log_rest = -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
-        q = np.asarray(boost_probability(None, epsilon, log_p=log_p))
+        q = nearly_boosted(log_p, epsilon)
         with np.errstate(divide="ignore"):
             log_ratios = np.array([np.log(q) - log_p, np.log1p(-q) - log_rest])
         self._table = mixed(log_ratios, 1.0 - KEPT)

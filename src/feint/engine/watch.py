@@ -144,4 +144,5 @@ class Nobody(NamedTuple):
 
 def watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
     """An observer who fills these arrays."""
-    return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), *np.empty((2, n_arms)), now, recorded)
+    log_best, shares = np.empty((2, n_arms))
+    return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), log_best, shares, now, recorded)

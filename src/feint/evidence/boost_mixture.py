@@ -61,22 +61,24 @@ def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float 
     pairs = n_arms * (n_arms - 1) // 2 if n_arms <= _MOST_PAIRED else 0
     prior = np.concatenate([np.full(n_arms, _SINGLE / n_arms), np.full(pairs, _PAIRED / max(pairs, 1)), [_ALL]])
     made = experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share, within)
-    return Bets(made, _table(epsilons), np.empty((epsilons.size, n_arms)))
+    nodes = -np.expm1(np.arange(_CELLS + 1) / _CELLS_A_UNIT)
+    return Bets(made, nearly_boosted(nodes[:, None], epsilons), np.empty((epsilons.size, n_arms)))
 
 
-def _table(epsilons: FloatArray) -> FloatArray:
-    """q* at the nodes by bisection: it need not be exact, and compiling the exact kernel would take longer."""
-    log_p = -np.expm1(np.arange(_CELLS + 1) / _CELLS_A_UNIT)[:, None]
-    p = np.exp(log_p)
+def nearly_boosted(log_p: FloatArray, epsilon: npt.ArrayLike) -> FloatArray:
+    """q* by bisection, of shapes that broadcast: for tables, which need not be exact, since compiling the exact kernel
+    (`numerics.boost`) takes longer than making one.
+    """
+    log_p, budget = np.broadcast_arrays(log_p, np.asarray(epsilon, dtype=float))
     with np.errstate(divide="ignore", invalid="ignore"):
         log_rest = np.log(-np.expm1(log_p))
-        low, high = np.repeat(p, epsilons.size, axis=1), np.ones((p.size, epsilons.size))
+        low, high = np.exp(log_p), np.ones(log_p.shape)
         for _ in range(_BISECTIONS):
             q = 0.5 * (low + high)
-            inside = q * (np.log(q) - log_p) + (1.0 - q) * (np.log1p(-q) - log_rest) <= epsilons
+            inside = q * (np.log(q) - log_p) + (1.0 - q) * (np.log1p(-q) - log_rest) <= budget
             low, high = np.where(inside, q, low), np.where(inside, high, q)
     # Where −log p ≤ ε, the arm may be made sure.
-    return np.where(-log_p <= epsilons, 1.0, low)
+    return np.where(-log_p <= budget, 1.0, low)
 
 
 @part

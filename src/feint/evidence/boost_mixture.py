@@ -86,8 +86,6 @@ def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
     """Test one pull; `log_pi` (K,) was claimed before it. Returns log E."""
     e, ratios = bets.experts, bets.ratios
     n_sizes, n_arms = ratios.shape
-    for j in range(n_sizes):
-        e.gains[j] = 0.0
     _set_ratios(bets, log_pi[arm], arm, True)
     for b in range(n_arms):
         if b != arm:
@@ -121,23 +119,23 @@ def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
     p, rest = math.exp(log_p), -math.expm1(log_p)
     place = min(math.log1p(-log_p) * _CELLS_A_UNIT, _CELLS - 1e-9)
     cell = int(place)
-    log_rest = math.log(rest)
     for j in range(e.sizes.size):
         here, there = bets.table[cell, j], bets.table[cell + 1, j]
         q = here + (place - cell) * (there - here)
         others = (1.0 - here) + (place - cell) * (here - there)  # 1 − q, with its digits where q is near 1
-        # The most that the ratio can average to; in the form that cannot overflow.
-        spread = q - p * others / rest if p <= 0.5 else rest * q / p - others
-        log_most = math.log1p(e.within * abs(spread)) if e.within > 0.0 else 0.0
+        most = 1.0
+        if e.within > 0.0:  # the most that the ratio can average to; in the form that cannot overflow
+            most += e.within * abs(q - p * others / rest if p <= 0.5 else rest * q / p - others)
         if pulled:
-            e.gains[j] = math.log(q) - log_p - log_most
+            e.gains[j] = math.log(q / most) - log_p
+            e.totals[j] = math.exp(-e.gains[j])  # the unit, until the sums are known
             bets.ratios[j, b] = 1.0
             e.alone[j, b] += e.gains[j]
         else:
             # Where b is sure, or made so, nothing is left for others.
-            log_ratio = math.log(others) - log_rest - log_most if others > 0.0 and rest > 0.0 else REFUTED
-            bets.ratios[j, b] = math.exp(log_ratio - e.gains[j])
-            e.alone[j, b] += log_ratio
+            ratio = others / (rest * most) if others > 0.0 and rest > 0.0 else 0.0
+            bets.ratios[j, b] = ratio * e.totals[j]
+            e.alone[j, b] += math.log(ratio) if ratio > 0.0 else REFUTED
 
 
 @kernel

@@ -92,8 +92,11 @@ def _update(within: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) 
         expected = p + allowed if k < half else p - allowed
         wealth.tilts[a, k] *= (_EXP_TILTS[k] if pulled else 1.0) / (1.0 + expected * _EXPM1_TILTS[k])
         tilted += _WEIGHTS[k] * wealth.tilts[a, k]
+    if allowed > 0.0:
+        for k in range(_BETS.size):
+            wealth.bets[a, k] /= 1.0 + abs(_BETS[k]) * allowed
     for k in range(_BETS.size):
-        wealth.bets[a, k] *= (1.0 + _BETS[k] * surprise) / (1.0 + abs(_BETS[k]) * allowed)
+        wealth.bets[a, k] *= 1.0 + _BETS[k] * surprise
         bet += wealth.bets[a, k]
     return (1.0 - BETS_SHARE) * tilted + BETS_SHARE * (bet / _BETS.size)
 

@@ -279,3 +279,25 @@ def test_broken_parquet_never_ends_in_a_traceback(data, whole_parquet, tmp_path,
     else:
         found = json.loads(out)
         assert found["tested"] == found["rows"] - sum(found["bad_rows"].values())
+
+
+def test_labels_are_no_markup(tmp_path):
+    """Rich would take [/] for the end of a style, and fail."""
+    log = tmp_path / "log.csv"
+    log.write_text("arm,user,p_[/],p_[red]\n" + "[/],[b],0.5,0.5\n[red],[/b],0.5,0.5\n" * 3)
+    result = typed(str(log), "--group", "user")
+    assert result.returncode == 0, result.stderr
+    for label in ("[/]", "[red]", "[b]", "[/b]"):
+        assert label in result.stdout
+
+
+@pytest.mark.parametrize("how", [[], ["--json"], ["--follow"]])
+def test_a_closed_pipe_does_not_change_the_exit_code(how, logs):
+    for path, code in zip(logs, (0, 1), strict=True):
+        if how == ["--follow"] and path.suffix == ".parquet":
+            continue
+        command = [sys.executable, "-m", "feint", "audit", str(path), "--arms", "4", *how]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == code

@@ -164,7 +164,7 @@ ALL_PUBLICLY_WORSE = feint.RoundRobin([1, 2, 3])
     ],
 )
 def test_median_pulls_to_detection(explorer, epsilon, horizon, most):
-    """400 runs on the paper's instance at α = 5 %; and nobody who does not see the draws is much sooner than the floor."""
+    """400 runs on the paper's instance at α = 5 %; and who knows the private posterior is sooner."""
     runs = feint.simulate(PAPER, explorer, epsilon=epsilon, horizon=horizon, replications=400, observe=True, seed=21)
     detected, floor = (float(times.fillna(math.inf).median()) for times in (runs.detection_time, runs.floor_time))
     assert floor <= detected <= most

@@ -36,7 +36,9 @@ class Auditor:
         self._examples: list[str] = []
         self._history = _History()
         self._group_ids: dict[str, int] = {}
-        self._group_test = GroupTilts(self.n_arms) if grouped and claim.calibration is not None else None
+        self._group_test = (
+            GroupTilts(self.n_arms, claim.options.within) if grouped and claim.calibration is not None else None
+        )
 
     @property
     def rejected_at(self) -> int | None:
@@ -84,6 +86,8 @@ class Auditor:
         possible = ~np.isneginf(pulled)
         if not possible.all():
             self._refute(rows[~possible], arms[~possible])
+            if self._group_test is not None:
+                self._group_test.refute(groups[~possible])
             if not possible.any():
                 return
             rows, arms, groups = rows[possible], arms[possible], groups[possible]
@@ -238,9 +242,13 @@ class Auditor:
             self._observed[:] = state["observed"]
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
             self._history.recall(state["history"])
-            for name in _FACTS:
+            for name, kinds in _FACTS.items():
+                if not isinstance(state[name], kinds) or (
+                    kinds == list | None and state[name] is not None and len(state[name]) != 2
+                ):
+                    raise TypeError(name)
                 setattr(self, "_" + name, state[name])
-        except (KeyError, TypeError) as error:
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
 
     @property
@@ -249,7 +257,18 @@ class Auditor:
         return self._rows
 
 
-_FACTS = ("rows", "tied", "log_e", "highest", "rejected_at", "smallest", "last_time", "bad", "examples")
+# name -> what it is in JSON
+_FACTS: dict[str, Any] = {
+    "rows": int,
+    "tied": int,
+    "log_e": int | float,
+    "highest": int | float,
+    "rejected_at": int | None,
+    "smallest": list | None,
+    "last_time": list | None,
+    "bad": dict,
+    "examples": list,
+}
 
 
 class _History:

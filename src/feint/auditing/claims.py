@@ -32,7 +32,8 @@ from feint.references.recomputation import Recomputation
 _BOOSTS = 0.3  # share of E that bets on boosts
 INTERVALS = (1.0 - _BOOSTS) * BETS_SHARE  # the intervals' share of α: without 0, E ≥ 1/α
 _MANY = 100  # rows from which a mean of 1/p says something
-_CLEARLY = 1.1
+# A 1/p counts as 10·K at most: its mean then exceeds K by 5 standard errors, √(10/n)·K, with probability below 3e-4.
+_LARGEST_INVERSE, _CLEARLY = 10.0, 5.0
 
 
 class Options(NamedTuple):
@@ -147,7 +148,7 @@ class LoggedPropensities(Claim):
         self._two = arms.n == 2 and options.draws is None
         if not self._two:
             self.boosts, self.calibration = PropensityMixture(arms.n, within=options.within), None
-        # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1.
+        # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1, of which none is above 10·K.
         self._inverse = np.zeros(3)
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -165,12 +166,13 @@ class LoggedPropensities(Claim):
         """As logged."""
         assert chunk.propensity is not None
         p = np.maximum(np.minimum(chunk.propensity.values[good], 1.0), self.options.floor)
+        if self.options.draws is not None:
+            p = of_draws(p, self.options.draws)
+        least = 1.0 / (_LARGEST_INVERSE * self.arms.n)
         other = np.where(arms == 1, p, 1.0 - p)
-        self._inverse += [arms.size, (1.0 / p[p > 0]).sum(), (1.0 / other[other > 0]).sum()]
+        self._inverse += [arms.size, *((1.0 / np.maximum(share, least)).sum() for share in (p, other))]
         tested = np.ones(arms.size, dtype=bool)
         with np.errstate(divide="ignore"):
-            if self.options.draws is not None:
-                return np.log(of_draws(p, self.options.draws)), tested
             if not self._two:
                 return np.log(p), tested
             table = np.empty((arms.size, 2))
@@ -187,13 +189,14 @@ class LoggedPropensities(Claim):
         """What a reader must know."""
         found = []
         rows, total, other = self._inverse
-        if rows >= _MANY and total > _CLEARLY * self.arms.n * rows:
+        clearly = 1.0 + _CLEARLY * math.sqrt(_LARGEST_INVERSE / max(rows, 1.0))
+        if rows >= _MANY and total > clearly * self.arms.n * rows:
             names = self.arms.names()
             instead = (
                 f"; as the probability of arm {names[1]} it would be {other / rows:.3g}" if self.arms.n == 2 else ""
             )
             found.append(
-                f"The mean of 1/propensity is {total / rows:.3g}, which cannot stay above the number of arms, "
+                f"The mean of 1/propensity is at least {total / rows:.3g}, which cannot stay above the number of arms, "
                 f"{self.arms.n}: this is not the probability of the pulled arm{instead}."
             )
         if not self._two:

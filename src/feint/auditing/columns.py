@@ -15,6 +15,7 @@ _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
 _DECIMALS = re.compile(r"[+-]?\d*\.?(\d*)(?:[eE]([+-]?\d+))?")
 _ZONE_NAME = re.compile(r"\s*(UTC|GMT)$", re.IGNORECASE)
 NEVER = np.iinfo(np.int64).max  # a moment that does not come, among whole numbers; NaN among others
+_END_OF_TIME = 1e300  # what a float64 cannot hold is no time
 _WORDS = {"true": 1.0, "false": 0.0}
 _MISSING = {"", "na", "nan", "null", "none"}
 
@@ -77,7 +78,9 @@ def as_moment(item: Any) -> int | float | None:
     if isinstance(item, np.generic):
         item = item.item()
     if isinstance(item, int | float):
-        return item if math.isfinite(item) else None
+        return item if abs(item) < _END_OF_TIME else None
+    if isinstance(item, datetime):
+        item = item.isoformat()
     if not isinstance(item, str) or not _is_plain(item):
         return None
     for read in (int, float):
@@ -85,7 +88,7 @@ def as_moment(item: Any) -> int | float | None:
             moment = read(item)
         except ValueError:
             continue
-        return moment if math.isfinite(moment) else None
+        return moment if abs(moment) < _END_OF_TIME else None
     try:
         date = datetime.fromisoformat(_ZONE_NAME.sub("+00:00", item.strip()))
     except ValueError:
@@ -99,7 +102,7 @@ def as_moment(item: Any) -> int | float | None:
 def as_moments(items: Sequence[Any]) -> npt.NDArray[Any]:
     """Times as numbers that order as they do, int64 where all are whole; what is none never comes."""
     found = [as_moment(item) for item in items]
-    if all(moment is None or isinstance(moment, int) for moment in found):
+    if all(moment is None or (isinstance(moment, int) and abs(moment) < NEVER) for moment in found):
         return np.array([NEVER if moment is None else moment for moment in found], dtype=np.int64)
     return np.array([math.nan if moment is None else float(moment) for moment in found])
 
@@ -108,7 +111,7 @@ def decimals(cell: Any) -> int:
     """How many digits after the point a number was printed with; 16 where that says nothing about its rounding: of
     numbers that were no text, one digit may be all there is.
     """
-    text = cell if isinstance(cell, str) else repr(float(cell))
+    text = cell if isinstance(cell, str) else repr(_number(cell))
     digits = _DECIMALS.fullmatch(text.strip())
     found = 16 if digits is None else max(0, len(digits[1] or "") - int(digits[2] or 0))
     return found if isinstance(cell, str) or found > 1 else 16

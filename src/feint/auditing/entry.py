@@ -11,7 +11,7 @@ from feint.auditing.auditor import Auditor
 from feint.auditing.chunks import chunks, find_arms
 from feint.auditing.claims import Claim, LoggedProbabilities, LoggedPropensities, Options, Recomputed
 from feint.auditing.explaining import explain
-from feint.auditing.layout import MOST_ARMS, NO_TIME, Arms, Layout, Names, choose_layout
+from feint.auditing.layout import MOST_ARMS, NO_TIME, Arms, Layout, Names, choose_layout, label_of
 from feint.auditing.readers import Batch, Log, naming, open_log
 from feint.auditing.report import AuditReport
 from feint.bandit import family_pair
@@ -294,6 +294,10 @@ def _audited(
         warnings.append(
             f"Reference, prior and rewards are not used: the log has {layout.mode} of its own (see `mode`)."
         )
+    if layout.mode != LoggedPropensities.MODE and claimed.options.draws is not None:
+        warnings.append(f"`propensity_draws` is not used: the {layout.mode} of the log are tested (see `mode`).")
+    if layout.mode == Recomputed.MODE and claimed.options.floor > 0:
+        warnings.append("`floor` is not used: it is for probabilities that were logged.")
     if layout.unused:
         shown = ", ".join(repr(name) for name in layout.unused[:6])
         warnings.append(f"Columns that look like a claim are not used: {shown}.")
@@ -314,15 +318,15 @@ def _arms(
     """How many arms there are and how they are called; without `progress` the log can be read only once."""
     width = log.width if isinstance(log, _ArrayLog) and layout.listed else len(layout.probabilities)
     if width:
-        given = n_arms if n_arms is None or is_whole(n_arms, 0) else len(list(n_arms))
+        given = n_arms if n_arms is None or is_whole(n_arms, 0) else len(_labels(n_arms) or [])
         if given is not None and given != width:
             raise ValueError(f"`n_arms` is {n_arms!r}, but there are {width} columns of probabilities; leave it out.")
-        labels = None if n_arms is None or is_whole(n_arms, 0) else [str(label).strip() for label in n_arms]
-        return Arms(width, labels if isinstance(log, _ArrayLog) else layout.labels)
-    if n_arms is not None and not is_whole(n_arms, 0):
-        labels = [str(label).strip() for label in n_arms]
-        if not 2 <= len(set(labels)) == len(labels) <= MOST_ARMS or not all(labels):
-            raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or the different labels of two or more.")
+        if layout.labels is None:
+            return Arms(width, _labels(n_arms))
+        if (labels := _labels(n_arms)) is not None and set(labels) != set(layout.labels):
+            raise ValueError(f"`n_arms` is {n_arms!r}, but the columns of probabilities are of {layout.labels}.")
+        return Arms(width, layout.labels)
+    if (labels := _labels(n_arms)) is not None:
         return Arms(len(labels), labels)
     if n_arms is not None:
         if not is_whole(n_arms, 2, MOST_ARMS):
@@ -334,6 +338,16 @@ def _arms(
     if progress is None:
         raise ValueError("How many arms there are cannot be seen while a log grows: give `n_arms`.")
     return find_arms(log, layout, n_arms, warnings, progress("counting arms", log.size or 0))
+
+
+def _labels(n_arms: Any) -> list[str] | None:
+    """Those that were given, if any."""
+    if n_arms is None or is_whole(n_arms, 0):
+        return None
+    labels = [label_of(label) for label in n_arms] if isinstance(n_arms, Sequence | np.ndarray) else []
+    if not 2 <= len(set(labels)) == len(labels) <= MOST_ARMS or not all(labels):
+        raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or the different labels of two or more.")
+    return labels
 
 
 class _ArrayLog:

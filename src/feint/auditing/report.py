@@ -137,7 +137,7 @@ class AuditReport:
             "p_value": self.p_value,
             "log_e_values": self.log_e_values,
             "arms": [vars(arm) for arm in self.arms],
-            "groups": [group._asdict() for group in self.groups],
+            "groups": [group._asdict() | {"log_e_value": _finite(group.log_e_value)} for group in self.groups],
             "n_groups": self.n_groups,
             "diagnosis": None if self.diagnosis is None else _as_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,

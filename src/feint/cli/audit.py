@@ -151,17 +151,24 @@ def _whole(
 
 
 def _say(report: "AuditReport", as_json: bool, written: list[Path]) -> None:
-    """Print what was found; into a closed pipe nothing more can be said, and the exit code still holds."""
+    """Print what was found."""
     from rich.console import Console
 
+    if as_json:
+        _write(json.dumps(report.to_json(), allow_nan=False) + "\n")
+        return
+    console = Console()
+    with console.capture() as text:  # into a closed pipe, Rich itself would end with exit code 1
+        _print(console, report)
+        for path in written:
+            console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+    _write(text.get())
+
+
+def _write(text: str) -> None:
+    """Into a closed pipe nothing more can be said, and the exit code still holds."""
     try:
-        if as_json:
-            typer.echo(json.dumps(report.to_json(), allow_nan=False))
-        else:
-            console = Console()
-            _print(console, report)
-            for path in written:
-                console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+        sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -173,7 +180,7 @@ def _follow(log: str, delimiter: str | None, what: "Claimed", common: dict[str, 
     from feint.files import load_state, save_state
 
     before = load_state(state) if state is not None and state.exists() else None
-    said = before is not None and before.get("rejected_at") is not None
+    said = isinstance(before, dict) and before.get("rejected_at") is not None
     rejected, last = said, None
     stream = sys.stdin.buffer if log == "-" else open(log, "rb")  # noqa: SIM115 - closed below
     with stream:
@@ -181,13 +188,13 @@ def _follow(log: str, delimiter: str | None, what: "Claimed", common: dict[str, 
             last = auditor
             if auditor.rejected_at is not None and not said:
                 said = rejected = True
-                typer.echo(
-                    f"rejected at row {auditor.rejected_at} (claim: {auditor.claim.words()}; α = {auditor.alpha:g})"
+                _write(
+                    f"rejected at row {auditor.rejected_at} (claim: {auditor.claim.words()}; α = {auditor.alpha:g})\n"
                 )
             if state is not None:
                 save_state(auditor.state(), state, force=True)
     if not said and last is not None:
-        typer.echo(f"no evidence against the claim in {last.rows:,} rows (α = {last.alpha:g})")
+        _write(f"no evidence against the claim in {last.rows:,} rows (α = {last.alpha:g})\n")
     return rejected
 
 
@@ -213,28 +220,42 @@ def _claimed(
 
     name, _, number = reference.partition(":")
     family: Any = None
+    if split is not None and reference != "normal":
+        raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")
+    if number and (name == "uniform" or sigma is not None):
+        raise ValueError(f"--reference is {reference!r}; leave :{number} out{' or --sigma' if sigma else ''}.")
     if split is not None:
         found: Any = Split(numbers(split, "--split"))
     elif name == "uniform":
         found = Split()
     elif name in ("softmax", "epsilon-greedy"):
-        value = numbers(number or "nan", "--reference")[0]
+        value = _one(number or "nan", "--reference", reference)
         found = (Softmax if name == "softmax" else EpsilonGreedy)(value)
     elif sigma == "unknown":
         if name not in ("normal", "gaussian"):
             raise ValueError(f"--sigma is about normal rewards, not --reference {reference}; leave it out.")
-        given = None if prior is None else tuple(_priors(prior, 4)[0])
-        found, prior, sigma = NormalInverseGamma(given), None, None  # type: ignore[arg-type]
+        given = [None] if prior is None else _priors(prior, 4)
+        if len(given) > 1:
+            raise ValueError(f"--prior is {prior!r}; with an unknown sigma all arms have the same one.")
+        found, prior, sigma = NormalInverseGamma(given[0]), None, None  # type: ignore[arg-type]
     else:
         if sigma is not None and name not in ("normal", "gaussian"):
             raise ValueError(f"--sigma is about normal rewards, not --reference {reference}; leave it out.")
-        family = family_of(reference if sigma is None else f"{name}:{numbers(sigma, '--sigma')[0]}")
+        family = family_of(reference if sigma is None else f"{name}:{_one(sigma, '--sigma', sigma)}")
         priors = None if prior is None else _priors(prior, 2)
         found = ThompsonSampling(None if priors is None else priors[0] if len(priors) == 1 else tuple(priors))
         prior = sigma = None
     if prior is not None or sigma is not None:
         raise ValueError("--prior and --sigma are about Thompson Sampling; leave them out.")
     return (found if clip is None else Clipped(found, clip)), family
+
+
+def _one(text: str, name: str, given: str) -> float:
+    """The number of an option that has one."""
+    found = numbers(text, name)
+    if len(found) != 1:
+        raise ValueError(f"{name} is {given!r}; give one number.")
+    return found[0]
 
 
 def _priors(text: str, size: int) -> list[tuple[float, ...]]:
@@ -256,37 +277,46 @@ def _priors(text: str, size: int) -> list[tuple[float, ...]]:
 
 
 def _print(console: "Console", report: "AuditReport") -> None:
+    from rich.markup import escape
+    from rich.padding import Padding
+
     colour = "red" if report.rejected else "green"
     what = f"of {report.rows:,}" if report.rejected else "the claim"
     if report.left_out:
         what += f", {report.left_out:,} rows left out"
     console.print(f"\n [bold {colour}]{report.verdict}[/] {what} (α = {report.alpha:g})", highlight=False)
-    console.print(f" claim: {report.claim}\n", highlight=False)
+    console.print(Padding(f"claim: {escape(report.claim)}\n", (0, 0, 0, 1)), highlight=False)
     console.print(_facts(report))
     if report.diagnosis is not None:
         console.print(_explanations(report.diagnosis))
     console.print(_arms(report))
     if report.groups:
         console.print(_groups(report))
+        console.print(f" {_named(report)}\n", highlight=False)
     for warning in report.warnings:
-        console.print(f" [yellow]![/] {in_options(warning)}", highlight=False)
+        console.print(Padding(f"[yellow]![/] {escape(in_options(warning))}", (0, 0, 0, 1)), highlight=False)
     for example in report.bad_examples:
         console.print(f"   left out, {example}", highlight=False, markup=False)
 
 
 def _facts(report: "AuditReport") -> "Table":
+    from rich.markup import escape
     from rich.table import Table
+
+    from feint.auditing.diagnosis import UNCLEAR
+    from feint.auditing.diagnosis_experts import BOOSTED, SHARE
 
     facts = Table(box=None, show_header=False, pad_edge=True)
     first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""
     facts.add_row("pulls tested", f"{report.tested:,} of {report.rows:,}{first}")
     facts.add_row("e-value", f"{_power(report.log_e_value)} now, {_power(report.highest_log_e_value)} at its highest")
     facts.add_row("anytime p-value", _power(-report.highest_log_e_value))
-    if report.boosted_arm is not None:
+    kind = None if report.diagnosis is None else report.diagnosis.kind
+    # Where something else explains the log, this would name the wrong reason.
+    if report.boosted_arm is not None and kind in (None, BOOSTED, SHARE, UNCLEAR):
         size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
-        facts.add_row(
-            "most likely boosted", f"arm {report.boosted_arm}{size}" + ("" if report.rejected else ", if any")
-        )
+        arm = escape(report.arms[report.boosted_arm].label)
+        facts.add_row("most likely boosted", f"arm {arm}{size}" + ("" if report.rejected else ", if any"))
     if report.smallest_log_probability is not None:
         facts.add_row("smallest π of a pull", f"{_power(report.smallest_log_probability)}, row {report.smallest_row:,}")
     if report.bad_rows:
@@ -297,47 +327,57 @@ def _facts(report: "AuditReport") -> "Table":
 
 def _arms(report: "AuditReport") -> "Table":
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("arm", "observed", "expected", "observed − expected", report.confidence):
+    known = any(arm.expected is not None for arm in report.arms)  # else propensities alone were logged
+    heads = ("expected", "observed − expected", report.confidence.replace(" intervals,", ""))
+    for name in ("arm", "observed", *(heads if known else ())):
         table.add_column(name, justify="right")
     for arm in report.arms:
-        if arm.expected is None or arm.excess is None or arm.low is None or arm.high is None:
-            table.add_row(arm.label, f"{arm.observed:,}", "not logged", "", "")
-            continue
-        interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}{' *' if arm.departs else '  '}"
-        table.add_row(arm.label, f"{arm.observed:,}", f"{arm.expected:,.1f}", f"{arm.excess:+,.1f}", interval)
+        cells = [escape(arm.label), f"{arm.observed:,}"]
+        if arm.expected is not None and arm.excess is not None and arm.low is not None and arm.high is not None:
+            interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}{' *' if arm.departs else '  '}"
+            cells += [f"{arm.expected:,.1f}", f"{arm.excess:+,.1f}", interval]
+        table.add_row(*cells)
     return table
 
 
 def _explanations(diagnosis: "Diagnosis") -> "Table":
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
+    from feint.auditing.diagnosis import UNCLEAR
+
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("what explains the log best")
+    table.add_column(diagnosis.words if diagnosis.kind == UNCLEAR else "what explains the log best")
     for name in ("share of the evidence", "rows"):
         table.add_column(name, justify="right")
     for found in diagnosis.explanations[:5]:
-        table.add_row(found.words, f"{100 * found.share:.0f} %", f"{found.first_row:,} … {found.last_row:,}")
+        table.add_row(escape(found.words), f"{100 * found.share:.0f} %", f"{found.first_row:,} … {found.last_row:,}")
     return table
 
 
 def _groups(report: "AuditReport") -> "Table":
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    named = sum(group.named for group in report.groups)
-    table = Table(
-        box=box.SIMPLE_HEAD, caption=f"{report.n_groups:,} groups; * named by e-BH at α = {report.alpha:g}: {named}"
-    )
+    table = Table(box=box.SIMPLE_HEAD)
     for name in ("group", "pulls tested", "e-value"):
         table.add_column(name, justify="right")
     for group in report.groups[:10]:
         star = " *" if group.named else "  "
-        table.add_row(group.group, f"{group.tested:,}", _power(group.log_e_value) + star)
+        table.add_row(escape(group.group), f"{group.tested:,}", _power(group.log_e_value) + star)
     return table
+
+
+def _named(report: "AuditReport") -> str:
+    named = sum(group.named for group in report.groups)
+    least = "at least " if named == len(report.groups) < report.n_groups else ""  # the worst are listed only
+    return f"{report.n_groups:,} groups, {least}{named} named (*) by e-BH at α = {report.alpha:g}"
 
 
 def _power(log_value: float) -> str:

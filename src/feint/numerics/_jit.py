@@ -202,7 +202,7 @@ def by_type(function: _F) -> _F:
 
     def call(settings: Any, *others: Any) -> Any:
         implementation = getattr(type(settings), name, usual)
-        if _has_plain((settings, *others)):
+        if has_plain((settings, *others)):
             implementation = getattr(implementation, "py_func", implementation)
         return implementation(settings, *others)
 
@@ -229,8 +229,9 @@ class Plain:
     """The base of what has no kernel: it stands where settings would, and makes what uses it run in plain Python."""
 
 
-def _has_plain(values: Any) -> bool:
-    return any(isinstance(value, Plain) or (isinstance(value, tuple) and _has_plain(value)) for value in values)
+def has_plain(values: Any) -> bool:
+    """Whether something in these settings has no kernel."""
+    return any(isinstance(value, Plain) or (isinstance(value, tuple) and has_plain(value)) for value in values)
 
 
 def parts(**named: Any) -> Callable[[_C], _C]:

@@ -14,7 +14,8 @@ where `view` has `time` (pulls made), `pulls` and `public_means`, arrays over ar
 `follows_posterior` says that it pulls every arm with its probability of being the best: then the engine can bound it. A
 reference speaks once every arm has been pulled, or as often as `speaks_after(family)` says, if it has that. One that
 `ignores_rewards` can be audited without any. One whose settings have `log_probabilities(counts, sums, spreads)` instead
-of `expect` is for whole logs only (`recomputation`).
+of `expect` is for whole logs only (`recomputation`); with `speaks(counts, sums, spreads)` it says which of the rows it
+has a posterior for.
 """
 
 from typing import Any, Protocol

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from feint.families.base import Belief
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import FloatArray, as_number
@@ -11,24 +13,29 @@ from feint.references.base import describe, expect, reference_prior, reference_s
 
 
 @shared
-def _expect(settings: "ClippedKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
-    expect(settings.reference, belief, t, pi, log_pi)
+def _clip(low: float, pi: FloatArray, log_pi: FloatArray) -> None:
     # Raising some arms scales the others down, which may bring them below: at most K rounds.
     scale, changed = 1.0, True
     while changed:
         changed = False
         raised, rest = 0, 0.0
         for a in range(pi.size):
-            if pi[a] * scale < settings.low:
+            if pi[a] * scale < low:
                 raised += 1
             else:
                 rest += pi[a]
-        found = (1.0 - raised * settings.low) / rest
+        found = (1.0 - raised * low) / rest
         if found < scale:
             scale, changed = found, True
     for a in range(pi.size):
-        pi[a] = max(pi[a] * scale, settings.low)
+        pi[a] = max(pi[a] * scale, low)
         log_pi[a] = math.log(pi[a])
+
+
+@shared
+def _expect(settings: "ClippedKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    expect(settings.reference, belief, t, pi, log_pi)
+    _clip(settings.low, pi, log_pi)
 
 
 @parts(own_samples=False, follows_posterior=False, expect=_expect)
@@ -37,6 +44,23 @@ class ClippedKernel(NamedTuple):
 
     reference: Any
     low: float
+
+
+class ClippedRows:
+    """`Clipped` for rows of a log, of a reference that is for those."""
+
+    def __init__(self, settings: Any, low: float) -> None:
+        self._settings, self._low = settings, low
+        if hasattr(settings, "speaks"):
+            self.speaks = settings.speaks
+
+    def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
+        """log π of each row, (n, K)."""
+        log_pi: FloatArray = self._settings.log_probabilities(counts, sums, spreads)
+        for row in log_pi:
+            pi = np.exp(row)
+            _clip(self._low, pi, row)
+        return log_pi
 
 
 @dataclass(frozen=True)
@@ -59,6 +83,11 @@ class Clipped:
             raise ValueError(f"{what}; got {self.low!r}.")
         object.__setattr__(self, "low", number)
 
+    @property
+    def ignores_rewards(self) -> bool:
+        """As the reference does."""
+        return bool(getattr(self.reference, "ignores_rewards", False))
+
     def prior_of(self, family: Any) -> Any:
         """That of the reference."""
         return reference_prior(self.reference, family)
@@ -67,11 +96,12 @@ class Clipped:
         """As the reference does."""
         return speaks_after(self.reference, family)
 
-    def kernel(self, family: Any, n_arms: int) -> ClippedKernel:
+    def kernel(self, family: Any, n_arms: int) -> ClippedKernel | ClippedRows:
         """Its settings."""
         if self.low * n_arms > 1:
             raise ValueError(f"low is {self.low:g}, which {n_arms} arms cannot all have; give at most {1 / n_arms:g}.")
-        return ClippedKernel(reference_settings(self.reference, family, n_arms), self.low)
+        settings = reference_settings(self.reference, family, n_arms)
+        return (ClippedKernel if hasattr(settings, "expect") else ClippedRows)(settings, self.low)
 
     def describe(self, family: Any) -> str:
         """In words."""

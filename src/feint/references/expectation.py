@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from feint.families.base import Belief, belief, recall, set_posterior
-from feint.numerics._jit import Plain, kernel, part, shared_inlined
+from feint.numerics._jit import has_plain, kernel, part, shared_inlined
 from feint.numerics._validate import FloatArray, restore_counts
 from feint.references.base import expect, reference_prior, speaks_after, stepwise_settings
 
@@ -40,7 +40,7 @@ class Expectation:
         self.family, self.reference = family, reference
         self.settings = stepwise_settings(reference, family, n_arms)
         self.belief = belief(family, reference_prior(reference, family), np.zeros(n_arms, dtype=np.int64))
-        self.plain = isinstance(self.settings, Plain) or isinstance(self.belief.family, Plain)
+        self.plain = has_plain((self.settings, self.belief.family))
         self._at_once = speaks_after(reference, family) == 0
         self._complete = False  # every arm has been pulled
         self._untested = n_arms if initial_round else 0

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from feint.numerics._validate import FloatArray, as_floats
+from feint.numerics._validate import BoolArray, FloatArray, as_floats
 from feint.numerics.student_best_arm import student_best_arm_probabilities
 
-_SMALLEST = 1e-12  # of a scale, relative to the largest of a row: arms whose rewards were all equal so far
+_SMALLEST = 1e-11  # of a scale, relative to the other scales and the locations of a row: less is rounding
 
 
 class NormalInverseGammaRows:
@@ -19,6 +19,19 @@ class NormalInverseGammaRows:
 
     def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
         """log π from the number of rewards of each arm, their sum and their Σ (reward − mean)², (n, K) each."""
+        return student_best_arm_probabilities(*self._students(counts, sums, spreads), log=True)
+
+    def speaks(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> BoolArray:
+        """(n,) Not where an arm's rewards were all equal so far, nor where its past has all but faded: under a flat
+        prior there is no posterior then.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            location, scale, dof = self._students(counts, sums, spreads)
+            width = scale.max(axis=1) + np.abs(location).max(axis=1)
+            return np.asarray((dof.min(axis=1) >= 1.0) & (scale.min(axis=1) > _SMALLEST * width))
+
+    def _students(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> tuple[FloatArray, ...]:
+        """Locations, scales and degrees of freedom of the arms' means."""
         mean, pulls, shape, scale = self._prior
         total = counts + pulls
         location = (sums + pulls * mean) / total
@@ -26,9 +39,7 @@ class NormalInverseGammaRows:
         with np.errstate(divide="ignore", invalid="ignore"):
             shift = np.where(counts > 0, pulls * counts / total * (sums / counts - mean) ** 2, 0.0)
         rest = scale + 0.5 * (spreads + shift)
-        spread = np.sqrt(rest / (half * total))
-        spread = np.maximum(spread, _SMALLEST * spread.max(axis=1, keepdims=True))
-        return student_best_arm_probabilities(location, spread, 2.0 * half, log=True)
+        return location, np.sqrt(rest / (half * total)), 2.0 * half
 
 
 @dataclass(frozen=True)
@@ -36,8 +47,8 @@ class NormalInverseGamma:
     """Thompson Sampling that draws every arm's mean and variance from their normal–inverse-gamma posterior.
 
     `prior` is (mean, pulls, shape, scale): the variance is inverse-gamma(shape, scale), and given it the mean is normal
-    as after that many pulls. None is the usual reference prior, 1/σ², which speaks once every arm has two rewards. For
-    audits: its arms' means follow Student distributions, and nothing here is fast enough for `simulate`.
+    as after that many pulls. None is the usual reference prior, 1/σ², which speaks once every arm has two different
+    rewards. For audits: its arms' means follow Student distributions, and nothing here is fast enough for `simulate`.
 
     >>> NormalInverseGamma((0, 1, 1, 1)).prior
     (0.0, 1.0, 1.0, 1.0)

@@ -221,7 +221,7 @@ class Past:
         self._make_space(made.size)
         self._made[: made.size] = made
         for name, table in self.tables._asdict().items():
-            restore(table[: made.size], np.array(state[name], dtype=float).reshape(made.size, -1), name)
+            restore(table[: made.size], np.array(state[name], dtype=float).reshape(-1, table.shape[1]), name)
         waiting = state["waiting"]
         due = np.array(waiting["due"])
         self._waiting = _Items(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from feint.families.base import Belief, belief, set_posterior
-from feint.numerics._jit import Plain, kernel
+from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
 from feint.references.base import describe, expect, reference_prior, reference_settings, speaks_after
 from feint.references.past import Known, Past, Timing
@@ -52,7 +52,7 @@ class Recomputation:
         self._settings = reference_settings(reference, family, n_arms)
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
-        self._plain = isinstance(self._settings, Plain) or isinstance(self._belief.family, Plain)
+        self._plain = has_plain((self._settings, self._belief.family))
         ignores = getattr(reference, "ignores_rewards", False)  # then there is nothing to begin with
         self._untested = n_arms if initial_round and not ignores else 0
         self._least = speaks_after(reference, family)
@@ -64,6 +64,8 @@ class Recomputation:
         """(log π (m, K), tested (n,)): of the m rows that are tested. The rows are then part of the past."""
         known = self.past.rows(group, arms, rewards, times, reward_times)
         tested = (known.numbers >= self._untested) & (known.counts.min(axis=1) > self._least - 1)
+        if hasattr(self._settings, "speaks"):
+            tested &= self._settings.speaks(known.counts, known.sums, known.spreads)
         return self._log_pi(Known(*(array[tested] for array in known))), tested
 
     def _log_pi(self, known: Known) -> FloatArray:

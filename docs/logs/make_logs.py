@@ -1,0 +1,148 @@
+"""Write the logs of docs/audit.md into a folder: `python docs/logs/make_logs.py FOLDER`.
+
+Every log is of an agent that does what it claims; `…-bent` is of one that does not.
+
+- trial.csv: 2,000 patients, three doses, Thompson Sampling with Beta(1, 1) priors, outcomes known 5 to 30 days later
+  and in 5 % of the cases never. Bent: of the high dose three draws are made, and the best counts.
+- pages.csv: 3,000 visitors, three pages, the same method, learning once in 100 visitors. There is no bent one: the
+  guide shows what happens where the batches are not said.
+- shop.csv.gz: 50 users, 20 items, 6,000 rows, and the probabilities of all items. Bent: three users are shown item-17
+  more often than the log says.
+- router.jsonl: 4,000 requests, five models; the propensity is the share of 200 Monte Carlo draws. Bent: a tenth of
+  the requests goes to the model "own".
+- ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
+  probabilities of the next decision.
+- split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
+"""
+
+import csv
+import gzip
+import json
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+START = datetime(2026, 1, 5, 8)
+
+
+def trial(rng, bent):
+    """Outcomes come late: the posterior before a patient holds those that were known by then."""
+    doses, effects = ["control", "low", "high"], [0.35, 0.5, 0.4]
+    successes, failures = np.ones(3), np.ones(3)
+    waiting, now = [], START
+    yield "time", "dose", "response", "response_time"
+    for _ in range(2_000):
+        now += timedelta(minutes=int(rng.integers(1, 360)))
+        for due, arm, outcome in [item for item in waiting if item[0] <= now]:
+            successes[arm] += outcome
+            failures[arm] += 1 - outcome
+            waiting.remove((due, arm, outcome))
+        draws = rng.beta(successes, failures)
+        if bent:
+            draws[2] = max(draws[2], *rng.beta(successes[2], failures[2], 2))
+        arm = int(draws.argmax())
+        outcome, due = int(rng.random() < effects[arm]), now + timedelta(hours=int(rng.integers(120, 720)))
+        if rng.random() < 0.05:
+            yield now.isoformat(), doses[arm], "", ""
+        else:
+            waiting.append((due, arm, outcome))
+            yield now.isoformat(), doses[arm], outcome, due.isoformat()
+
+
+def pages(rng):
+    """Learns after every 100 visitors."""
+    names, rates = ["plain", "photo", "video"], [0.1, 0.14, 0.12]
+    known, pending = np.ones((2, 3)), np.zeros((2, 3))
+    yield "page", "bought"
+    for row in range(3_000):
+        if row % 100 == 0:
+            known, pending = known + pending, np.zeros((2, 3))
+        arm = int(rng.beta(*known).argmax())
+        bought = int(rng.random() < rates[arm])
+        pending[1 - bought, arm] += 1
+        yield names[arm], bought
+
+
+def shop(rng, bent):
+    """Probabilities of all items, which depend on the user and the hour."""
+    items = [f"item-{i:02d}" for i in range(20)]
+    tastes = rng.normal(size=(50, 20))
+    yield "user", "item", *(f"p_{item}" for item in items)
+    for _ in range(6_000):
+        user = int(rng.integers(50))
+        weights = np.exp(tastes[user] + 0.5 * rng.normal(size=20))
+        p = weights / weights.sum()
+        item = int(rng.choice(20, p=p))
+        if bent and user in (7, 23, 41) and rng.random() < 0.3:
+            item = 17
+        yield f"user-{user:02d}", items[item], *(f"{share:.8f}" for share in p)
+
+
+def router(rng, bent):
+    """Thompson Sampling on the quality of answers; what is logged is how often 200 draws chose the same model."""
+    models, quality = ["own", "small", "medium", "large", "code"], [0.5, 0.45, 0.55, 0.7, 0.6]
+    pulls, sums = np.full(5, 4.0), np.full(5, 2.0)
+    for row in range(4_000):
+        arm = int(rng.normal(sums / pulls, pulls**-0.5).argmax())
+        if bent and rng.random() < 0.1:
+            arm = 0
+        draws = rng.normal(sums / pulls, pulls**-0.5, (200, 5)).argmax(1)
+        reward = round(float(rng.normal(quality[arm], 1.0)), 3)
+        yield {"id": row, "model": models[arm], "propensity": float((draws == arm).mean()), "reward": reward}
+        pulls[arm] += 1
+        sums[arm] += reward
+
+
+def ads(rng, bent):
+    """Decisions among four ads, the one taken first in `a`."""
+    table = rng.dirichlet([1.0, 1.0, 1.0, 1.0], 2_001).round(4)
+    table[:, 0] += 1 - table.sum(1)
+    for row in range(2_000):
+        p = table[row] / table[row].sum()
+        arm = int(rng.choice(4, p=p))
+        order = [arm, *(a for a in range(4) if a != arm)]
+        logged = table[row + 1] if bent else table[row]
+        yield {
+            "_label_cost": -int(rng.random() < 0.05),
+            "_label_probability": round(float(logged[arm]), 4),
+            "_labelIndex": arm,
+            "Timestamp": (START + timedelta(seconds=7 * row)).isoformat() + "Z",
+            "a": [a + 1 for a in order],
+            "p": [round(float(logged[a]), 4) for a in order],
+        }
+
+
+def split(rng, bent):
+    """Half and half, or not."""
+    yield "time", "side"
+    for row in range(6_000):
+        treated = rng.random() < (0.6 if bent and row >= 3_000 else 0.5)
+        yield (START + timedelta(seconds=row)).isoformat(), "treatment" if treated else "control"
+
+
+def write(path, rows):
+    """CSV from tuples, JSON lines from dictionaries."""
+    with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
+        if path.suffix in (".jsonl", ".dsjson"):
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        else:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def main(folder):
+    """All of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    logs = {"trial.csv": trial, "shop.csv.gz": shop, "router.jsonl": router, "ads.dsjson": ads, "split.csv": split}
+    for seed, (name, rows) in enumerate(logs.items()):
+        stem, _, ending = name.partition(".")
+        write(folder / name, rows(np.random.default_rng([seed, 0]), False))
+        write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng([seed, 1]), True))
+    write(folder / "pages.csv", pages(np.random.default_rng(5)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python docs/logs/make_logs.py FOLDER")
+    main(Path(sys.argv[1]))

@@ -1,0 +1,70 @@
+"""The guide docs/audit.md, typed: every command in it, on the logs of its script, prints the lines that it shows."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from feint.cli import app
+
+ROOT = Path(__file__).parent.parent.parent
+GUIDE = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+LEFT_OUT = "…"
+VERDICTS = {"rejected at row": 1, "no evidence against": 0}
+
+
+def typed():
+    """(command, lines shown) of the guide's console blocks."""
+    for block in re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            yield command, shown.splitlines()
+
+
+(SCRIPT, NOTHING), *COMMANDS = typed()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the guide's script wrote the logs."""
+    found = tmp_path_factory.mktemp("guide")
+    program, script, *arguments = shlex.split(SCRIPT)
+    assert (program, NOTHING) == ("python", [])
+    subprocess.run([sys.executable, str(ROOT / script), *arguments], cwd=found, check=True)
+    return found
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[command for command, _ in COMMANDS])
+def test_prints_what_the_guide_shows(command, shown, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    program, *arguments = shlex.split(command)
+    assert program == "feint"
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
+    verdict = next(words for words in VERDICTS if shown[0].strip().startswith(words))
+    assert result.exit_code == VERDICTS[verdict], result.output
+    printed = iter([line.rstrip() for line in result.output.strip("\n").splitlines()])
+    anywhere = False
+    for line in shown:
+        if line == LEFT_OUT:
+            anywhere = True
+        elif anywhere:
+            assert line in printed, f"{line!r} is not printed, or not in this place:\n{result.output}"
+            anywhere = False
+        else:
+            assert next(printed) == line
+
+
+def test_every_log_is_audited(folder):
+    named = {Path(word).name for command, _ in COMMANDS for word in shlex.split(command) if word.startswith("logs/")}
+    assert named == {path.name for path in (folder / "logs").iterdir()}
+
+
+def test_every_option_is_explained():
+    known = CliRunner().invoke(app, ["audit", "--help"], env={"COLUMNS": "200"}).output
+    options = set(re.findall(r"--[a-z][a-z-]+", known)) - {"--help", "--initial-round"}  # its negation is the option
+    assert len(options) > 30
+    assert sorted(name for name in options if name not in GUIDE) == []

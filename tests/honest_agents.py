@@ -1,0 +1,142 @@
+"""Agents that do what they claim, many logs in lockstep, by drawing from their posteriors: no code of feint's.
+
+`arrival(rng, row, n_logs)` says before which row each log's reward of `row` becomes known (`NEVER`: it does not), and
+`choose(rng, seen, row)` draws the arms from what is known. All that is known fades by `discount` with every row.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+NEVER = 10**9
+
+
+@dataclass
+class Seen:
+    """What each log's agent knows, (R, K) each: rewards, their sum and their squares' sum."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+
+
+def at_once(rng, row, n_logs):
+    return np.full(n_logs, row + 1)
+
+
+def late(delay):
+    return lambda rng, row, n_logs: np.full(n_logs, row + 1 + delay)
+
+
+def batched(batch):
+    return lambda rng, row, n_logs: np.full(n_logs, (row // batch + 1) * batch)
+
+
+def play(rng, n_logs, rows, n_arms, choose, reward, arrival=at_once, discount=1.0):
+    """arms, rewards, and the rows from which each reward is known: (R, n) each."""
+    seen = Seen(*np.zeros((3, n_logs, n_arms)))
+    arms, known_from = np.zeros((2, n_logs, rows), dtype=np.int64)
+    rewards = np.zeros((n_logs, rows))
+    due = {}
+    for row in range(rows):
+        for table in (seen.counts, seen.sums, seen.squares):
+            table *= discount
+        for logs, of_row in due.pop(row, []):
+            arm, value = arms[logs, of_row], rewards[logs, of_row]
+            seen.counts[logs, arm] += 1
+            seen.sums[logs, arm] += value
+            seen.squares[logs, arm] += value**2
+        arms[:, row] = choose(rng, seen, row)
+        rewards[:, row] = reward(rng, arms[:, row])
+        known_from[:, row] = arrival(rng, row, n_logs)
+        for moment in np.unique(known_from[:, row]):
+            due.setdefault(int(moment), []).append((np.flatnonzero(known_from[:, row] == moment), row))
+    return arms, rewards, known_from
+
+
+def flips(rates):
+    return lambda rng, arms: (rng.random(arms.size) < np.asarray(rates)[arms]).astype(float)
+
+
+def noisy(means, sigma=1.0):
+    return lambda rng, arms: np.asarray(means)[arms] + sigma * rng.normal(size=arms.size)
+
+
+def draw(rng, p):
+    return (rng.random((len(p), 1)) * p.sum(1, keepdims=True) > p.cumsum(1)).sum(1).clip(max=p.shape[1] - 1)
+
+
+def after_a_round(choose, least=1):
+    """Arms in turn until enough rewards of every arm are known, and for a round at least."""
+
+    def chosen(rng, seen, row):
+        n_arms = seen.counts.shape[1]
+        ready = (seen.counts.min(1) > least - 1) & (row >= n_arms)
+        arms = np.full(len(ready), row % n_arms)
+        if ready.any():
+            some = Seen(seen.counts[ready], seen.sums[ready], seen.squares[ready])
+            arms[ready] = choose(rng, some, row)
+        return arms
+
+    return chosen
+
+
+def beta_sampling(prior=(1.0, 1.0)):
+    wins, losses = np.asarray(prior, dtype=float).T
+    return lambda rng, seen, row: rng.beta(wins + seen.sums, losses + seen.counts - seen.sums).argmax(1)
+
+
+def normal_posterior(seen, sigma, prior):
+    """Means and standard deviations; without a prior a flat one."""
+    mean, sd = (0.0, np.inf) if prior is None else np.asarray(prior, dtype=float).T
+    precision = seen.counts / sigma**2 + 1 / sd**2
+    return (seen.sums / sigma**2 + mean / sd**2) / precision, precision**-0.5
+
+
+def normal_sampling(sigma=1.0, prior=None):
+    def choose(rng, seen, row):
+        return rng.normal(*normal_posterior(seen, sigma, prior)).argmax(1)
+
+    return choose if prior is not None else after_a_round(choose)
+
+
+def clipped_sampling(low):
+    """Of two arms, with a flat prior and sigma 1."""
+
+    def choose(rng, seen, row):
+        means, sds = normal_posterior(seen, 1.0, None)
+        second = ndtr((means[:, 1] - means[:, 0]) / np.hypot(sds[:, 0], sds[:, 1])).clip(low, 1 - low)
+        return (rng.random(len(second)) < second).astype(int)
+
+    return after_a_round(choose)
+
+
+def unknown_sigma_sampling(prior=None):
+    """Draws the variance, then the mean: (mean, pulls, shape, scale), or 1/σ²."""
+    mean, pulls, shape, scale = (0.0, 0.0, -0.5, 0.0) if prior is None else prior
+
+    def choose(rng, seen, row):
+        total = seen.counts + pulls
+        location = (seen.sums + pulls * mean) / total
+        # Σ (r − location)² + pulls·(mean − location)²
+        rest = seen.squares - 2 * location * seen.sums + seen.counts * location**2 + pulls * (mean - location) ** 2
+        variance = (scale + rest / 2) / rng.gamma(shape + seen.counts / 2)
+        return rng.normal(location, np.sqrt(variance / total)).argmax(1)
+
+    return choose if prior is not None else after_a_round(choose, least=2)
+
+
+def softmax(temperature):
+    def choose(rng, seen, row):
+        return draw(rng, np.exp(seen.sums / seen.counts / temperature))
+
+    return after_a_round(choose)
+
+
+def epsilon_greedy(epsilon):
+    def choose(rng, seen, row):
+        best = (seen.sums / seen.counts).argmax(1)
+        return np.where(rng.random(len(best)) < epsilon, rng.integers(seen.counts.shape[1], size=len(best)), best)
+
+    return after_a_round(choose)

@@ -18,7 +18,7 @@ from feint.references import ThompsonSampling
 from feint.references.base import expect
 from feint.references.expectation import Expectation, learn
 
-_VERSION = 2
+_VERSION = 3
 
 
 @kernel

@@ -210,15 +210,19 @@ def follow_log(
     skip_bad: bool,
     ignore_time: bool,
     state: dict[str, Any] | None,
+    from_start: bool,
 ) -> Iterator[Auditor]:
-    """An audit of a log that grows: the auditor after every few rows; `state` is of one that saw the rows before."""
+    """An audit of a log that grows: the auditor after every few rows. `state` is of one that saw the rows before these
+    or, if the log is read `from_start`, the first of them.
+    """
     with naming(log.name):
         layout = _layout(log, names, mode, claimed, ignore_time)
         arms = _arms(log, layout, n_arms, skip_bad, [], None)
         auditor = Auditor(claimed.claim(layout.mode, arms), alpha, skip_bad=skip_bad)
         if state is not None:
             auditor.recall(state)
-        for chunk in chunks(log, layout, arms, lambda done: None, first=auditor.rows + 1):
+        rest = _Rest(log, auditor.rows) if from_start else log
+        for chunk in chunks(rest, layout, arms, lambda done: None, first=auditor.rows + 1):
             auditor.feed(chunk)
             yield auditor
 
@@ -348,6 +352,26 @@ def _labels(n_arms: Any) -> list[str] | None:
     if not 2 <= len(set(labels)) == len(labels) <= MOST_ARMS or not all(labels):
         raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or the different labels of two or more.")
     return labels
+
+
+class _Rest:
+    """A log without its first rows."""
+
+    def __init__(self, log: Log, skipped: int) -> None:
+        self._log, self._skipped = log, skipped
+        self.name, self.columns, self.size = log.name, log.columns, log.size
+
+    def batches(self, columns: list[str], n_rows: int, tick: Callable[[int], object]) -> Iterator[Batch]:
+        """See `readers.base`."""
+        left = self._skipped
+        for batch in self._log.batches(columns, n_rows, tick):
+            cut = min(left, batch.n)
+            left -= cut
+            if cut < batch.n:
+                table = {name: cells[cut:] for name, cells in batch.table.items()}
+                lines = None if batch.lines is None else batch.lines[cut:]
+                malformed = {i - cut: reason for i, reason in batch.malformed.items() if i >= cut}
+                yield Batch(table, batch.n - cut, lines, malformed)
 
 
 class _ArrayLog:

@@ -184,7 +184,8 @@ def _follow(log: str, delimiter: str | None, what: "Claimed", common: dict[str, 
     rejected, last = said, None
     stream = sys.stdin.buffer if log == "-" else open(log, "rb")  # noqa: SIM115 - closed below
     with stream:
-        for auditor in follow_log(follow(stream, delimiter), what, state=before, **common):
+        # A file is read from its start again; a pipe goes on where the last one ended.
+        for auditor in follow_log(follow(stream, delimiter), what, state=before, from_start=log != "-", **common):
             last = auditor
             if auditor.rejected_at is not None and not said:
                 said = rejected = True

@@ -36,7 +36,7 @@ def main() -> None:
     parts = [f"# Benchmarks\n\n{datetime.date.today()}, {machine()}. Made by `make bench`; absolute times vary.\n"]
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, bernoulli.speed]
-    sections += [observer.updates, observer.audits, first_use.first_use]
+    sections += [observer.updates, observer.audits, observer.many_arms, first_use.first_use]
     sections += [engine.long_run] * arguments.long
     for section in sections:
         parts.append(section())

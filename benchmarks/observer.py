@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.engine import peak_mebibytes
-from feint.auditing import audit_log
+from feint.auditing import audit, audit_log
 from feint.evidence.boost_mixture import EPSILONS
 from feint.evidence.fixed_share import SHARE
 from feint.logs import write_log
@@ -86,4 +86,25 @@ def audits() -> str:
                 seconds = time.perf_counter() - start
                 grown = peak_mebibytes() - before
                 lines.append(f"| {suffix} | {rows:,} | {1e6 * seconds / rows:.1f} | {grown:.0f} MiB |")
+    return "\n".join(lines) + "\n"
+
+
+def many_arms() -> str:
+    """µs a row with the probabilities of 80 arms."""
+    rng = np.random.default_rng(0)
+    n_arms, rows = 80, 20_000
+    claimed = rng.dirichlet(np.ones(n_arms), rows)
+    arms = (claimed.cumsum(1) > rng.random((rows, 1))).argmax(1)
+    audit(arms[:100], probabilities=claimed[:100])
+    lines = ["## Audit of logged probabilities, K = 80\n", "| log | µs a row |", "| --- | --- |"]
+    start = time.perf_counter()
+    audit(arms, probabilities=claimed)
+    lines.append(f"| arrays | {1e6 * (time.perf_counter() - start) / rows:.1f} |")
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in ("parquet", "csv"):
+            path = Path(folder) / f"log.{suffix}"
+            write_log({"arm": arms} | {f"p_{a}": claimed[:, a] for a in range(n_arms)}, path)
+            start = time.perf_counter()
+            audit_log(path)
+            lines.append(f"| {suffix} | {1e6 * (time.perf_counter() - start) / rows:.1f} |")
     return "\n".join(lines) + "\n"

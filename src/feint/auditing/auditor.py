@@ -217,7 +217,7 @@ class Auditor:
         facts = {name: getattr(self, "_" + name) for name in _FACTS}
         return {
             "feint_auditor": _VERSION,
-            "claim_words": self.claim.words(),
+            "identity": self.claim.identity(),
             "alpha": self.alpha,
             "arms": self.claim.arms.names(),
             "claim": self.claim.state(),
@@ -231,7 +231,7 @@ class Auditor:
         """Go on where `state` was taken, if it is of the same audit."""
         if not isinstance(state, dict) or state.get("feint_auditor") != _VERSION:
             raise ValueError(f"This is not the state of an audit of version {_VERSION}.")
-        mine = {"claim_words": self.claim.words(), "alpha": self.alpha, "arms": self.claim.arms.names()}
+        mine = {"identity": self.claim.identity(), "alpha": self.alpha, "arms": self.claim.arms.names()}
         for name, value in mine.items():
             if state.get(name) != value:
                 raise ValueError(

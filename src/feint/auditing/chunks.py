@@ -8,7 +8,7 @@ import numpy as np
 
 from feint.auditing.checks import BadRow, Chunk, check
 from feint.auditing.columns import Column, as_column
-from feint.auditing.layout import MOST_ARMS, Arms, Layout, label_of
+from feint.auditing.layout import MOST_ARMS, Arms, Layout
 from feint.auditing.readers import Batch, Log
 
 CELLS_A_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once
@@ -96,14 +96,15 @@ def find_arms(log: Log, layout: Layout, n_arms: int | None, warnings: list[str],
         found = check(chunk, Arms(2**53), lambda chunk, findings: None, None).bad
         if found and bad is None:
             bad = found[0]
-        labels.update(label for label in map(label_of, (chunk.arm.texts[row.row - first] for row in found)) if label)
+        cells = (chunk.arm.texts[row.row - first] for row in found)
+        labels.update(cell.strip() for cell in cells if isinstance(cell, str) and cell.strip())
         largest = max(largest, int(min(np.max(np.nan_to_num(chunk.arm.values, nan=-1.0), initial=-1.0), 2.0**53)))
         if len(labels) > MOST_ARMS:
             break
         first += batch.n
     if layout.listed is not None:
         return _of_probabilities(keys, length, n_arms)
-    if bad is not None and largest >= 0:  # numbers, and something else
+    if bad is not None and (largest >= 0 or not labels):  # numbers, and something else
         raise ValueError(f"{bad}, so the number of arms is unclear; correct it, or give `n_arms`.")
     count = len(labels) if labels else largest + 1
     if not 2 <= count <= MOST_ARMS:

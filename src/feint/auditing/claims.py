@@ -51,6 +51,10 @@ class Claim(ABC):
     MODE: ClassVar[str]
 
     def __init__(self, arms: Arms, options: Options) -> None:
+        if options.floor * arms.n > 1:
+            raise ValueError(
+                f"`floor` is {options.floor:g}, which {arms.n} arms cannot all have; give at most 1/{arms.n}."
+            )
         self.arms, self.options = arms, options
         self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, within=options.within)
         self.calibration: Calibration | None = Calibration(arms.n, within=options.within)
@@ -66,6 +70,10 @@ class Claim(ABC):
     @abstractmethod
     def words(self) -> str:
         """The claim in words."""
+
+    def identity(self) -> str:
+        """All that distinguishes it from other claims: a saved audit goes on with the same one only."""
+        return f"{self.words()}; {self.options}"
 
     def test(self, arms: IntArray, log_pi: FloatArray) -> FloatArray:
         """log E after each row."""
@@ -264,6 +272,10 @@ class Recomputed(Claim):
     def words(self) -> str:
         """In words."""
         return self._allowing(self.expected.describe())
+
+    def identity(self) -> str:
+        """With all priors and the initial round."""
+        return f"{super().identity()}; {self.expected.reference}; {self.expected.untested} first rows untested"
 
     def fits(self) -> str:
         """In a clause."""

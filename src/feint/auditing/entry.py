@@ -105,7 +105,7 @@ def audit(
     'no evidence against'
     >>> report = audit(rng.choice(2, 500, p=[0.8, 0.2]), probabilities=claimed)
     >>> report.verdict, report.boosted_arm
-    ('rejected at row 235', 1)
+    ('rejected at row 13', 1)
     """
     chosen = _vector(arms, "arms")
     columns: dict[str, Any] = {"arm": chosen}

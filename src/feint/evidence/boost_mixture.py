@@ -159,7 +159,7 @@ class BoostMixture(FixedShare):
     >>> test = BoostMixture(2)
     >>> rare = np.log([0.99, 0.01])
     >>> [round(test.update(1, rare), 2) for _ in range(3)]
-    [1.27, 4.19, 7.56]
+    [1.81, 4.41, 7.41]
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class PropensityMixture(FixedShare):
 
     >>> test = PropensityMixture(2)
     >>> round(test.update(1, [math.log(0.01)]), 2)
-    1.28
+    1.19
     """
 
     NEEDS_ALL_ARMS: ClassVar[bool] = False

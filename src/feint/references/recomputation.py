@@ -54,7 +54,7 @@ class Recomputation:
         self._belief = belief(family, self._prior, np.zeros(n_arms))
         self._plain = has_plain((self._settings, self._belief.family))
         ignores = getattr(reference, "ignores_rewards", False)  # then there is nothing to begin with
-        self._untested = n_arms if initial_round and not ignores else 0
+        self.untested = n_arms if initial_round and not ignores else 0
         self._least = speaks_after(reference, family)
         self.past = Past(n_arms, timing)
 
@@ -63,7 +63,7 @@ class Recomputation:
     ) -> tuple[FloatArray, BoolArray]:
         """(log π (m, K), tested (n,)): of the m rows that are tested. The rows are then part of the past."""
         known = self.past.rows(group, arms, rewards, times, reward_times)
-        tested = (known.numbers >= self._untested) & (known.counts.min(axis=1) > self._least - 1)
+        tested = (known.numbers >= self.untested) & (known.counts.min(axis=1) > self._least - 1)
         if hasattr(self._settings, "speaks"):
             tested &= self._settings.speaks(known.counts, known.sums, known.spreads)
         return self._log_pi(Known(*(array[tested] for array in known))), tested

@@ -250,6 +250,8 @@ class Auditor:
                 setattr(self, "_" + name, state[name])
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
+        if not 0 <= self.claim.boosts.tested <= self._rows:
+            raise ValueError("The state is damaged: its rows cannot come from an audit.")
 
     @property
     def rows(self) -> int:

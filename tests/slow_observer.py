@@ -40,7 +40,7 @@ def boost_mixture(arms, log_pi, stakes, share, within=0.0):
     with mp.workdps(40):
         n_arms = len(log_pi[0])
         pairs = list(itertools.combinations(range(n_arms), 2)) if n_arms <= 12 else []
-        prior = [mp.mpf("0.22") / n_arms] * n_arms + [mp.mpf("0.3") / len(pairs)] * len(pairs) + [mp.mpf("0.48")]
+        prior = [mp.mpf("0.24") / n_arms] * n_arms + [mp.mpf("0.3") / len(pairs)] * len(pairs) + [mp.mpf("0.46")]
         prior = [weight / sum(prior) for weight in prior]
         weights = dict.fromkeys(stakes, prior)
         e_values = {epsilon: mp.mpf(0) for epsilon in stakes}

@@ -793,7 +793,7 @@ class TestCommand:
             tmp_path / "second.csv",
         )
         first.write_text(header + "".join(lines[:cut]))
-        second.write_text(header + "".join(lines[cut:]))
+        second.write_text(header + "".join(lines))  # the file has grown
         said, states = [], []
         for pieces, state in (([path], "one.json"), ([first, second], "two.json")):
             state = tmp_path / state
@@ -818,7 +818,8 @@ class TestCommand:
     def test_a_start_of_bad_rows_can_be_saved(self, tmp_path, run):
         """Nothing was known yet; the restart knows that."""
         first = write(tmp_path / "a.csv", "arm,reward", [("x", 1), (0, "y")])
-        second = write(tmp_path / "b.csv", "arm,reward", [(row % 2, row % 3) for row in range(30)])
+        grown = [("x", 1), (0, "y"), *((row % 2, row % 3) for row in range(30))]
+        second = write(tmp_path / "b.csv", "arm,reward", grown)
         options = ["--follow", "--arms", "2", "--skip-bad", "--state", str(tmp_path / "s.json")]
         for piece in (first, second):
             code, out = run(piece, *options)

@@ -24,7 +24,7 @@ def bend(log_pi):
     return np.logaddexp(math.log(0.8) + log_pi, math.log(0.2 / log_pi.shape[1]))
 
 
-STAKES = {0.001: 0.3, 0.016: 1.6, 0.12: 1.9, 1.0: 2.2}
+STAKES = {0.001: 0.3, 0.016: 1.5, 0.12: 2.3, 1.0: 1.9}
 TILTS = {0.003: 2, 0.01: 8, 0.03: 30, 0.06: 30, 0.12: 15, 0.3: 7, 1.0: 5, 3.0: 3}
 LAMBDAS = [0.9 * (1e-4 / 0.9) ** (k / 15) for k in range(16)]
 

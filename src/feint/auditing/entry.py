@@ -10,7 +10,7 @@ import numpy.typing as npt
 from feint.auditing.auditor import Auditor
 from feint.auditing.chunks import chunks, find_arms
 from feint.auditing.claims import Claim, LoggedProbabilities, LoggedPropensities, Options, Recomputed
-from feint.auditing.explaining import explain
+from feint.auditing.explaining import explanation
 from feint.auditing.layout import MOST_ARMS, NO_TIME, Arms, Layout, Names, choose_layout, label_of
 from feint.auditing.readers import Batch, Log, naming, open_log
 from feint.auditing.report import AuditReport
@@ -54,6 +54,7 @@ def audit(
     alpha: float = 0.05,
     tolerance: float = TOLERANCE,
     skip_bad: bool = False,
+    explain: bool = True,
 ) -> AuditReport:
     """Is the agent behind these pulls doing what it claims?
 
@@ -96,6 +97,8 @@ def audit(
         How far logged probabilities may be from summing to 1, beyond their rounding; within it they are normalised.
     skip_bad
         Leave rows that cannot be tested out and count them, instead of refusing.
+    explain
+        Whether to look for what explains a rejected log best, which takes longer than the audit.
 
     Examples
     --------
@@ -129,7 +132,7 @@ def audit(
     options = Options(tolerance, floor, within, propensity_draws)
     claimed = Claimed.of(reference, sigma, family, initial_round, timing, options)
     layout = choose_layout(log.columns, names, None, needs_rewards)
-    return _audited(log, layout, claimed, n_arms, alpha, check_flag(skip_bad, "skip_bad"), _no_progress)
+    return _audited(log, layout, claimed, n_arms, alpha, check_flag(skip_bad, "skip_bad"), explain, _no_progress)
 
 
 def audit_log(
@@ -151,6 +154,7 @@ def audit_log(
     alpha: float = 0.05,
     tolerance: float = TOLERANCE,
     skip_bad: bool = False,
+    explain: bool = True,
     delimiter: str | None = None,
     ignore_time: bool = False,
     progress: Progress = _no_progress,
@@ -173,6 +177,7 @@ def audit_log(
         n_arms=n_arms,
         alpha=alpha,
         skip_bad=check_flag(skip_bad, "skip_bad"),
+        explain=check_flag(explain, "explain"),
         ignore_time=ignore_time,
         delimiter=delimiter,
         progress=progress,
@@ -188,6 +193,7 @@ def audit_claimed(
     n_arms: int | Sequence[str] | None,
     alpha: float,
     skip_bad: bool,
+    explain: bool = True,
     ignore_time: bool,
     delimiter: str | None,
     progress: Progress,
@@ -196,7 +202,7 @@ def audit_claimed(
     log = open_log(source, delimiter)
     with naming(log.name):
         layout = _layout(log, names, mode, claimed, ignore_time)
-        return _audited(log, layout, claimed, n_arms, alpha, skip_bad, progress)
+        return _audited(log, layout, claimed, n_arms, alpha, skip_bad, explain, progress)
 
 
 def follow_log(
@@ -289,7 +295,14 @@ def _layout(log: Log, names: Names, mode: str | None, claimed: Claimed, ignore_t
 
 
 def _audited(
-    log: Log, layout: Layout, claimed: Claimed, n_arms: Any, alpha: float, skip_bad: bool, progress: Progress
+    log: Log,
+    layout: Layout,
+    claimed: Claimed,
+    n_arms: Any,
+    alpha: float,
+    skip_bad: bool,
+    explain: bool,
+    progress: Progress,
 ) -> AuditReport:
     warnings: list[str] = []
     arms = _arms(log, layout, n_arms, skip_bad, warnings, progress)
@@ -309,9 +322,9 @@ def _audited(
     for chunk in chunks(log, layout, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
     report = auditor.report(warnings)
-    if report.rejected and report.tested and claim.calibration is not None:
+    if explain and report.rejected and report.tested and claim.calibration is not None:
         again = chunks(log, layout, arms, lambda done: None)
-        found = explain(again, claimed, layout.mode, arms, report)
+        found = explanation(again, claimed, layout.mode, arms, report)
         report = replace(report, diagnosis=found)
     return report
 

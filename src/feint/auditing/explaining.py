@@ -33,7 +33,7 @@ class _Piece(NamedTuple):
 _FEWEST, _TIMES, _CELLS = 2_000, 4, 2_000_000  # rows looked at: so many, or so many times those to the rejection
 
 
-def explain(
+def explanation(
     chunks: Iterable[Chunk], claimed: "Claimed", mode: str, arms: Arms, report: AuditReport
 ) -> Diagnosis | None:
     """What kind of departure explains the log best; None where every pull tested was impossible."""

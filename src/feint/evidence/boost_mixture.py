@@ -38,8 +38,8 @@ from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray, IntArray, as_floats
 
 EPSILONS = (0.001, 0.016, 0.12, 1.0)  # a factor 3 beside the truth costs a few per cent of the power
-_STAKES = (0.3, 1.6, 1.9, 2.2)  # how much is bet on each, relatively
-_SINGLE, _PAIRED, _ALL = 0.22, 0.3, 0.48  # shares of the three sorts of experts
+_STAKES = (0.3, 1.5, 2.3, 1.9)  # how much is bet on each, relatively
+_SINGLE, _PAIRED, _ALL = 0.24, 0.3, 0.46  # shares of the three sorts of experts
 _MOST_PAIRED = 12
 _SMALLEST = 1e-12  # below it, 1 − π_b of an arm that is nearly sure would need digits that log π does not have
 _CELLS, _CELLS_A_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 to 16

@@ -24,7 +24,7 @@ from feint.evidence.base import EProcess
 from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, as_number
 
-SHARE = 0.006  # one boosted arm asks for less, arms that change at every step for more; by measurement
+SHARE = 0.007  # one boosted arm asks for less, arms that change at every step for more; by measurement
 _SMALLEST_SHARE = 1e-12
 _HELD_BACK = 0.5
 _NOTHING = -700.0  # log I_j at the start: as good as 0, and a number

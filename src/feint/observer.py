@@ -62,7 +62,7 @@ class Observer:
     >>> for arm, reward in [(0, 1.0), (1, 0.0), (0, 1.2), (0, 0.9), (0, 1.1), (1, -0.3), (1, 0.1), (1, 0.2)]:
     ...     log_e = observer.update(arm, reward)
     >>> observer.tested, round(log_e, 2)
-    (6, 1.23)
+    (6, 1.8)
     >>> observer.p_value < 0.05
     False
     """

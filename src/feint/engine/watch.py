@@ -10,7 +10,7 @@ from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
 from feint.evidence.fixed_share import forget
 from feint.explorers.base import fill_shares
 from feint.families.base import fill_log_best
-from feint.numerics._jit import by_type, inlined, part, parts
+from feint.numerics._jit import by_type, inlined, part, parts, shared
 from feint.numerics._validate import FloatArray
 from feint.numerics.boost_kernel import bernoulli_kl, boost_scalar
 from feint.step import Known, Problem, Space, view_of
@@ -75,7 +75,7 @@ def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boost
         watch.now[r, DETECTION_TIME] = float(t)
 
 
-@part
+@shared
 def _mixture_ratio(
     watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
 ) -> float:

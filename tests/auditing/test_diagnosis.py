@@ -177,6 +177,7 @@ class TestNames:
         assert len(found) >= 5
         check_named(name, found, n_arms)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_arms", [2, 10])
     @pytest.mark.parametrize("name", ["one arm boosted", "too rarely", "too greedy", "batches, no alternatives"])
     def test_other_numbers_of_arms(self, name, n_arms):

@@ -170,6 +170,7 @@ def check_named(name, found, n_arms):
 
 
 class TestNames:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", PLANTED)
     def test_thompson_sampling(self, name):
         n_arms = 10 if name == "repeats" else 4

@@ -137,6 +137,7 @@ def test_impossible_pulls_are_finite_evidence(make):
     assert (np.diff(log_e) > 0).all()
 
 
+@pytest.mark.slow
 def test_null_runs_rarely_alarm(make):
     """Alarms at any of 200 steps, 4,000 runs: at most α of them, by the exact binomial at 1e-6."""
     from scipy import stats
@@ -293,6 +294,7 @@ def test_mixture_names_the_boosted_arm_and_the_budget():
 
 
 class TestConfidenceSequence:
+    @pytest.mark.slow
     @pytest.mark.parametrize("drift", [0.0, 0.4])
     def test_covers_the_true_departure_at_all_times(self, drift):
         """p = π bent towards arm 0 by a share that changes; 500 runs of 300 steps, looked at 10 times each."""

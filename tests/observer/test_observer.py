@@ -121,6 +121,7 @@ def test_detection_time_is_the_first_alarm():
             feint.simulate(PAPER, epsilon=0.1, horizon=10, **{"observe": True, **wrong})
 
 
+@pytest.mark.slow
 def test_validity_under_the_null():
     """10⁴ honest runs of 1,000 pulls, looked at after each: alarms at most α of them, by the exact binomial at 1e-6;
     and the mean e-value at fixed times is at most 1, within 5 standard errors."""
@@ -153,6 +154,7 @@ def test_validity_under_the_null():
 ALL_PUBLICLY_WORSE = feint.RoundRobin([1, 2, 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("explorer", "epsilon", "horizon", "most"),
     [

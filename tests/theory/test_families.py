@@ -112,6 +112,7 @@ def test_second_order_meets_the_fluid_solution(name):
         assert second == pytest.approx(fluid, rel=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bernoulli", "poisson"])
 def test_simulated_pulls_are_the_fluid_ones(name):
     """At T = 10⁵, boosts shared evenly: the median of 300 runs, whose 1 − 1e-6 interval by order statistics must lie

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.checks import TIME, BadRow, Chunk, check
+from feint.auditing.checks import TIME, BadRow, Chunk, check, group_ids
 from feint.auditing.claims import INTERVALS, Claim
-from feint.auditing.layout import label_of
 from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
 from feint.evidence import BoostMixture
 from feint.evidence.group_tilts import GroupTilts, named
@@ -56,17 +55,10 @@ class Auditor:
         self._rows += good.size
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
-        groups = self._groups(chunk, good)
+        groups = group_ids(chunk, good, self._group_ids)
         log_pi, tested = self.claim.read(chunk, good, arms, groups)
         if log_pi.size:
             self._test(rows[tested], arms[tested], groups[tested], log_pi)
-
-    def _groups(self, chunk: Chunk, good: Any) -> IntArray:
-        if chunk.groups is None:
-            return np.zeros(int(good.sum()), dtype=np.int64)
-        ids = self._group_ids
-        labels = (label_of(chunk.groups[int(i)]) for i in np.flatnonzero(good))
-        return np.array([ids.setdefault(label, len(ids)) for label in labels], dtype=np.int64)
 
     def _note(self, bad: list[BadRow]) -> None:
         if not self._skip_bad:

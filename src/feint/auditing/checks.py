@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint.auditing.columns import Column, as_moment
-from feint.auditing.layout import Arms
+from feint.auditing.layout import Arms, label_of
 from feint.numerics._validate import BoolArray, IntArray
 
 TIME = "unordered time"
@@ -141,6 +141,14 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
         return None
     in_order = (np.diff(moments) >= 0).all() and (last is None or int(moments[0]) >= last[0])
     return moments if in_order else None
+
+
+def group_ids(chunk: Chunk, good: BoolArray, ids: dict[str, int]) -> IntArray:
+    """The agent of every good row as a number, by first appearance; `ids` remembers them. 0 where there is only one."""
+    if chunk.groups is None:
+        return np.zeros(int(good.sum()), dtype=np.int64)
+    labels = (label_of(chunk.groups[int(i)]) for i in np.flatnonzero(good))
+    return np.array([ids.setdefault(label, len(ids)) for label in labels], dtype=np.int64)
 
 
 def shown(item: Any) -> str:

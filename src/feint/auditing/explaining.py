@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from feint.auditing.checks import Chunk, check
+from feint.auditing.checks import Chunk, check, group_ids
 from feint.auditing.claims import Claim, Recomputed
 from feint.auditing.diagnosis import Alternative, Diagnosis, diagnose
-from feint.auditing.layout import Arms, label_of
+from feint.auditing.layout import Arms
 from feint.auditing.report import AuditReport
 from feint.families import Bernoulli, Gaussian
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
@@ -105,10 +105,7 @@ def _pieces(chunks: Iterable[Chunk], claim: Claim, limit: int) -> list[_Piece]:
         checked = check(chunk, claim.arms, claim.check, last)
         last = checked.last_time
         good = np.flatnonzero(checked.good)
-        groups = np.zeros(good.size, dtype=np.int64)
-        if chunk.groups is not None:
-            labels = (label_of(chunk.groups[int(i)]) for i in good)
-            groups[:] = [ids.setdefault(label, len(ids)) for label in labels]
+        groups = group_ids(chunk, checked.good, ids)
         arms = chunk.arm.values[good].astype(np.int64)
         pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good]))
         if sum(piece.rows.size for piece in pieces) >= limit:

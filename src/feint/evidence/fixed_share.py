@@ -16,6 +16,7 @@ from below.
 """
 
 import math
+from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -126,8 +127,8 @@ class FixedShare(EProcess):
         self.within = check_within(within)
         self.experts = self._experts()
 
-    def _experts(self) -> Experts:
-        raise NotImplementedError
+    @abstractmethod
+    def _experts(self) -> Experts: ...
 
     @property
     def likeliest(self) -> tuple[int, float]:

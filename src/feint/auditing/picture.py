@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from feint.auditing.report import ArmReport, AuditReport
+from feint.auditing.report import ArmReport, AuditReport, digits_and_exponent
 from feint.style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -65,16 +65,10 @@ def power_of_ten(exponent: int) -> str:
 
 
 def scientific(log_value: float) -> str:
-    """exp(log_value), readable however large or small."""
-    if math.isinf(log_value):
-        return "∞" if log_value > 0 else "0"
-    if math.log(1e-4) < log_value < math.log(1e5):
-        value = math.exp(log_value)
-        return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-    exponent = math.floor(log_value / math.log(10))
-    digits = f"{10 ** (log_value / math.log(10) - exponent):.1f}"
-    if digits == "10.0":
-        digits, exponent = "1.0", exponent + 1
+    """exp(log_value) with a superscript, which a terminal may lack."""
+    digits, exponent = digits_and_exponent(log_value)
+    if exponent is None:
+        return digits
     return power_of_ten(exponent) if digits == "1.0" else f"{digits}·{power_of_ten(exponent)}"
 
 

@@ -183,6 +183,18 @@ def _as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
     return {"kind": diagnosis.kind, "words": diagnosis.words, "rows": diagnosis.rows, "explanations": found}
 
 
+def digits_and_exponent(log_value: float) -> tuple[str, int | None]:
+    """exp(log_value) as digits and a power of ten, readable however large or small; None where digits alone will do."""
+    if math.isinf(log_value):
+        return ("∞" if log_value > 0 else "0"), None
+    if math.log(1e-4) < log_value < math.log(1e5):
+        value = math.exp(log_value)
+        return (f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"), None
+    exponent = math.floor(log_value / math.log(10))
+    digits = f"{10 ** (log_value / math.log(10) - exponent):.1f}"
+    return ("1.0", exponent + 1) if digits == "10.0" else (digits, exponent)
+
+
 def _finite(value: float) -> float | None:
     """∞ is no number in JSON."""
     return value if math.isfinite(value) else None

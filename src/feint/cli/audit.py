@@ -1,7 +1,6 @@
 """`feint audit`: does the agent behind a log do what it claims?"""
 
 import json
-import math
 import os
 import shlex
 import sys
@@ -382,12 +381,8 @@ def _named(report: "AuditReport") -> str:
 
 
 def _power(log_value: float) -> str:
-    """exp(log_value), readable however large or small."""
-    if math.isinf(log_value):
-        return "∞" if log_value > 0 else "0"
-    if math.log(1e-4) < log_value < math.log(1e5):
-        value = math.exp(log_value)
-        return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-    exponent = math.floor(log_value / math.log(10))
-    digits = f"{10 ** (log_value / math.log(10) - exponent):.1f}"
-    return f"1.0·10^{exponent + 1}" if digits == "10.0" else f"{digits}·10^{exponent}"
+    """exp(log_value) as every terminal can show it."""
+    from feint.auditing.report import digits_and_exponent
+
+    digits, exponent = digits_and_exponent(log_value)
+    return digits if exponent is None else f"{digits}·10^{exponent}"

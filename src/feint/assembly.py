@@ -23,6 +23,8 @@ class Assembly(NamedTuple):
     own_samples: bool
     follows_posterior: bool
     has_bounds: bool
+    has_event_boosts: bool  # whether the explorer says what the event-driven method asks
+    has_sums: bool  # and the families
 
     def instantiate(self) -> tuple[Problem, Known]:
         """A new agent that knows nothing, without a budget yet."""
@@ -49,8 +51,11 @@ def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assem
     compiled = explorer_settings(explorer, n_arms)
     plain = compiled is None or isinstance(settings, Plain) or not all(hasattr(side, "kernel") for side in families)
     has_bounds = not plain and all(hasattr(type(side.kernel()), "fill_region") for side in families)
+    has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
+    has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
+    about_reference = settings.own_samples, settings.follows_posterior
     return Assembly(
-        n_arms, families, explorer, reference, plain, settings.own_samples, settings.follows_posterior, has_bounds
+        n_arms, families, explorer, reference, plain, *about_reference, has_bounds, has_event_boosts, has_sums
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from feint.assembly import assemble
+from feint.assembly import Assembly, assemble
 from feint.bandit import Bandit
 from feint.budgets import Pieces, as_budget
 from feint.dataset import describe
@@ -25,7 +25,7 @@ from feint.step import space
 if TYPE_CHECKING:
     import xarray as xr
 
-METHODS = ("lazy", "eager")
+METHODS = ("lazy", "eager", "event")
 _CHECKPOINTS = 100
 _MOST = 2**53
 
@@ -61,7 +61,7 @@ def simulate(
     replications
         How many, or which: a range runs a shard.
     seed
-        Replication r of a seed is the same whatever the number of replications, threads, or the method.
+        Replication r of a seed is the same whatever the number of replications or threads, and lazy or eager.
     checkpoints
         Times to record, from K to the horizon; by default about 100 on a logarithmic grid.
     delta
@@ -74,7 +74,11 @@ def simulate(
         Level of that test: it raises the alarm when the e-value reaches 1/α.
     method
         "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
-        are identical. Families without bounds, and whatever is in plain Python, run eagerly.
+        are identical. Families without bounds, and whatever is in plain Python, run eagerly. "event" goes from one pull
+        of a rarely pulled arm to the next, at a cost that grows like the square root of the horizon: for horizons from
+        10⁷ to 10¹² and beyond. It is equal to the others in law, not step by step (its numbers depend on the
+        checkpoints and the horizon too), and needs Thompson Sampling, an explorer other than `Tracking` and Gaussian,
+        Bernoulli or Poisson rewards.
     progress
         Show a progress bar; or a function to call with the number of steps just made.
 
@@ -123,6 +127,8 @@ def simulate(
         parts = problem, private_rewards, known, space(bandit.n_arms), records, watcher
         return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
 
+    if method == "event":
+        _check_events(agent, budget, observe)
     used = "plain" if agent.plain else method if agent.has_bounds else "eager"
     course = Course(horizon, len(which), used, agent.follows_posterior, Pieces(budget), used == "eager" or observe)
     with ticking(progress, "simulating", len(which) * horizon, "steps") as tick:
@@ -190,6 +196,21 @@ def _check_bandit(bandit: Bandit) -> None:
                 f"The {side} means {list(means)} reach beyond what can be simulated for {family!r}, {low:g} to "
                 f"{high:g}: rounding would swallow the noise, or a draw take too long. Rescale."
             )
+
+
+def _check_events(agent: Assembly, budget: Any, observe: bool) -> None:
+    """Whether the event-driven method can run them, or why not."""
+    public, private = agent.families
+    obstacles = {
+        "observe=True, whose test needs every step": observe,
+        f"the reference {agent.reference!r}; it needs ThompsonSampling": agent.plain or not agent.follows_posterior,
+        f"the explorer {agent.explorer!r}, whose boosts it cannot bound": not agent.has_event_boosts,
+        f"{public!r} and {private!r} rewards, whose sums it cannot draw": not agent.has_sums,
+        f"the budget {budget!r}, which might grow": not hasattr(budget, "kernel"),
+    }
+    for what, present in obstacles.items():
+        if present:
+            raise ValueError(f'method="event" does not go with {what}; use method="lazy".')
 
 
 def _whole(value: Any, name: str, least: int) -> int:

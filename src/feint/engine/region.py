@@ -40,7 +40,8 @@ from feint.numerics.boost_kernel import boost_scalar
 from feint.step import Known
 
 _RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
-_WIDEST = 0.5  # and never more than this many s
+WIDEST = 0.5  # and never more than this many s
+_COUNT = 9.0  # it lasts radius/9 of D's pulls at most: the families' bounds widen by as much for that as for the radius
 _DEEP = 0.2  # of the slack, a nat of |log p|: the kernel's error in deep tails, there and back
 
 # Rows of the reference's bounds; the private bounds have the rows of `explorers.base`.
@@ -71,13 +72,15 @@ def region(n_arms: int) -> Region:
 @part
 def enter(region: Region, known: Known, dominant: int, bounds_private: bool, bounds_reference: bool) -> None:
     """A region about the present posteriors of D, with the bounds that are asked for."""
-    radius = min(_WIDEST, _RADIUS / float(known.pulls[dominant]) ** (1.0 / 3.0))
-    fill_region(known.private.family, known.private, dominant, radius, region.private_box, region.extremes)
+    pulls = known.pulls[dominant]
+    radius = min(WIDEST, _RADIUS / float(pulls) ** (1.0 / 3.0))
+    lasting = 1 + int(pulls * radius / _COUNT)
+    fill_region(known.private.family, known.private, dominant, radius, lasting, region.private_box, region.extremes)
     if bounds_private:
-        _bound_private(known.private, dominant, region)
-    fill_region(known.public.family, known.public, dominant, radius, region.public_box, region.extremes)
+        bound_private(known.private, dominant, region)
+    fill_region(known.public.family, known.public, dominant, radius, lasting, region.public_box, region.extremes)
     if bounds_reference:
-        _bound_reference(known.public, dominant, region)
+        bound_reference(known.public, dominant, region)
     for a in range(known.pulls.size):
         region.cuts[CUT_EPSILON, a] = -1.0
 
@@ -123,7 +126,7 @@ def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float,
 
 
 @part
-def _bound_private(belief: Belief, dominant: int, region: Region) -> None:
+def bound_private(belief: Belief, dominant: int, region: Region) -> None:
     """Bounds of the private best-arm probabilities and of the cuts they make."""
     wide = slack(belief.family)
     bounds, logs, extremes = region.private, region.logs, region.extremes
@@ -147,7 +150,7 @@ def _bound_private(belief: Belief, dominant: int, region: Region) -> None:
 
 
 @part
-def _bound_reference(belief: Belief, dominant: int, region: Region) -> None:
+def bound_reference(belief: Belief, dominant: int, region: Region) -> None:
     """Bounds of the reference's probabilities; D's from the complement."""
     wide = slack(belief.family)
     bounds, logs = region.reference, region.logs
@@ -173,7 +176,7 @@ def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, eps
     cuts = region.cuts
     known_for = cuts[CUT_EPSILON, boosted]
     if known_for < epsilon or (boosted == dominant and known_for != epsilon):
-        _set_cuts(region, wide, boosted, dominant, epsilon)
+        set_cuts(region, wide, boosted, dominant, epsilon)
     if u >= cuts[CUT_DOMINANT, boosted]:
         return dominant
     if u < cuts[CUT_BOOSTED, boosted] and cuts[CUT_EPSILON, boosted] == epsilon:
@@ -182,7 +185,7 @@ def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, eps
 
 
 @part
-def _set_cuts(region: Region, wide: float, boosted: int, dominant: int, epsilon: float) -> None:
+def set_cuts(region: Region, wide: float, boosted: int, dominant: int, epsilon: float) -> None:
     """Below the first cut `boosted` is drawn, from the second on D, wherever in the region.
 
     For boosted ≠ D, with q growing in π_boosted, and ρ = O/(O + π_D) the share of the others O among all but `boosted`,

@@ -1,17 +1,20 @@
 """All replications of a simulation on all cores: blocks of short ones, pieces of long ones."""
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from feint.budgets import Pieces
 from feint.engine.eager import advance_eagerly, advance_plainly
+from feint.engine.event import advance_by_events, events
 from feint.engine.lazy import advance_lazily
 from feint.engine.record import Run
 from feint.engine.region import region
 from feint.numerics._threads import thread_count
 
 _ARM_STEPS_A_PIECE = 400_000  # arms × steps, well below a second: how soon Ctrl-C and the progress bar are served
+_EVENTS_A_PIECE = 20_000
 _SLOWER = 10  # where every step is evaluated
 _SLOWEST = 1000  # and in plain Python
 
@@ -21,7 +24,7 @@ class Course(NamedTuple):
 
     horizon: int
     replications: int
-    method: str  # "lazy", "eager" or "plain"
+    method: str  # "lazy", "eager", "event" or "plain"
     follows_posterior: bool
     budget: Pieces
     slow: bool  # whether every step is evaluated
@@ -88,6 +91,11 @@ def _advance(course: Course, run: Run) -> Callable[..., tuple[int, int]]:
     if course.method == "eager":
         return advance_eagerly
     space = region(run.known.pulls.size)
+    if course.method == "event":
+        between = events(run.known.pulls.size)
+        return lambda run, first, last, t, row, t_end: advance_by_events(
+            run, space, between, first, last, t, row, t_end, _EVENTS_A_PIECE if last - first == 1 else -1
+        )
     return lambda run, *where: advance_lazily(run, space, course.follows_posterior, *where)
 
 
@@ -103,11 +111,12 @@ def _run_block(
     first, last = block
     t, row = 0, 0
     while not stop.is_set():
-        t_end = course.horizon if last - first > 1 else min(t + piece, course.horizon)
+        whole = last - first > 1 or course.method == "event"  # which comes back by itself
+        t_end = course.horizon if whole else min(t + piece, course.horizon)
         problem = run.problem._replace(budget=course.budget.settings(t, t_end))
         before = t
         t, row = advance(run._replace(problem=problem), first, last, t, row, t_end)
-        if t < t_end or t == course.horizon:  # stopped, or done
+        if t == course.horizon or last - first > 1 or not math.isnan(run.records.stopping_time[first]):
             tick((course.horizon - before) * (last - first))
             return
         tick(t - before)

@@ -11,7 +11,9 @@ against the number of arms, as a NamedTuple whose class has (see `parts`)
 
 - `uses_posterior`: whether it reads the private best-arm probabilities;
 - `choose(settings, view, bounds, uniforms) -> arm, or −1`, a part;
-- `fill_shares`, see below, a part, if it draws and an observer is to be told by how much it could be known,
+- `fill_shares`, see below, a part, if it draws and an observer is to be told by how much it could be known;
+- `fill_least_shares` if it draws, or `pass_boosts` if it does not, see below, a part, if the event-driven method is to
+  run it,
 
 where `view` is a `View` and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
 of the cuts they make (`draws`). It decides from the bounds: it returns the arm if every probability inside them leads
@@ -93,6 +95,31 @@ def fill_shares(explorer: Any, view: View, log_best: FloatArray, shares: FloatAr
     """
     for a in range(shares.size):
         shares[a] = math.nan
+
+
+class Range(NamedTuple):
+    """Where the private side may be while only one arm is pulled: that arm's sample mean and pulls, and so every arm's
+    log P(a is the best).
+    """
+
+    arm: int
+    mean_low: float
+    mean_high: float
+    most: int  # pulls; the fewest are the present ones
+    log_low: FloatArray  # (K,)
+    log_high: FloatArray  # (K,)
+
+
+@by_type
+def fill_least_shares(explorer: Any, view: View, within: Range, least: FloatArray) -> None:
+    """At least so probably each arm is boosted, whatever happens inside the range. For explorers whose choice depends
+    on nothing but pulls, private means, the private posterior and the step's draws.
+    """
+
+
+@by_type
+def pass_boosts(explorer: Any, boosts: IntArray, steps: int) -> None:
+    """Add the boosts of so many steps. For explorers whose choice depends on nothing but the boosts before."""
 
 
 class PlainExplorer(Plain):

@@ -11,7 +11,7 @@ decide is what exact probabilities, computed in float64, would give.
 
 import math
 
-from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED
+from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, Range, View
 from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, IntArray
 
@@ -134,3 +134,12 @@ def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: i
 def select(pulls: IntArray, leader: int, challenger: int, u: float) -> int:
     """Line 6 of Algorithm 1: the leader with probability N_c/(N_c + N_l), else the challenger."""
     return leader if u * (pulls[challenger] + pulls[leader]) < pulls[challenger] else challenger
+
+
+@inlined
+def least_selected(view: View, within: Range, leader: int, challenger: int) -> tuple[float, float]:
+    """With which probabilities at least the leader is selected, and the challenger, while one arm's pulls grow."""
+    few_l, few_c = float(view.pulls[leader]), float(view.pulls[challenger])
+    many_l = float(within.most) if leader == within.arm else few_l
+    many_c = float(within.most) if challenger == within.arm else few_c
+    return few_c / (few_c + many_l), few_l / (few_l + many_c)

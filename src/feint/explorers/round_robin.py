@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.explorers.base import Uniforms, View
-from feint.numerics._jit import inlined, parts
+from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import FloatArray, IntArray, as_integers
 
 
@@ -19,7 +19,19 @@ def _choose(settings: "RoundRobinKernel", view: View, bounds: FloatArray, unifor
     return settings.arms[made % settings.arms.size]
 
 
-@parts(uses_posterior=False, choose=_choose)
+@part
+def _pass_boosts(settings: "RoundRobinKernel", boosts: IntArray, steps: int) -> None:
+    made = 0
+    for a in range(boosts.size):
+        made += boosts[a]
+    n = settings.arms.size
+    for i in range(n):
+        ahead = (i - made) % n  # steps before this entry's turn
+        if steps > ahead:
+            boosts[settings.arms[i]] += (steps - ahead + n - 1) // n
+
+
+@parts(uses_posterior=False, choose=_choose, pass_boosts=_pass_boosts)
 class RoundRobinKernel(NamedTuple):
     """`RoundRobin` for kernels."""
 

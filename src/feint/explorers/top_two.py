@@ -4,10 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from feint.explorers.base import UNDECIDED, Uniforms, View
-from feint.explorers.draws import draw_challenger, draw_leader, log_rest, select
+from feint.explorers.base import UNDECIDED, Range, Uniforms, View
+from feint.explorers.draws import draw_challenger, draw_leader, least_selected, log_rest, select
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import FloatArray
+
+_UNLIKELY = -30.0  # leaders below this log probability are left to exact evaluation
 
 
 @inlined
@@ -35,7 +37,33 @@ def _fill_shares(settings: "TopTwoKernel", view: View, log_best: FloatArray, sha
                 shares[challenger] += drawn * (1.0 - selected)
 
 
-@parts(uses_posterior=True, choose=_choose, fill_shares=_fill_shares)
+@part
+def _fill_least_shares(settings: "TopTwoKernel", view: View, within: Range, least: FloatArray) -> None:
+    """P(leader)·P(challenger | leader)·P(selected), each at its least."""
+    for a in range(least.size):
+        least[a] = 0.0
+    for leader in range(least.size):
+        if within.log_low[leader] < _UNLIKELY:
+            continue
+        scale = -math.inf
+        for a in range(least.size):
+            if a != leader:
+                scale = max(scale, within.log_high[a])
+        others = 0.0
+        for a in range(least.size):
+            if a != leader:
+                others += math.exp(within.log_high[a] - scale)
+        for challenger in range(least.size):
+            if challenger != leader:
+                low = math.exp(within.log_low[challenger] - scale)
+                rest = max(0.0, others - math.exp(within.log_high[challenger] - scale))
+                drawn = math.exp(within.log_low[leader]) * low / (low + rest)
+                selected, not_selected = least_selected(view, within, leader, challenger)
+                least[leader] += drawn * selected
+                least[challenger] += drawn * not_selected
+
+
+@parts(uses_posterior=True, choose=_choose, fill_shares=_fill_shares, fill_least_shares=_fill_least_shares)
 class TopTwoKernel(NamedTuple):
     """`TopTwo` for kernels."""
 

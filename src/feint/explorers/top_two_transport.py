@@ -4,11 +4,13 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from feint.explorers.base import UNDECIDED, Uniforms, View
-from feint.explorers.draws import draw_leader, select
+from feint.explorers.base import UNDECIDED, Range, Uniforms, View
+from feint.explorers.draws import draw_leader, least_selected, select
 from feint.families.base import divergence_to
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import FloatArray
+
+_ROUNDING = 1e-10  # of a cost, relative; generous
 
 
 @inlined
@@ -56,7 +58,36 @@ def _fill_shares(settings: "TopTwoTransportKernel", view: View, log_best: FloatA
         shares[challenger] += math.exp(log_best[leader]) * (1.0 - selected)
 
 
-@parts(uses_posterior=True, choose=_choose, fill_shares=_fill_shares)
+@part
+def _fill_least_shares(settings: "TopTwoTransportKernel", view: View, within: Range, least: FloatArray) -> None:
+    """P(leader)·P(selected) at their least, where the challenger is the same in the whole range.
+
+    A cost grows with both arms' pulls and with the leader's mean, and falls with the challenger's.
+    """
+    arm = within.arm
+    mean, pulls = view.private_means[arm], view.pulls[arm]
+    for a in range(least.size):
+        least[a] = 0.0
+    for leader in range(least.size):
+        cheap_end, dear_end = within.mean_high, within.mean_low
+        if leader == arm:
+            cheap_end, dear_end = dear_end, cheap_end
+        view.private_means[arm], view.pulls[arm] = dear_end, within.most
+        challenger = _challenger(view, leader)
+        dearest = _transport(view, leader, challenger)
+        view.private_means[arm], view.pulls[arm] = cheap_end, pulls
+        certain = True
+        for a in range(least.size):
+            if a not in (leader, challenger):
+                certain = certain and dearest < _transport(view, leader, a) * (1.0 - _ROUNDING)
+        view.private_means[arm] = mean
+        if certain:
+            selected, not_selected = least_selected(view, within, leader, challenger)
+            least[leader] += math.exp(within.log_low[leader]) * selected
+            least[challenger] += math.exp(within.log_low[leader]) * not_selected
+
+
+@parts(uses_posterior=True, choose=_choose, fill_shares=_fill_shares, fill_least_shares=_fill_least_shares)
 class TopTwoTransportKernel(NamedTuple):
     """`TopTwoTransport` for kernels."""
 

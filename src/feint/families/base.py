@@ -11,7 +11,8 @@ A family in plain Python, a user's own, has
 Those of the package have, instead of `log_best`, all that the engine, the observer and the theory need:
 
 - `kernel()`: settings for kernels, a NamedTuple whose class has the parts below (without `fill_region` only the eager
-  method runs) and `normal`, whether rewards are drawn from normals or from uniform numbers;
+  method runs, without `draw_sum` not the event-driven one) and `normal`, whether rewards are drawn from normals or
+  from uniform numbers;
 - `prior(given)`: a prior as the two numbers that `posterior` takes, None for the usual one; `posterior(prior, pulls,
   sums)`: the two parameters of every arm's posterior; `log_probabilities(first, second)` of many rows of them;
   `is_proper(prior)`: whether there is a posterior before the first pull;
@@ -25,6 +26,7 @@ posterior after n pulls (those of the prior included) of mean m has a density �
 parameters are what the family's best-arm kernel takes: (mean, sd), (α, β) or (shape, rate).
 """
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -32,6 +34,7 @@ import numpy.typing as npt
 
 from feint.numerics._jit import Plain, by_type, kernel
 from feint.numerics._validate import FloatArray, IntArray, restore
+from feint.numerics.sequence import Sequence
 
 # Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.
 OTHERS_HIGH, OTHERS_LOW, OWN_LOW, OWN_HIGH = 0, 1, 2, 3
@@ -166,9 +169,33 @@ def log_best_of(family: Any, posterior: FloatArray, ws: Any, arm: int) -> float:
 
 
 @by_type
-def fill_region(family: Any, belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray) -> None:
-    """A region about the posterior of `arm`, `radius` of its standard deviations wide, and what bounds P over it."""
+def fill_region(
+    family: Any, belief: Belief, arm: int, radius: float, lasting: int, box: FloatArray, extremes: FloatArray
+) -> None:
+    """A region about the posterior of `arm`, `radius` of its standard deviations wide and at most `lasting` of its
+    pulls long, and what bounds P over it.
+    """
     raise NotImplementedError
+
+
+@by_type
+def draw_sum(family: Any, mean: float, n: int, draws: Sequence) -> float:
+    """The sum of n rewards of this mean."""
+    return math.nan
+
+
+@by_type
+def draw_part(family: Any, total: float, n: int, first: int, draws: Sequence) -> float:
+    """The sum of the first of n rewards whose sum is `total`: their law is the same whatever the mean."""
+    return math.nan
+
+
+@by_type
+def nats_to_cross(family: Any, total: float, n: int, here: float, there: float) -> float:
+    """At least this is −log P(the sum of the first j rewards passes a line for some j < n), given that all n sum to
+    `total`, where the line is `here` above (or below) the sum at j = 0 and `there` above it at j = n, both above 0.
+    """
+    return 0.0
 
 
 @by_type

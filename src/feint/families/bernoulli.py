@@ -8,14 +8,24 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
-from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
+from feint.families.conjugate import (
+    SLACK,
+    mean_bounds,
+    nats_by_halves,
+    set_box,
+    set_extremes,
+    shorten,
+    tail_log_odds,
+)
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM, Workspace, workspace
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
+from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import both_odds
+from feint.numerics.sequence import Sequence
 
 
 @inlined
@@ -44,13 +54,19 @@ def _log_best_of(family: "BernoulliKernel", posterior: FloatArray, ws: Workspace
 
 @part
 def _fill_region(
-    family: "BernoulliKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+    family: "BernoulliKernel",
+    belief: Belief,
+    arm: int,
+    radius: float,
+    lasting: int,
+    box: FloatArray,
+    extremes: FloatArray,
 ) -> None:
     """See `conjugate`; n = α + β, n·m = α."""
     pulls, prior_pulls = belief.pulls[arm], belief.prior[0, arm] + belief.prior[1, arm]
     alpha, beta = belief.posterior[0, arm], belief.posterior[1, arm]
     n = alpha + beta
-    set_box(belief, arm, radius * math.sqrt(alpha / n * (beta / n) / n), radius, box)
+    set_box(belief, arm, radius * math.sqrt(alpha / n * (beta / n) / n), lasting, box)
     low, high = mean_bounds(box, 0.0, 1.0, pulls, prior_pulls, belief.prior[0, arm])
     left, _ = tail_log_odds(n * low, n * (1.0 - low), belief.ws.coefficients)
     _, right = tail_log_odds(n * high, n * (1.0 - high), belief.ws.coefficients)
@@ -59,6 +75,23 @@ def _fill_region(
     set_extremes(extremes, n, more, low, high, tail_low, tail_high)
     for row in range(extremes.shape[0]):
         extremes[row, 1] -= extremes[row, 0]
+
+
+@inlined
+def _draw_sum(family: "BernoulliKernel", mean: float, n: int, draws: Sequence) -> float:
+    return draw_binomial(float(n), mean, draws)
+
+
+@inlined
+def _draw_part(family: "BernoulliKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+    return draw_hypergeometric(float(n), total, float(first), draws)
+
+
+@inlined
+def _nats_to_cross(family: "BernoulliKernel", total: float, n: int, here: float, there: float) -> float:
+    """See `conjugate`; that a sum without replacement has the moments of Serfling (1974), v = h(1 − (h − 1)/n)/4."""
+    half = (n + 1) // 2
+    return nats_by_halves(n, half, here, there, 0.25 * half * (1.0 - (half - 1.0) / n))
 
 
 @inlined
@@ -87,6 +120,9 @@ def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
     fill_log_best=_fill_log_best,
     log_best_of=_log_best_of,
     fill_region=_fill_region,
+    draw_sum=_draw_sum,
+    draw_part=_draw_part,
+    nats_to_cross=_nats_to_cross,
     slack=_slack,
     inside=_inside,
     divergence_to=_divergence_to,

@@ -17,6 +17,12 @@ is E[f] with f = ∏_{j≠D} G_j: N₃ bounds it from below, N₄ from above.
 
 **The tails.** P(x ≥ c) under g_{n,m} is at most its density at c over that of g_{n,c}, which peaks there:
 exp(−n·KL(m, c)) up to the ratio of two peaks, √(variance) and Stirling's remainders; 45 nats leave room for it.
+
+**Crossings.** Let S_j be the sum of the first j of n whole rewards whose total is known. What is left is spread evenly
+in expectation, so M_j = (S_j − j·S_n/n)/(n − j) is a martingale. A line that is `here` above S_0 and `there` above S_n
+is passed at j only if (n − j)·M_j ≥ here·(1 − j/n) + there·j/n, so for j ≤ h only if M_j ≥ here/n; if S_h has moments E
+exp(s·(S_h − h·S_n/n)) ≤ exp(s²v/2), Doob's inequality for exp(s·M_j) gives P ≤ exp(−(here·(n − h)/n)²/2v). Backwards in
+time the same holds with `there`, and h = ⌈n/2⌉ of both sides are all j. Downwards it is the same.
 """
 
 import math
@@ -28,16 +34,15 @@ from feint.numerics.logit_beta import lower_quantile
 
 SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8
 _NATS = 48.0  # of tails that are left out; see above
-_COUNT = 9.0  # as for normal posteriors, a region lasts radius/9 of D's pulls at most
-_STARVED = 0.75  # and no longer than N₁ … N₄ keep a quarter of both of their parameters
+_STARVED = 0.75  # a region lasts no longer than N₁ … N₄ keep a quarter of both of their parameters
 
 
 @inlined
-def set_box(belief: Belief, arm: int, half_width: float, radius: float, box: FloatArray) -> None:
+def set_box(belief: Belief, arm: int, half_width: float, lasting: int, box: FloatArray) -> None:
     """The region as an interval of D's sample mean and a number of pulls."""
     box[MEAN_LOW] = belief.means[arm] - half_width
     box[MEAN_HIGH] = belief.means[arm] + half_width
-    box[MOST] = belief.pulls[arm] + 1 + int(belief.pulls[arm] * radius / _COUNT)
+    box[MOST] = belief.pulls[arm] + lasting
 
 
 @inlined
@@ -82,3 +87,10 @@ def set_extremes(
     extremes[OWN_LOW, 1] = n + more
     extremes[OWN_HIGH, 0] = n * high + more * (high - tail_low)
     extremes[OWN_HIGH, 1] = n
+
+
+@inlined
+def nats_by_halves(n: int, half: int, here: float, there: float, variance: float) -> float:
+    """−log P(a line is passed) is at least this; see above."""
+    least = min(here, there) * (n - half) / n
+    return 0.5 * least * least / variance - math.log(2.0)

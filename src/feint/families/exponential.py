@@ -50,13 +50,19 @@ def _log_best_of(family: "ExponentialKernel", posterior: FloatArray, ws: Workspa
 
 @part
 def _fill_region(
-    family: "ExponentialKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+    family: "ExponentialKernel",
+    belief: Belief,
+    arm: int,
+    radius: float,
+    lasting: int,
+    box: FloatArray,
+    extremes: FloatArray,
 ) -> None:
     """See `conjugate`; n is the shape of the rate's posterior, n·m its rate."""
     pulls = belief.pulls[arm]
     n = belief.posterior[0, arm]
     mean = belief.posterior[1, arm] / n
-    set_box(belief, arm, radius * mean / math.sqrt(n), radius, box)
+    set_box(belief, arm, radius * mean / math.sqrt(n), lasting, box)
     low, high = mean_bounds(box, 0.0, math.inf, pulls, belief.prior[0, arm], belief.prior[1, arm])
     left, _ = tail_log_odds(n * SCALE, n, belief.ws.beta.coefficients)
     _, right = tail_log_odds(n * SCALE, n, belief.ws.beta.coefficients)

@@ -44,6 +44,7 @@ from feint.numerics._validate import FloatArray, as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
+from feint.numerics.sequence import Sequence, next_normal
 
 _LARGEST_REWARD = 1e100  # in units of σ: far from overflow
 _LARGEST_OBSERVED = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
@@ -86,10 +87,16 @@ def _set(extremes: FloatArray, row: int, mean: float, sd: float) -> None:
 
 @part
 def _fill_region(
-    family: "GaussianKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+    family: "GaussianKernel",
+    belief: Belief,
+    arm: int,
+    radius: float,
+    lasting: int,
+    box: FloatArray,
+    extremes: FloatArray,
 ) -> None:
     pulls = belief.pulls[arm]
-    most = pulls + 1 + int(pulls * radius / _SDS)
+    most = pulls + lasting
     kappa = belief.prior[1, arm]
     sd = belief.posterior[1, arm]
     sd_low = family.sigma / math.sqrt(most + kappa)
@@ -106,6 +113,23 @@ def _fill_region(
     _set(extremes, OTHERS_LOW, high + _SDS * (1.0 - sd_low / sd) * sd_low, sd_low)
     _set(extremes, OWN_LOW, low - spread, sd_low)
     _set(extremes, OWN_HIGH, high + spread, sd)
+
+
+@inlined
+def _draw_sum(family: "GaussianKernel", mean: float, n: int, draws: Sequence) -> float:
+    return n * mean + family.sigma * math.sqrt(n) * next_normal(draws)
+
+
+@inlined
+def _draw_part(family: "GaussianKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+    share = first / n
+    return total * share + family.sigma * math.sqrt(first * (1.0 - share)) * next_normal(draws)
+
+
+@inlined
+def _nats_to_cross(family: "GaussianKernel", total: float, n: int, here: float, there: float) -> float:
+    """That of a Brownian bridge, which is exact, and the walk is the bridge at whole times."""
+    return 2.0 * here * there / (n * family.sigma * family.sigma)
 
 
 @inlined
@@ -131,6 +155,9 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
     fill_log_best=_fill_log_best,
     log_best_of=_log_best_of,
     fill_region=_fill_region,
+    draw_sum=_draw_sum,
+    draw_part=_draw_part,
+    nats_to_cross=_nats_to_cross,
     slack=_slack,
     inside=_inside,
     divergence_to=_divergence_to,

@@ -8,10 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
-from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
+from feint.families.conjugate import (
+    SLACK,
+    mean_bounds,
+    nats_by_halves,
+    set_box,
+    set_extremes,
+    shorten,
+    tail_log_odds,
+)
 from feint.numerics._jit import inlined, part, parts, sealed, shared_inlined
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
+from feint.numerics.counts import draw_binomial, draw_poisson_number
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (
     SCALE,
@@ -21,6 +30,7 @@ from feint.numerics.gamma_best_arm import (
     workspace,
 )
 from feint.numerics.logit_beta import stirling_remainder
+from feint.numerics.sequence import Sequence
 
 _LARGEST_MEAN = 1e6  # a draw takes about √mean additions
 _LARGEST_REWARD = 1e9
@@ -85,18 +95,40 @@ def _log_best_of(family: "PoissonKernel", posterior: FloatArray, ws: Workspace, 
 
 @part
 def _fill_region(
-    family: "PoissonKernel", belief: Belief, arm: int, radius: float, box: FloatArray, extremes: FloatArray
+    family: "PoissonKernel",
+    belief: Belief,
+    arm: int,
+    radius: float,
+    lasting: int,
+    box: FloatArray,
+    extremes: FloatArray,
 ) -> None:
     """See `conjugate`; n is the rate, n·m the shape."""
     pulls = belief.pulls[arm]
     n = belief.posterior[1, arm]
-    set_box(belief, arm, radius * math.sqrt(belief.posterior[0, arm]) / n, radius, box)
+    set_box(belief, arm, radius * math.sqrt(belief.posterior[0, arm]) / n, lasting, box)
     low, high = mean_bounds(box, 0.0, math.inf, pulls, belief.prior[1, arm], belief.prior[0, arm])
     left, _ = tail_log_odds(n * low, n * SCALE, belief.ws.beta.coefficients)
     _, right = tail_log_odds(n * high, n * SCALE, belief.ws.beta.coefficients)
     tail_low, tail_high = math.exp(left) * SCALE, math.exp(right) * SCALE
     more = shorten(box, pulls, n * low / (tail_high - low))
     set_extremes(extremes, n, more, low, high, tail_low, tail_high)
+
+
+@inlined
+def _draw_sum(family: "PoissonKernel", mean: float, n: int, draws: Sequence) -> float:
+    return draw_poisson_number(n * mean, draws)
+
+
+@inlined
+def _draw_part(family: "PoissonKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+    return draw_binomial(total, first / n, draws)
+
+
+@inlined
+def _nats_to_cross(family: "PoissonKernel", total: float, n: int, here: float, there: float) -> float:
+    """See `conjugate`; each of the events falls into the first half or not, so that v = total/4 (Hoeffding)."""
+    return nats_by_halves(n, (n + 1) // 2, here, there, 0.25 * total) if total > 0.0 else math.inf
 
 
 @inlined
@@ -124,6 +156,9 @@ def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
     fill_log_best=_fill_log_best,
     log_best_of=_log_best_of,
     fill_region=_fill_region,
+    draw_sum=_draw_sum,
+    draw_part=_draw_part,
+    nats_to_cross=_nats_to_cross,
     slack=_slack,
     inside=_inside,
     divergence_to=_divergence_to,

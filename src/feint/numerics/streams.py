@@ -8,6 +8,8 @@ and every word has one use, whether or not a step needs it:
               OBSERVER, SPARE                       normals: the observer's own sample (the paper's Remark), and a spare
     block 2   PUBLIC, PRIVATE, and two spares       uniforms: the two rewards of families that are not normal
 
+(Block 3 belongs to `sequence`.)
+
 So a draw depends on nothing but (seed, replication, t): not on threads, chunks, order or evaluation method. NumPy's
 Philox generates the same words, but only in sequence and only for one key an object; kernels need any t at once.
 """
@@ -65,8 +67,12 @@ def uniform(word: Word) -> float:
 @inlined
 def normal_pair(first: Word, second: Word) -> tuple[float, float]:
     """Two words as two independent standard normals, by Box–Muller: one use a word, and no rejection."""
-    radius = math.sqrt(-2.0 * log_positive(uniform(first)))
-    turn = uniform(second)
+    return normal_turn(math.sqrt(-2.0 * log_positive(uniform(first))), uniform(second))
+
+
+@inlined
+def normal_turn(radius: float, turn: float) -> tuple[float, float]:
+    """The point at this radius, so many turns from the first axis."""
     quarter = math.floor(4.0 * turn + 0.5)
     angle = _TWO_PI * (turn - 0.25 * quarter)  # within ±π/4 of the nearest quarter turn, without rounding before 2π
     x = angle * angle

@@ -1,0 +1,94 @@
+r"""Many pulls of one arm at once, up to the first that leaves the region.
+
+While only D is pulled, its two sums of rewards are random walks with known steps, and the region is left when a sum
+passes one of its two lines, mean = MEAN_LOW or MEAN_HIGH, which are straight in the number of pulls. n pulls are made
+so: draw both sums at the end; if the bridges between the known ends pass any of the four lines with a probability of at
+most e⁻⁴⁵ in all (`families.base.nats_to_cross`), take it that they do not, which is the only approximation here; else
+draw the bridges' middle and look at the left half, then at the right one, down to single pulls, which are inside or
+not. So the first exit is found to the pull. What had been drawn beyond it is forgotten: the walks have no memory of it.
+
+A certificate that fails is refined, never drawn again: a bridge that is thrown away because it might have crossed would
+keep those that wander less.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint.engine.region import Region, is_inside
+from feint.engine.rewards import Rewards
+from feint.families.base import MEAN_HIGH, MEAN_LOW, draw_part, draw_sum, nats_to_cross
+from feint.numerics._jit import inlined, part
+from feint.numerics._validate import FloatArray, IntArray
+from feint.numerics.sequence import Sequence
+from feint.step import Known, update_means
+
+_NATS = 45.0 + math.log(4.0)  # of each of four lines
+_DEPTH = 64  # halvings of at most 2⁵³ pulls, and some
+
+
+class Bridges(NamedTuple):
+    """The points ahead that have been drawn, the nearest last; owned by the caller."""
+
+    pulls: IntArray  # (n,)
+    public: FloatArray  # (n,) sums
+    private: FloatArray  # (n,)
+
+
+def bridges() -> Bridges:
+    """Allocate it."""
+    return Bridges(np.empty(_DEPTH, dtype=np.int64), np.empty(_DEPTH), np.empty(_DEPTH))
+
+
+@inlined
+def _stays(family: Any, box: FloatArray, pulls: int, here: float, n: int, there: float) -> bool:
+    """Whether the walk of a sum from `here` after `pulls` to `there` n pulls later surely stays between its lines."""
+    up, down = box[MEAN_HIGH] * pulls - here, here - box[MEAN_LOW] * pulls
+    up_then, down_then = box[MEAN_HIGH] * (pulls + n) - there, there - box[MEAN_LOW] * (pulls + n)
+    if up <= 0.0 or down <= 0.0 or up_then <= 0.0 or down_then <= 0.0:
+        return False
+    return (
+        nats_to_cross(family, there - here, n, up, up_then) >= _NATS
+        and nats_to_cross(family, there - here, n, down, down_then) >= _NATS
+    )
+
+
+@part
+def pull_many(
+    rewards: Rewards, known: Known, region: Region, arm: int, n: int, ahead: Bridges, draws: Sequence
+) -> bool:
+    """Pull `arm` n times, or until the region is left; returns whether it was. The arm's means follow, its posteriors
+    do not.
+    """
+    public, private = known.public, known.private
+    if n == 0:
+        return False
+    top = 0
+    ahead.pulls[0] = known.pulls[arm] + n
+    ahead.public[0] = public.sums[arm] + draw_sum(public.family, rewards.public[arm], n, draws)
+    ahead.private[0] = private.sums[arm] + draw_sum(private.family, rewards.private[arm], n, draws)
+    while top >= 0:
+        pulls = known.pulls[arm]
+        steps = ahead.pulls[top] - pulls
+        if steps == 1 or (
+            _stays(public.family, region.public_box, pulls, public.sums[arm], steps, ahead.public[top])
+            and _stays(private.family, region.private_box, pulls, private.sums[arm], steps, ahead.private[top])
+        ):
+            known.pulls[arm] = ahead.pulls[top]
+            public.sums[arm] = ahead.public[top]
+            private.sums[arm] = ahead.private[top]
+            top -= 1
+            if steps == 1:
+                update_means(known, arm)
+                if not is_inside(region, known, arm):
+                    return True
+            continue
+        first = steps // 2
+        total, private_total = ahead.public[top] - public.sums[arm], ahead.private[top] - private.sums[arm]
+        top += 1
+        ahead.pulls[top] = pulls + first
+        ahead.public[top] = public.sums[arm] + draw_part(public.family, total, steps, first, draws)
+        ahead.private[top] = private.sums[arm] + draw_part(private.family, private_total, steps, first, draws)
+    update_means(known, arm)
+    return False

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import scipy
 
-from benchmarks import bernoulli, best_arm, engine, first_use, observer
+from benchmarks import bernoulli, best_arm, engine, events, first_use, observer
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -31,13 +31,11 @@ def machine() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
-    parser.add_argument("--long", action="store_true", help="also run one trajectory of 10⁹ steps (minutes)")
     arguments = parser.parse_args()
     parts = [f"# Benchmarks\n\n{datetime.date.today()}, {machine()}. Made by `make bench`; absolute times vary.\n"]
     print(parts[0], flush=True)
-    sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, bernoulli.speed]
+    sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, events.horizons, bernoulli.speed]
     sections += [observer.updates, observer.audits, observer.many_arms, first_use.first_use]
-    sections += [engine.long_run] * arguments.long
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

@@ -119,15 +119,3 @@ def profile() -> str:
         "and 2 of 1,000 steps. What is left at 10⁶ is the draws and a step's own bookkeeping.\n"
     )
     return "\n".join(lines)
-
-
-def long_run() -> str:
-    """One trajectory of 10⁹ steps."""
-    start = time.perf_counter()
-    runs = simulate(PAPER, epsilon=0.1, horizon=10**9, replications=1, progress=True)
-    seconds = time.perf_counter() - start
-    final = runs.isel(time=-1, replication=0)
-    return (
-        "## One trajectory of 10⁹ steps\n\n"
-        f"{seconds:.0f} s on one core; pulls {final.pulls.values.tolist()}, log error {float(final.log_error):.1f}.\n"
-    )

@@ -8,7 +8,7 @@ import xarray as xr
 
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim, FloatArray, mean_interval, not_above, within
-from feint.experiments.contract import Tick
+from feint.experiments.contract import Tick, in_units
 from feint.simulation import simulate
 from feint.style import COLOURS, band, new_figure, tidy
 from feint.theory import optimal_allocation
@@ -21,36 +21,47 @@ SETTINGS: dict[str, Any] = {
     "private": (0.2, 0.5, 0.1, 0.0),
     "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf),
     "horizon": 3_000_000,
+    "spent": 1_000_000,  # nats: small budgets run until they have spent as much, since the limit is one of √(εt)
     "horizon_unlimited": 10_000,  # of ε = ∞, where no step can be skipped and the error is e^−100 by then
     "replications": 100,
 }
-QUICK: dict[str, Any] = {"horizon": 10_000, "horizon_unlimited": 3_000, "replications": 30}
+QUICK: dict[str, Any] = {"horizon": 10_000, "spent": 3_000, "horizon_unlimited": 3_000, "replications": 30}
 TITLE = "Impact of the KL budget on confidence"
 
 
+_UNITS = 1000  # of progress, a replication
+
+
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
-    limited = len(settings["epsilons"]) - 1
-    return int(settings["replications"] * (limited * settings["horizon"] + settings["horizon_unlimited"]))
+    """Replications in all, in thousandths, for the progress bar."""
+    return int(settings["replications"] * len(settings["epsilons"]) * _UNITS)
+
+
+def _horizon(settings: dict[str, Any], epsilon: float) -> int:
+    if epsilon == math.inf:
+        return int(settings["horizon_unlimited"])
+    least = min(e for e in settings["epsilons"] if e > 0)
+    return int(max(settings["horizon"], settings["spent"] / max(epsilon, least)))
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`log_error(epsilon, replication, time)`, NaN beyond the shorter horizon of ε = ∞."""
+    """`log_error(epsilon, replication, time)`, NaN beyond a budget's own horizon."""
     bandit = Bandit(settings["public"], settings["private"])
-    times = np.unique(np.geomspace(bandit.n_arms, settings["horizon"], 120).astype(np.int64))
+    times = np.unique(np.geomspace(bandit.n_arms, _horizon(settings, 0.0), 160).astype(np.int64))
     shape = (len(settings["epsilons"]), settings["replications"], times.size)
     errors = np.full(shape, math.nan)
     for i, epsilon in enumerate(settings["epsilons"]):
-        horizon = settings["horizon_unlimited"] if epsilon == math.inf else settings["horizon"]
-        until = times[times <= horizon]
+        until = times[times <= _horizon(settings, epsilon)]
+        horizon = int(until[-1])
         runs = simulate(
             bandit,
             epsilon=epsilon,
-            horizon=int(until[-1]),
+            horizon=horizon,
             replications=settings["replications"],
             seed=seed,
             checkpoints=until,
-            progress=tick,
+            method="lazy" if epsilon == math.inf else "event",
+            progress=in_units(tick, settings["replications"] * horizon, settings["replications"] * _UNITS),
         )
         errors[i, :, : until.size] = runs.log_error.values
     return xr.Dataset(
@@ -151,7 +162,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
         )
     )
     for epsilon in finite:
-        errors = data.log_error.sel(epsilon=epsilon)
+        errors = data.log_error.sel(epsilon=epsilon).dropna("time")
         last = float(errors.time[-1])
         growth = _growth(errors, last / 10, last)
         mean, low, high = mean_interval(growth)

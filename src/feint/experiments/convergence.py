@@ -19,10 +19,10 @@ SETTINGS: dict[str, Any] = {
     "public": ((0.6, 0.3, 0.1), (0.8, 0.3, 0.6)),
     "private": ((0.2, 0.5, 0.3), (0.1, 0.35, 0.2)),
     "epsilon": 0.1,
-    "horizon": 3_000_000,
+    "horizon": 100_000_000,
     "replications": 50,
 }
-QUICK: dict[str, Any] = {"horizon": 100_000, "replications": 20}
+QUICK: dict[str, Any] = {"horizon": 1_000_000, "replications": 20}
 TITLE = "Convergence of Γ(w_t) to Γ*"
 
 
@@ -43,6 +43,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
             horizon=settings["horizon"],
             replications=settings["replications"],
             seed=seed,
+            method="event",
             progress=tick,
         ).isel(time=slice(1, None))
         weights = (runs.boosts / runs.boosts.sum("arm")).values

@@ -21,10 +21,10 @@ SETTINGS: dict[str, Any] = {
     "private": (0.2, 0.5, 0.1, 0.0),
     "epsilon": 0.1,
     "boosted": (1, 2, 3),
-    "horizon": 10_000_000,
-    "replications": 50,
+    "horizon": 10_000_000_000,
+    "replications": 12,
 }
-QUICK: dict[str, Any] = {"horizon": 100_000, "replications": 20}
+QUICK: dict[str, Any] = {"horizon": 1_000_000, "replications": 20}
 TITLE = "The rate of Theorem 1"
 ORDERS = ("first", "second", "fluid")
 
@@ -45,6 +45,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         horizon=settings["horizon"],
         replications=settings["replications"],
         seed=seed,
+        method="event",
         progress=tick,
     )
     weights = np.zeros(bandit.n_arms)

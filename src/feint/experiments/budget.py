@@ -92,7 +92,7 @@ def plot(data: xr.Dataset) -> "Figure":
     right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel=r"$-\log(1 - p^*_t)$")
     t = np.array([1e3, data.time.values[-1]])
     right.plot(t, 0.35 * np.sqrt(t / 1e3), color="#777777", linewidth=0.8, linestyle=":")
-    right.annotate("slope ½", (t[0], 0.33), color="#777777", fontsize=8, va="top")
+    right.annotate("slope ½", (10 * t[0], 0.8), color="#777777", fontsize=8, va="top")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False, fontsize=8)
     tidy(left, right)
     return figure

@@ -106,6 +106,11 @@ def simulate(
     level = check_level(alpha, "alpha, the level of the observer's test,")
     budget = as_budget(epsilon)
     horizon = _whole(horizon, "horizon", bandit.n_arms)
+    for family in bandit.families:
+        if horizon > getattr(family, "most_pulls", _MOST):
+            raise ValueError(
+                f"horizon is {horizon:,}; posteriors of {family!r} keep their digits up to {family.most_pulls:,} pulls."
+            )
     which = _which(replications)
     check_word(seed, "seed")
     times = _checkpoints(checkpoints, bandit.n_arms, horizon)

@@ -341,6 +341,7 @@ class Growing:
         ({"reference": feint.ObservedUCB()}, "ObservedUCB"),
         ({"epsilon": Growing()}, "grow"),
         ({"bandit": instance("exponential")}, "Exponential"),
+        ({"bandit": instance("bernoulli"), "horizon": 10**10}, "1,000,000,000 pulls"),
     ],
 )
 def test_what_it_cannot_do_is_refused(changes, word):

@@ -17,7 +17,8 @@ Those of the package have, instead of `log_best`, all that the engine, the obser
   sums)`: the two parameters of every arm's posterior; `log_probabilities(first, second)` of many rows of them;
   `is_proper(prior)`: whether there is a posterior before the first pull;
 - `possible(pulls, sums)`: whether sums can come from rewards; `draw_range`, if rewards of some means cannot be drawn;
-  `observable`, if rewards can be too large to recompute a log of them;
+  `observable`, if rewards can be too large to recompute a log of them; `most_pulls`, if a posterior loses its digits
+  after so many;
 - `variance(x)`, and `log_prior(x)`, the usual prior's density against the natural parameter, for the theory;
 - `words(prior)` for reports.
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import (
+    MOST_PULLS,
     SLACK,
     mean_bounds,
     nats_by_halves,
@@ -139,6 +140,8 @@ class Bernoulli:
     >>> Bernoulli().divergence(0.5, 0.25).round(4)
     np.float64(0.1438)
     """
+
+    most_pulls = MOST_PULLS
 
     @property
     def mean_range(self) -> tuple[float, float]:

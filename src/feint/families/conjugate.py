@@ -32,7 +32,8 @@ from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.logit_beta import lower_quantile
 
-SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8
+SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8, and grows like their square root
+MOST_PULLS = 10**9
 _NATS = 48.0  # of tails that are left out; see above
 _STARVED = 0.75  # a region lasts no longer than N₁ … N₄ keep a quarter of both of their parameters
 

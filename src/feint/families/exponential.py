@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
-from feint.families.conjugate import SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
+from feint.families.conjugate import MOST_PULLS, SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
 from feint.numerics._jit import inlined, part, parts, sealed, shared_inlined
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
@@ -115,6 +115,8 @@ class Exponential:
     >>> Exponential().divergence(2.0, 1.0).round(4)
     np.float64(0.3069)
     """
+
+    most_pulls = MOST_PULLS
 
     @property
     def mean_range(self) -> tuple[float, float]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import (
+    MOST_PULLS,
     SLACK,
     mean_bounds,
     nats_by_halves,
@@ -175,6 +176,8 @@ class Poisson:
     >>> Poisson().divergence(2.0, 1.0).round(4)
     np.float64(0.3863)
     """
+
+    most_pulls = MOST_PULLS
 
     @property
     def mean_range(self) -> tuple[float, float]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from feint.numerics import boost_probability_approx as boost_probability_approx
     from feint.numerics import gamma_best_arm_probabilities as gamma_best_arm_probabilities
     from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
+    from feint.numerics import tilt as tilt
     from feint.observer import Observer as Observer
     from feint.references import EpsilonGreedy as EpsilonGreedy
     from feint.references import ObservedUCB as ObservedUCB
@@ -82,6 +83,7 @@ _HOME = {
     "boost": "feint.numerics",
     "boost_probability": "feint.numerics",
     "boost_probability_approx": "feint.numerics",
+    "tilt": "feint.numerics",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -5,6 +5,7 @@ from feint.numerics.beta_best_arm import beta_best_arm_probabilities
 from feint.numerics.boost import boost, boost_probability, boost_probability_approx
 from feint.numerics.gamma_best_arm import gamma_best_arm_probabilities
 from feint.numerics.streams import RandomStream
+from feint.numerics.tilt import tilt
 
 __all__ = [
     "RandomStream",
@@ -15,4 +16,5 @@ __all__ = [
     "boost_probability_approx",
     "gamma_best_arm_probabilities",
     "gauss_hermite_probabilities",
+    "tilt",
 ]

@@ -10,6 +10,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+_SUM_TOLERANCE = 1e-9
+
 
 def as_floats(value: npt.ArrayLike, name: str) -> FloatArray:
     """`value` as float64; ValueError for text, complex numbers, ragged lists and NaN."""
@@ -22,6 +24,26 @@ def as_floats(value: npt.ArrayLike, name: str) -> FloatArray:
     array = array.astype(np.float64, copy=False)
     if np.isnan(array).any():
         raise ValueError(f"{name} contains NaN; remove or replace the missing values first.")
+    return array
+
+
+def as_probabilities(value: npt.ArrayLike, name: str) -> FloatArray:
+    """`value` as numbers from 0 to 1."""
+    array = as_floats(value, name)
+    if ((array < 0) | (array > 1)).any():
+        worst = array[(array < 0) | (array > 1)][0]
+        raise ValueError(f"{name} contains {worst}; probabilities lie between 0 and 1.")
+    return array
+
+
+def as_distribution(value: npt.ArrayLike, name: str) -> FloatArray:
+    """`value` as rows of at least 2 probabilities, each row summing to 1 within 1e-9."""
+    array = as_probabilities(value, name)
+    if array.ndim == 0 or array.shape[-1] < 2:
+        raise ValueError(f"{name} has shape {array.shape}; its last axis must hold at least 2 arms.")
+    total = array.sum(-1)
+    if array.size and abs(total - 1.0).max() > _SUM_TOLERANCE:
+        raise ValueError(f"{name} sums to {total.flat[abs(total - 1.0).argmax()]}; normalise it so that it sums to 1.")
     return array
 
 

@@ -7,10 +7,17 @@ import numpy.typing as npt
 
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import FloatArray, as_floats, broadcast, check_epsilon, is_whole
+from feint.numerics._validate import (
+    FloatArray,
+    as_distribution,
+    as_floats,
+    as_probabilities,
+    broadcast,
+    check_epsilon,
+    is_whole,
+)
 from feint.numerics.boost_kernel import boost_scalar
 
-_SUM_TOLERANCE = 1e-9
 _ROWS_A_SLICE = 5_000
 
 
@@ -48,7 +55,7 @@ def boost_probability(
     check_epsilon(budget)
     if log_p is None:
         assert p is not None
-        probability = _probabilities(p, "p")
+        probability = as_probabilities(p, "p")
         with np.errstate(divide="ignore"):
             logarithm = np.log(probability)
     else:
@@ -82,7 +89,7 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
     """
     from scipy.special import wrightomega  # here, so that what does not need SciPy starts without it
 
-    probability, budget = broadcast(_probabilities(p, "p"), as_floats(epsilon, "epsilon"), "p and epsilon")
+    probability, budget = broadcast(as_probabilities(p, "p"), as_floats(epsilon, "epsilon"), "p and epsilon")
     check_epsilon(budget)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # ε/W(ε/p) = p·exp(W(ε/p)), which is also right at ε = 0 and p = 0
@@ -111,19 +118,14 @@ def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
     >>> boost([0.83, 0.09, 0.03, 0.05], 2, 0.1).round(4)
     array([0.7423, 0.0805, 0.1325, 0.0447])
     """
-    distribution = _probabilities(pi, "pi")
+    distribution = as_distribution(pi, "pi")
     budget = as_floats(epsilon, "epsilon")
     check_epsilon(budget)
     if budget.ndim:
         raise ValueError(f"epsilon has shape {budget.shape}; boost takes one budget for all rows.")
-    if distribution.ndim == 0 or distribution.shape[-1] < 2:
-        raise ValueError(f"pi has shape {distribution.shape}; its last axis must hold at least 2 arms.")
     n_arms = distribution.shape[-1]
     if not is_whole(arm, 0, n_arms - 1):
         raise ValueError(f"arm is {arm!r}; with {n_arms} arms it must be a whole number from 0 to {n_arms - 1}.")
-    total = distribution.sum(-1)
-    if distribution.size and abs(total - 1.0).max() > _SUM_TOLERANCE:
-        raise ValueError(f"pi sums to {total.flat[abs(total - 1.0).argmax()]}; normalise it so that it sums to 1.")
     others = np.arange(n_arms) != arm
     rest = distribution[..., others].sum(-1, keepdims=True)
     p = distribution[..., arm : arm + 1] / (distribution[..., arm : arm + 1] + rest)
@@ -134,14 +136,6 @@ def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
         boosted = np.where(rest > 0, distribution * ((1.0 - q) / rest), 0.0)
     boosted[..., arm] = q[..., 0]
     return boosted
-
-
-def _probabilities(value: npt.ArrayLike, name: str) -> FloatArray:
-    array = as_floats(value, name)
-    if ((array < 0) | (array > 1)).any():
-        worst = array[(array < 0) | (array > 1)][0]
-        raise ValueError(f"{name} contains {worst}; probabilities lie between 0 and 1.")
-    return array
 
 
 @kernel

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from feint.bandit import Bandit as Bandit
     from feint.budgets import PowerLaw as PowerLaw
     from feint.budgets import TotalBudget as TotalBudget
+    from feint.explorers import Earn as Earn
     from feint.explorers import FixedBoosting as FixedBoosting
+    from feint.explorers import FixedTilting as FixedTilting
     from feint.explorers import RoundRobin as RoundRobin
     from feint.explorers import TopTwo as TopTwo
     from feint.explorers import TopTwoTransport as TopTwoTransport
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from feint.theory import gamma as gamma
     from feint.theory import optimal_allocation as optimal_allocation
     from feint.theory import optimal_boosting as optimal_boosting
+    from feint.theory import optimal_earning as optimal_earning
     from feint.theory import plan as plan
     from feint.theory import predicted_pulls as predicted_pulls
 
@@ -55,7 +58,9 @@ _HOME = {
     "Bandit": "feint.bandit",
     "PowerLaw": "feint.budgets",
     "TotalBudget": "feint.budgets",
+    "Earn": "feint.explorers",
     "FixedBoosting": "feint.explorers",
+    "FixedTilting": "feint.explorers",
     "RoundRobin": "feint.explorers",
     "TopTwo": "feint.explorers",
     "TopTwoTransport": "feint.explorers",
@@ -74,6 +79,7 @@ _HOME = {
     "gamma": "feint.theory",
     "optimal_allocation": "feint.theory",
     "optimal_boosting": "feint.theory",
+    "optimal_earning": "feint.theory",
     "plan": "feint.theory",
     "predicted_pulls": "feint.theory",
     "best_arm_probabilities": "feint.numerics",

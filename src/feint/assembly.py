@@ -6,6 +6,7 @@ import numpy as np
 
 from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.draws import EXACT
+from feint.explorers.tilting import PlainTilting
 from feint.families.base import belief, fill_log_best, usual_prior
 from feint.numerics._jit import Plain
 from feint.references.base import expect, reference_prior, stepwise_settings
@@ -25,6 +26,7 @@ class Assembly(NamedTuple):
     has_bounds: bool
     has_event_boosts: bool  # whether the explorer says what the event-driven method asks
     has_sums: bool  # and the families
+    tilts: bool  # whether a step does more than boost one arm
 
     def instantiate(self) -> tuple[Problem, Known]:
         """A new agent that knows nothing, without a budget yet."""
@@ -50,13 +52,14 @@ def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assem
     reference_prior(reference, families[0])
     compiled = explorer_settings(explorer, n_arms)
     plain = compiled is None or isinstance(settings, Plain) or not all(hasattr(side, "kernel") for side in families)
-    has_bounds = not plain and all(hasattr(type(side.kernel()), "fill_region") for side in families)
+    tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
+    # The bounds of a region are those of boosts.
+    has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)
     has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
     has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
     about_reference = settings.own_samples, settings.follows_posterior
-    return Assembly(
-        n_arms, families, explorer, reference, plain, *about_reference, has_bounds, has_event_boosts, has_sums
-    )
+    can = has_bounds, has_event_boosts, has_sums, tilts
+    return Assembly(n_arms, families, explorer, reference, plain, *about_reference, *can)
 
 
 def _plain_explorer(explorer: Any, known: Known, reference: Any) -> PlainExplorer:
@@ -71,4 +74,5 @@ def _plain_explorer(explorer: Any, known: Known, reference: Any) -> PlainExplore
         expect(reference, known.public, int(known.pulls.sum()), scratch.pi, scratch.log_pi)
         return scratch.pi.copy()
 
-    return PlainExplorer(explorer, private, expected)
+    kind = PlainTilting if hasattr(explorer, "values") else PlainExplorer
+    return kind(explorer, private, expected)

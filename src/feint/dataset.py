@@ -22,6 +22,7 @@ _ABOUT = {
     "recommendation": ("arm that is most likely the best private one", "arm"),
     "public_regret": ("public reward forgone against the best public arm, in expectation", "reward"),
     "private_regret": ("private reward forgone against the best private arm, in expectation", "reward"),
+    "private_gain": ("private reward gained over an honest twin on the same draws, in expectation", "reward"),
     "stopping_time": ("pulls until the posterior error was delta", "pulls"),
     "kl_spent": ("KL divergence from the reference spent so far", "nats"),
     "log_e_value": ("log of the observer's e-value", "nats"),

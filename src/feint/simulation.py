@@ -14,7 +14,7 @@ from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
 from feint.engine.rewards import rewards_of
 from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, Nobody, watch
-from feint.explorers import Explorer, TopTwo
+from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.kinds import config_of
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
@@ -82,17 +82,18 @@ def simulate(
     progress
         Show a progress bar; or a function to call with the number of steps just made.
 
-    Returns
-    -------
-    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
-    the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time), and
-    `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts pulls made. If observed,
-    also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the evidence it left;
-    `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that of one who knows all
-    that the agent knows but not its draws, which is the most that a real observer can hope for (NaN where the explorer
-    does not say with which probability it boosts an arm). By replication `detection_time` and `floor_time`, the first
-    alarms of the observer and of the latter (NaN where there was none), and `p_value`, the anytime p-value at the end,
-    so that one run serves every level. Means, gaps and what distinguishes the run are coordinates.
+    Returns ------- Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm
+    is another than the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap
+    (replication, time), and `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts
+    pulls made. If the explorer tilts (`Earn`), also `private_gain` (replication, time) = Σ private mean × (its pulls
+    − those of an honest twin), the twin being the same run with ε = 0, so the reference itself on the same draws (NaN
+    after a stop). If observed, also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the
+    evidence it left; `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that
+    of one who knows all that the agent knows but not its draws, which is the most that a real observer can hope for
+    (NaN where the explorer does not say with which probability it boosts an arm). By replication `detection_time` and
+    `floor_time`, the first alarms of the observer and of the latter (NaN where there was none), and `p_value`, the
+    anytime p-value at the end, so that one run serves every level. Means, gaps and what distinguishes the run are
+    coordinates.
 
     Examples
     --------
@@ -150,6 +151,18 @@ def simulate(
             "floor_time": now[:, FLOOR_TIME],
             "p_value": np.exp(-now[:, HIGHEST]),
         }
+    if agent.tilts:
+        honest = simulate(
+            bandit,
+            RoundRobin([0]),
+            reference=reference,
+            epsilon=0.0,
+            horizon=horizon,
+            replications=which,
+            seed=seed,
+            checkpoints=times,
+        )
+        variables["private_gain"] = _gain(bandit, records, honest.pulls.values)
     settings = {
         "explorer": config_of(explorer, "explorer"),
         "reference": config_of(reference, "reference"),
@@ -163,6 +176,12 @@ def simulate(
         "alpha": level if observe else None,
     }
     return describe(bandit, which, times, variables, settings, budget)
+
+
+def _gain(bandit: Bandit, records: Records, honest: Any) -> Any:
+    """Private reward over the twin's, in expectation; the twin does not stop where the agent does."""
+    gain = (records.pulls - honest) @ np.array(bandit.private)
+    return np.where(records.checkpoints > records.stopping_time[:, None], np.nan, gain)
 
 
 def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Records, Any, Any]:

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint.budgets import epsilon_at
-from feint.explorers.base import BOUND_ROWS, SCRATCH_ROWS, Uniforms, View, choose
+from feint.explorers.base import BOUND_ROWS, SCRATCH_ROWS, Uniforms, View, choose, fill_policy
 from feint.explorers.draws import EXACT, LOG_ROWS, fill_exact_bounds
 from feint.families.base import Belief, fill_log_best, set_posterior
 from feint.numerics._jit import inlined, part, shared, shared_inlined
 from feint.numerics._validate import FloatArray, IntArray
-from feint.numerics.boost_kernel import boost_scalar
 from feint.references.base import expect
 
 
@@ -60,7 +59,8 @@ def space(n_arms: int) -> Space:
 def view_of(known: Known, scratch: FloatArray, t: int) -> View:
     """What an explorer sees."""
     public, private = known.public, known.private
-    return View(t, known.pulls, known.boosts, public.means, private.means, public.family, private.family, scratch)
+    families = public.family, private.family
+    return View(t, known.pulls, known.boosts, public.means, private.means, *families, scratch, private)
 
 
 @shared
@@ -84,21 +84,8 @@ def choose_exactly(problem: Problem, known: Known, s: Space, t: int, uniforms: U
 def set_policy(problem: Problem, known: Known, s: Space, t: int, boosted: int) -> None:
     """The probabilities with which the (t + 1)-th pull is drawn when `boosted` is, into `s.policy`."""
     expect(problem.reference, known.public, t, s.pi, s.log_pi)
-    fill_policy(s.pi, s.log_pi, boosted, epsilon_at(problem.budget, t + 1), s.policy)
-
-
-@part
-def fill_policy(pi: FloatArray, log_pi: FloatArray, boosted: int, epsilon: float, policy: FloatArray) -> None:
-    """Definition 1: `boosted` gets q*, the others keep their proportions."""
-    q = boost_scalar(pi[boosted], log_pi[boosted], epsilon, True)
-    rest = 0.0
-    for a in range(policy.size):
-        if a != boosted:
-            rest += pi[a]
-    scale = (1.0 - q) / rest if rest > 0.0 else 0.0
-    for a in range(policy.size):
-        policy[a] = pi[a] * scale
-    policy[boosted] = q
+    view = view_of(known, s.explorer, t)
+    fill_policy(problem.explorer, view, s.pi, s.log_pi, boosted, epsilon_at(problem.budget, t + 1), s.policy)
 
 
 @part

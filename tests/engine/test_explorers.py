@@ -13,6 +13,7 @@ from cases import PAPER
 from feint.explorers import base
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECIDED, View
 from feint.explorers.draws import EXACT, NOBODY, fill_cuts, fill_exact_bounds
+from feint.families.base import belief
 from feint.kinds import config_of, from_config, kinds
 from feint.numerics import RandomStream
 from feint.numerics._jit import kernel
@@ -26,13 +27,18 @@ EXPLORERS = {
     "Tracking": feint.Tracking(),
     "RoundRobin": feint.RoundRobin([2, 0]),
     "FixedBoosting": feint.FixedBoosting([0.5, 0.0, 0.25, 0.25]),
+    "FixedTilting": feint.FixedTilting([0.5, 0.0, -1.0, 0.2]),
+    "Earn": feint.Earn(),
 }
 
 
 def make_view(pulls, boosts, public, private):
     unit = feint.Gaussian(1.0).kernel()
     scratch = np.empty((SCRATCH_ROWS, len(pulls)))
-    return View(int(pulls.sum()), pulls, boosts, public, private, unit, unit, scratch)
+    learnt = belief(feint.Gaussian(1.0), (0.0, 0.0), pulls)
+    learnt.means[:] = private
+    learnt.posterior[:] = private, 1 / np.sqrt(pulls)
+    return View(int(pulls.sum()), pulls, boosts, public, private, unit, unit, scratch, learnt)
 
 
 def view_of(rng, n_arms=4):
@@ -104,6 +110,8 @@ class TestConformance:
                 explorer = feint.RoundRobin([1, 0])
             elif name == "FixedBoosting":
                 explorer = feint.FixedBoosting(np.full(n_arms, 1 / n_arms))
+            elif name == "FixedTilting":
+                explorer = feint.FixedTilting(np.arange(n_arms))
             private = np.linspace(0, 1, n_arms)
             runs = feint.simulate(feint.Bandit(-private, private), explorer, epsilon=0.2, horizon=400, replications=4)
             assert (runs.pulls.sum("arm") == runs.time).all()

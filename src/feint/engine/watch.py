@@ -8,11 +8,11 @@ import numpy as np
 from feint.budgets import epsilon_at
 from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
 from feint.evidence.fixed_share import forget
-from feint.explorers.base import fill_shares
+from feint.explorers.base import fill_shares, spent
 from feint.families.base import fill_log_best
-from feint.numerics._jit import by_type, inlined, part, parts, shared
+from feint.numerics._jit import by_type, inlined, part, parts
 from feint.numerics._validate import FloatArray
-from feint.numerics.boost_kernel import bernoulli_kl, boost_scalar
+from feint.numerics.boost_kernel import boost_scalar
 from feint.step import Known, Problem, Space, view_of
 
 # Entries of `Watch.now`; those before HIGHEST are recorded.
@@ -61,10 +61,10 @@ def _begin(watch: "Watch", r: int) -> None:
 
 @part
 def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int) -> None:
-    watch.now[r, KL_SPENT] += bernoulli_kl(s.policy[boosted], s.pi[boosted], s.log_pi[boosted])
+    watch.now[r, KL_SPENT] += spent(problem.explorer, s.pi, s.log_pi, boosted, s.policy)
     # The test of an observer who knows what the agent does, boosted arm and all (`evidence.likelihood_ratio`).
     watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
-    floor = _mixture_ratio(watch, problem, known, s, boosted, pulled, t)
+    floor = floor_ratio(problem.explorer, watch, problem, known, s, boosted, pulled, t)
     watch.now[r, LOG_FLOOR_RATIO] += math.log(floor) if floor > 0.0 else -math.inf if floor == 0.0 else math.nan
     if watch.now[r, LOG_FLOOR_RATIO] >= watch.log_threshold and math.isnan(watch.now[r, FLOOR_TIME]):
         watch.now[r, FLOOR_TIME] = float(t)
@@ -75,11 +75,14 @@ def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boost
         watch.now[r, DETECTION_TIME] = float(t)
 
 
-@shared
-def _mixture_ratio(
-    watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
+@by_type
+def floor_ratio(
+    explorer: Any, watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
 ) -> float:
-    """Σ_b w_b·q^b(A)/π(A): the test of an observer who knows all that the agent knows, but not its draws."""
+    """Σ_b w_b·q^b(A)/π(A): the test of an observer who knows all that the agent knows, but not its draws.
+
+    For an explorer with a policy of its own, that policy's expectation in the place of the sum.
+    """
     if problem.uses_posterior:
         fill_log_best(known.private.family, known.private.posterior, known.private.ws, watch.log_best)
         fill_shares(problem.explorer, view_of(known, s.explorer, t - 1), watch.log_best, watch.shares)

@@ -4,7 +4,8 @@ In plain Python an explorer is anything with
 
     choose(view, uniforms) -> arm
 
-where `view` is a `PlainView` and `uniforms` the step's (leader, challenger, selection), each in (0, 1).
+where `view` is a `PlainView` and `uniforms` the step's (leader, challenger, selection), each in (0, 1); or, if it would
+rather say what a pull of each arm is worth, `values(view, uniforms)` (`tilting`).
 
 With a kernel it runs at the engine's speed: a frozen dataclass with `kernel(n_arms)`, which gives its settings, checked
 against the number of arms, as a NamedTuple whose class has (see `parts`)
@@ -13,7 +14,8 @@ against the number of arms, as a NamedTuple whose class has (see `parts`)
 - `choose(settings, view, bounds, uniforms) -> arm, or −1`, a part;
 - `fill_shares`, see below, a part, if it draws and an observer is to be told by how much it could be known;
 - `fill_least_shares` if it draws, or `pass_boosts` if it does not, see below, a part, if the event-driven method is to
-  run it,
+  run it;
+- `fill_policy` and `spent`, see below, parts, if a step does more than boost one arm (`tilting`); it then runs eagerly,
 
 where `view` is a `View` and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
 of the cuts they make (`draws`). It decides from the bounds: it returns the arm if every probability inside them leads
@@ -25,8 +27,10 @@ import math
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
+from feint.families.base import Belief
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, is_whole, read_only
+from feint.numerics.boost_kernel import bernoulli_kl, boost_policy
 
 # Rows of `bounds`: the probabilities P(a is the best private arm); where a draw in index order cuts (0, 1) behind
 # arm a; and the same for a draw among all arms but the likeliest, whose own entry is −1.
@@ -40,7 +44,9 @@ Uniforms = tuple[float, float, float]
 
 
 class View(NamedTuple):
-    """What a compiled explorer may look at: arrays (K,) of one replication, both families, scratch (7, K)."""
+    """What a compiled explorer may look at: arrays (K,) of one replication, both families, scratch (7, K) and the belief
+    about the private means.
+    """
 
     time: int
     pulls: IntArray
@@ -50,6 +56,7 @@ class View(NamedTuple):
     public_family: Any
     private_family: Any
     scratch: FloatArray
+    private: Belief  # with the posteriors that some draw from
 
 
 class PlainView:
@@ -122,19 +129,42 @@ def pass_boosts(explorer: Any, boosts: IntArray, steps: int) -> None:
     """Add the boosts of so many steps. For explorers whose choice depends on nothing but the boosts before."""
 
 
+@by_type
+def fill_policy(
+    explorer: Any,
+    view: View,
+    pi: FloatArray,
+    log_pi: FloatArray,
+    boosted: int,
+    epsilon: float,
+    policy: FloatArray,
+) -> None:
+    """What the step is drawn from, within KL ε of π; Definition 1 unless the explorer has a policy of its own.
+
+    It follows `choose` of the same step and finds the scratch as that left it.
+    """
+    boost_policy(pi, log_pi, boosted, epsilon, policy)
+
+
+@by_type
+def spent(explorer: Any, pi: FloatArray, log_pi: FloatArray, boosted: int, policy: FloatArray) -> float:
+    """KL(policy ‖ π)."""
+    return bernoulli_kl(policy[boosted], pi[boosted], log_pi[boosted])
+
+
 class PlainExplorer(Plain):
     """An explorer without a kernel; `probabilities` are two functions, of the private arms and of the reference."""
 
     uses_posterior = True
 
     def __init__(self, explorer: Any, private: Any, reference: Any) -> None:
-        self.explorer, self._private, self._reference = explorer, private, reference
+        self.explorer, self.private, self.reference = explorer, private, reference
 
     @staticmethod
     def choose(settings: "PlainExplorer", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
         """Ask it, and check what it says."""
         name, n_arms = type(settings.explorer).__name__, view.pulls.size
-        answer = settings.explorer.choose(PlainView(view, settings._private, settings._reference), uniforms)
+        answer = settings.explorer.choose(PlainView(view, settings.private, settings.reference), uniforms)
         if not is_whole(answer, 0, n_arms - 1):
             raise ValueError(
                 f"{name}.choose returned {answer!r} at step {view.time + 1}; it must be a whole number from 0 to "
@@ -145,9 +175,9 @@ class PlainExplorer(Plain):
 
 def explorer_settings(explorer: Any, n_arms: int) -> Any:
     """Its settings for kernels, or None for one in plain Python."""
-    if isinstance(explorer, type) or not (hasattr(explorer, "kernel") or hasattr(explorer, "choose")):
+    if isinstance(explorer, type) or not any(hasattr(explorer, name) for name in ("kernel", "choose", "values")):
         raise ValueError(
             f"explorer is {explorer!r}; give one of feint.explorers with its parentheses, as TopTwo(), or an object "
-            "of your own with choose(view, uniforms) (docs/extending.md)."
+            "of your own with choose(view, uniforms) or values(view, uniforms) (docs/extending.md)."
         )
     return explorer.kernel(n_arms) if hasattr(explorer, "kernel") else None

@@ -6,7 +6,8 @@ A family in plain Python, a user's own, has
 - `accepts(rewards)`: whether each of an array can be a reward;
 - `draw(mean, uniform)`: a reward from a uniform number;
 - `log_best(pulls, sums)`: exact log P(arm is the best), K floats, from each arm's pulls and sum of rewards;
-- `divergence(x, y)` = KL(ν_x ‖ ν_y) between rewards of these means, if an explorer asks for it.
+- `divergence(x, y)` = KL(ν_x ‖ ν_y) between rewards of these means, and `draw_mean(pulls, sum, uniform)`, a draw of
+  an arm's mean from its posterior by a uniform number, if an explorer asks for them.
 
 Those of the package have, instead of `log_best`, all that the engine, the observer and the theory need:
 
@@ -36,6 +37,8 @@ import numpy.typing as npt
 from feint.numerics._jit import Plain, by_type, kernel
 from feint.numerics._validate import FloatArray, IntArray, restore
 from feint.numerics.sequence import Sequence
+from feint.numerics.posterior_draws import draw_uniform
+from feint.numerics.streams import Word
 
 # Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.
 OTHERS_HIGH, OTHERS_LOW, OWN_LOW, OWN_HIGH = 0, 1, 2, 3
@@ -132,6 +135,17 @@ class PlainFamily(Plain):
         out[:] = answer
 
     @staticmethod
+    def draw_mean(settings: "PlainFamily", belief: Belief, a: int, first: Word, second: Word) -> float:
+        """Ask it, if it can say."""
+        family = settings.family
+        if not hasattr(family, "draw_mean"):
+            raise ValueError(
+                f"This explorer draws from the private posterior; give {type(family).__name__} a method "
+                "draw_mean(pulls, sum, uniform), or choose another explorer."
+            )
+        return float(family.draw_mean(int(belief.pulls[a]), float(belief.sums[a]), draw_uniform(a, first, second)))
+
+    @staticmethod
     def divergence_to(settings: "PlainFamily", x: float, change: float) -> float:
         """Ask it."""
         return float(settings.family.divergence(x, x + change))
@@ -202,6 +216,12 @@ def nats_to_cross(family: Any, total: float, n: int, here: float, there: float) 
 @by_type
 def slack(family: Any) -> float:
     """By how much bounds are widened, relatively: more than the error of `fill_log_best`."""
+    raise NotImplementedError
+
+
+@by_type
+def draw_mean(family: Any, belief: Belief, a: int, first: Word, second: Word) -> float:
+    """A draw of arm a's mean from its posterior, keyed by two words (`numerics.posterior_draws`)."""
     raise NotImplementedError
 
 

@@ -27,6 +27,8 @@ from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import both_odds
 from feint.numerics.sequence import Sequence
+from feint.numerics.posterior_draws import draw_beta
+from feint.numerics.streams import Word
 
 
 @inlined
@@ -106,6 +108,11 @@ def _inside(family: "BernoulliKernel", mean: float, pulls: int) -> float:
     return min(1.0 - least, max(least, mean))
 
 
+@inlined
+def _draw_mean(family: "BernoulliKernel", belief: Belief, a: int, first: Word, second: Word) -> float:
+    return draw_beta(belief.posterior[0, a], belief.posterior[1, a], a, first, second)
+
+
 @shared_inlined
 def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
     y = x + change
@@ -126,6 +133,7 @@ def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
     nats_to_cross=_nats_to_cross,
     slack=_slack,
     inside=_inside,
+    draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=workspace,
 )

@@ -20,6 +20,8 @@ from feint.numerics.gamma_best_arm import (
     smallest_arm_log_probabilities,
     workspace,
 )
+from feint.numerics.posterior_draws import draw_gamma
+from feint.numerics.streams import Word
 
 _SMALLEST, _LARGEST = 1e-12, 1e12
 
@@ -83,6 +85,11 @@ def _inside(family: "ExponentialKernel", mean: float, pulls: int) -> float:
     return max(1e-300, mean)
 
 
+@inlined
+def _draw_mean(family: "ExponentialKernel", belief: Belief, a: int, first: Word, second: Word) -> float:
+    return belief.posterior[1, a] / draw_gamma(belief.posterior[0, a], a, 0, first, second)
+
+
 @shared_inlined
 def _divergence_to(family: "ExponentialKernel", x: float, change: float) -> float:
     y = x + change
@@ -101,6 +108,7 @@ def _divergence_to(family: "ExponentialKernel", x: float, change: float) -> floa
     fill_region=_fill_region,
     slack=_slack,
     inside=_inside,
+    draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=workspace,
 )

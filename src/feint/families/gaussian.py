@@ -45,6 +45,8 @@ from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
 from feint.numerics.sequence import Sequence, next_normal
+from feint.numerics.posterior_draws import draw_normal
+from feint.numerics.streams import Word
 
 _LARGEST_REWARD = 1e100  # in units of σ: far from overflow
 _LARGEST_OBSERVED = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
@@ -142,6 +144,11 @@ def _inside(family: "GaussianKernel", mean: float, pulls: int) -> float:
     return mean
 
 
+@strict_inlined
+def _draw_mean(family: "GaussianKernel", belief: Belief, a: int, first: Word, second: Word) -> float:
+    return belief.posterior[0, a] + belief.posterior[1, a] * draw_normal(a, first, second)
+
+
 @shared_inlined
 def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
     ratio = change / family.sigma
@@ -160,6 +167,7 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
     nats_to_cross=_nats_to_cross,
     slack=_slack,
     inside=_inside,
+    draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=workspace,
 )

@@ -32,6 +32,8 @@ from feint.numerics.gamma_best_arm import (
 )
 from feint.numerics.logit_beta import stirling_remainder
 from feint.numerics.sequence import Sequence
+from feint.numerics.posterior_draws import draw_gamma
+from feint.numerics.streams import Word
 
 _LARGEST_MEAN = 1e6  # a draw takes about √mean additions
 _LARGEST_REWARD = 1e9
@@ -142,6 +144,11 @@ def _inside(family: "PoissonKernel", mean: float, pulls: int) -> float:
     return max(0.5 / (pulls + 1.0), mean)
 
 
+@inlined
+def _draw_mean(family: "PoissonKernel", belief: Belief, a: int, first: Word, second: Word) -> float:
+    return draw_gamma(belief.posterior[0, a], a, 0, first, second) / belief.posterior[1, a]
+
+
 @shared_inlined
 def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
     y = x + change
@@ -162,6 +169,7 @@ def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
     nats_to_cross=_nats_to_cross,
     slack=_slack,
     inside=_inside,
+    draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=workspace,
 )

@@ -20,6 +20,7 @@ steps for that; this takes 3 to 6.
 import math
 
 from feint.numerics._jit import fused_multiply_add, inlined, part, sealed, strict_part
+from feint.numerics._validate import FloatArray
 from feint.numerics.entropy import phi_of
 
 _TINY_P = 1e-290
@@ -172,3 +173,17 @@ def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> flo
     # Near 1 − ε ≈ log p the gap loses all digits but η is then below 1e-15: keep it at least one float.
     eta = _complement(log_p, r, epsilon) if -log_p > epsilon else 0.0
     return max(p, (1.0 - eta / _INWARD) * _ONE_FLOAT_DOWN)
+
+
+@part
+def boost_policy(pi: FloatArray, log_pi: FloatArray, boosted: int, epsilon: float, policy: FloatArray) -> None:
+    """Definition 1: `boosted` gets q*, the others keep their proportions."""
+    q = boost_scalar(pi[boosted], log_pi[boosted], epsilon, True)
+    rest = 0.0
+    for a in range(policy.size):
+        if a != boosted:
+            rest += pi[a]
+    scale = (1.0 - q) / rest if rest > 0.0 else 0.0
+    for a in range(policy.size):
+        policy[a] = pi[a] * scale
+    policy[boosted] = q

@@ -68,10 +68,11 @@ def tilt(
             raise ValueError
     except ValueError:
         raise ValueError(
-            f"pi has shape {distribution.shape}, values {worth.shape} and epsilon {budget.shape}; give each arm a value, "
-            "and rows that broadcast."
+            f"pi has shape {distribution.shape}, values {worth.shape} and epsilon {budget.shape}; give each arm a "
+            "value, and rows that broadcast."
         ) from None
-    rows = [np.ascontiguousarray(np.broadcast_to(a, shape)).reshape(-1, shape[-1]) for a in (distribution, logarithm, worth)]
+    arrays = (distribution, logarithm, worth)
+    rows = [np.array(np.broadcast_to(a, shape), order="C").reshape(-1, shape[-1]) for a in arrays]
     budgets = np.broadcast_to(budget, shape[:-1]).flatten()
     result = np.empty(shape)
     flat = result.reshape(-1, shape[-1])

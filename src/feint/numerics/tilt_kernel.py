@@ -1,7 +1,8 @@
 r"""The best q for given values inside a KL ball: q_a = π_a·e^{λv_a}/Z with KL(q ‖ π) = ε, never above.
 
-By the variational formula of KL, Σ q·v − KL(q ‖ π)/λ is largest at that q for every λ > 0; so it is the best one for the
-budget that it spends, and the rest is one equation in λ. KL grows with λ, by λ·Var_q(v), from 0 to −log π(best arms).
+By the variational formula of KL, Σ q·v − KL(q ‖ π)/λ is largest at that q for every λ > 0; so it is the best one for
+the budget that it spends, and the rest is one equation in λ. KL grows with λ, by λ·Var_q(v), from 0 to −log π(best
+arms).
 
 **Where digits are lost**, and what is done about it. The gain is concave in the budget and 0 without one, so missing
 the budget by a share s misses at most the share s of the gain: all that counts is KL, relatively. Rounding a difference
@@ -11,13 +12,13 @@ of values moves q, which is the best one for the rounded values, and so the gain
 - L_a = λ(v_a − v_r) − log Z_r cancels unless arm r carries mass. r is the largest of q: then Var_q ≥ q_r·E_q(v − v_r)²
   bounds what is lost by the number of arms. An error of log Z alone is common to all L and counts only times KL.
 - Z_r − 1 = Σ π_a·(e^{λ(v_a − v_r)} − 1) where q is near π; where q_r > 2·π_r that cancels, and Z_r is added up itself.
-- In deep tails log π_a + λ·y_a cancels, and q changes by λ·y times the rounding of λ. The sum is one fused operation, and λ
-  is kept as two floats.
+- In deep tails log π_a + λ·y_a cancels, and q changes by λ·y times the rounding of λ. The sum is one fused operation,
+  and λ is kept as two floats.
 - Sums over many arms are compensated.
 
-The relative error of KL is a few 1e-15. With π given, not log π, that of q is up to 8e-14
-at π = 1e-300, by the rounding of log π. So KL is aimed 2.5e-13 below ε, and by what rounding the K probabilities themselves
-can add, u·√Var_q(L), a few 1e-16·√ε where ε is small: that is the larger part for ε below 1e-5.
+The relative error of KL is a few 1e-15. With π given, not log π, that of q is up to 8e-14 at π = 1e-300, by the
+rounding of log π. So KL is aimed 2.5e-13 below ε, and by what rounding the K probabilities themselves can add,
+u·√Var_q(L), a few 1e-16·√ε where ε is small: that is the larger part for ε below 1e-5.
 """
 
 import math
@@ -77,9 +78,7 @@ def _log_normaliser(
     for a in range(values.size):
         if a != r and log_pi[a] > -math.inf:
             y = (values[a] - values[r]) * scale
-            others, lost = _add(
-                others, lost, math.exp(fused_multiply_add(high, y, log_pi[a]) + low * y - log_pi[r])
-            )
+            others, lost = _add(others, lost, math.exp(fused_multiply_add(high, y, log_pi[a]) + low * y - log_pi[r]))
     return log_pi[r] + math.log1p(others + lost)
 
 
@@ -136,7 +135,9 @@ def _log_of_best(pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: 
 
 
 @part
-def _guess(pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, epsilon: float, longest: float) -> float:
+def _guess(
+    pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, epsilon: float, longest: float
+) -> float:
     """λ: √(2ε/Var) for small tilts, and less where an arm in the tail comes up first, as by a boost of it."""
     mode = 0
     for a in range(values.size):
@@ -160,7 +161,7 @@ def _guess(pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float,
 def _solve(
     pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, top: int, goal: float, longest: float
 ) -> tuple[float, float]:
-    """λ, as the sum of two floats, with KL = goal to `_CLOSE` of it; or the largest found below, should that not be met.
+    """λ, as the sum of two floats, with KL = goal to `_CLOSE` of it; or the largest found below, should it not be met.
 
     Newton's method on log KL inside a bracket: near 0 KL ∝ λ², so a step is a factor; in the tails log KL is nearly
     linear, so it is a term.
@@ -239,3 +240,20 @@ def _keep_best(log_pi: FloatArray, values: FloatArray, scale: float, top: int, p
         total += policy[a]
     for a in range(values.size):
         policy[a] /= total
+
+
+@part
+def policy_kl(policy: FloatArray, pi: FloatArray, log_pi: FloatArray) -> float:
+    """KL(q ‖ π) of two distributions, such as a tilt spends."""
+    kl = 0.0
+    for a in range(pi.size):
+        if policy[a] > 0.0:
+            raised = math.log(policy[a]) - log_pi[a]
+            if abs(raised) < _NEAR:
+                change = (policy[a] - pi[a]) / pi[a]
+                kl += pi[a] * phi_of(change, math.log1p(change))
+            else:
+                kl += policy[a] * (raised - 1.0) + pi[a]
+        else:
+            kl += pi[a]
+    return kl

@@ -1,5 +1,6 @@
 """The maximin exponent and what follows from it: rates of pulls, and the planner."""
 
+from feint.theory.earning import Earning, optimal_earning
 from feint.theory.maximin import Allocation, gamma, optimal_allocation, optimal_boosting
 from feint.theory.planner import Plan, plan, plan_epsilon, plan_total
 from feint.theory.rates import (
@@ -13,6 +14,7 @@ from feint.theory.rates import (
 
 __all__ = [
     "Allocation",
+    "Earning",
     "Plan",
     "bernoulli_limit",
     "bernoulli_process",
@@ -21,6 +23,7 @@ __all__ = [
     "log_error_limit",
     "optimal_allocation",
     "optimal_boosting",
+    "optimal_earning",
     "plan",
     "plan_epsilon",
     "plan_total",

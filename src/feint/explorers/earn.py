@@ -1,0 +1,39 @@
+"""A deceiver who earns: it spends the KL budget on private reward, not on knowledge."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from feint.explorers.base import Uniforms, View
+from feint.explorers.tilting import tilting
+from feint.families.base import draw_mean
+from feint.numerics._jit import shared
+from feint.numerics._validate import FloatArray
+from feint.numerics.posterior_draws import as_key
+
+
+@shared
+def _fill_values(settings: "EarnKernel", view: View, uniforms: Uniforms, values: FloatArray) -> None:
+    first, second = as_key(uniforms[0]), as_key(uniforms[1])
+    for a in range(values.size):
+        values[a] = draw_mean(view.private_family, view.private, a, first, second)
+
+
+@tilting(_fill_values, draws=True)
+class EarnKernel(NamedTuple):
+    """`Earn` for kernels."""
+
+
+@dataclass(frozen=True)
+class Earn:
+    """Tilt by a draw of the private means from their posterior: earn what can be earned, and keep looking.
+
+    Every step is drawn from the policy in the KL ball with the largest Σ q_a·v_a (`tilt`), v_a drawn anew from the
+    posterior of arm a's private mean, as Thompson Sampling would. Tilting by the estimated means instead locks in: an
+    arm that looks bad once is suppressed and never looked at again (docs/theory.md has how often, and what else was
+    tried). The gain grows like √(εT) with the constant of `optimal_earning`; `simulate` records it as `private_gain`.
+    The arm that counts as boosted is that with the largest draw. It runs eagerly, whatever the method.
+    """
+
+    def kernel(self, n_arms: int) -> "EarnKernel":
+        """It has no settings."""
+        return EarnKernel()

@@ -1,0 +1,109 @@
+"""Explorers that say what a pull of each arm is worth: the step is drawn from the best policy for that in the KL ball.
+
+Boosting an arm is the special case of the values 1{arm}. In plain Python such an explorer has
+
+    values(view, uniforms) -> K floats
+
+in the place of `choose` (see `base`). With a kernel its settings are a NamedTuple whose class has the parts that
+`tilting(fill_values)` attaches, from `fill_values(settings, view, uniforms, values)`, a part. The arm that is counted
+as boosted is the one whose probability is raised most, by the largest factor: that with the largest value, the first of
+equals.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from feint.explorers.base import PlainExplorer, PlainView, Uniforms, View
+from feint.numerics._jit import by_type, inlined, part, parts
+from feint.numerics._validate import FloatArray
+from feint.numerics.tilt_kernel import policy_kl, tilt_policy
+
+_VALUES = 0  # the row of the view's scratch that keeps the values from `choose` to `fill_policy`
+_C = TypeVar("_C", bound=type)
+
+
+@by_type
+def fill_values(explorer: Any, view: View, uniforms: Uniforms, values: FloatArray) -> None:
+    """What a pull of each arm is worth."""
+    raise NotImplementedError
+
+
+@part
+def _choose(settings: Any, view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+    values = view.scratch[_VALUES]
+    fill_values(settings, view, uniforms, values)
+    top = 0
+    for a in range(1, values.size):
+        if values[a] > values[top]:
+            top = a
+    return top
+
+
+@inlined
+def _fill_policy(
+    settings: Any,
+    view: View,
+    pi: FloatArray,
+    log_pi: FloatArray,
+    boosted: int,
+    epsilon: float,
+    policy: FloatArray,
+) -> None:
+    tilt_policy(pi, log_pi, view.scratch[_VALUES], epsilon, policy)
+
+
+@inlined
+def _spent(settings: Any, pi: FloatArray, log_pi: FloatArray, boosted: int, policy: FloatArray) -> float:
+    return policy_kl(policy, pi, log_pi)
+
+
+@inlined
+def _known_ratio(
+    settings: Any, watch: Any, problem: Any, known: Any, s: Any, boosted: int, pulled: int, t: int
+) -> float:
+    """Values without a draw are known to whoever knows what the agent knows."""
+    return math.exp(math.log(s.policy[pulled]) - s.log_pi[pulled])
+
+
+@inlined
+def _unknown_ratio(
+    settings: Any, watch: Any, problem: Any, known: Any, s: Any, boosted: int, pulled: int, t: int
+) -> float:
+    """The expectation of a tilt over draws of its values has no closed form."""
+    return math.nan
+
+
+def tilting(fill_values: Any, *, draws: bool) -> Callable[[_C], _C]:
+    """Attach the parts of an explorer that tilts; `draws` says whether its values depend on the step's uniforms."""
+    return parts(
+        uses_posterior=False,
+        fill_values=fill_values,
+        choose=_choose,
+        fill_policy=_fill_policy,
+        spent=_spent,
+        floor_ratio=_unknown_ratio if draws else _known_ratio,
+    )
+
+
+class PlainTilting(PlainExplorer):
+    """An explorer without a kernel that gives values."""
+
+    fill_policy = staticmethod(_fill_policy)
+    spent = staticmethod(_spent)
+    floor_ratio = staticmethod(_unknown_ratio)
+
+    @staticmethod
+    def choose(settings: "PlainExplorer", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+        """Ask it, and check what it says."""
+        answer = settings.explorer.values(PlainView(view, settings.private, settings.reference), uniforms)
+        values, n_arms = np.asarray(answer), view.pulls.size
+        if values.shape != (n_arms,) or values.dtype.kind not in "fiu" or not (abs(values) <= 1e150).all():
+            raise ValueError(
+                f"{type(settings.explorer).__name__}.values returned {answer!r} at step {view.time + 1}; it must be "
+                f"{n_arms} finite numbers, what a pull of each arm is worth."
+            )
+        view.scratch[_VALUES] = values
+        return int(values.argmax())

@@ -1,0 +1,72 @@
+r"""What a deceiver can earn: the constant of its √T law, and the pulls that reach it.
+
+Let i* be the best public arm, g_a the private advantage of arm a over it and d_a the public divergence of a from it.
+Up to lower order, pulling a with probability q where the reference has π_a = e^{−d_a·N_a} costs q·d_a·N_a of the
+budget, so that N_a pulls of every arm cost Σ ½·d_a·N_a² in all. Out of the total B = εT the gain over i* is therefore
+
+    max Σ g_a·N_a  over  ½·Σ d_a·N_a² ≤ B:        N_a = √(2B)·(g_a/d_a)/√(Σ g_b²/d_b),    gain = √(2B)·√(Σ g_b²/d_b),
+
+sums over the arms with g > 0. Arm a then takes the share w_a = ½·d_a·N_a²/B ∝ g_a²/d_a of the budget.
+
+**The certificate.** For every λ > 0 and N, g·N ≤ λ·½·d·N² + g²/(2λ·d), arm by arm. So no plan gains more than λ + Σ
+g_a²/(2λ·d_a), a unit of √B; `gap` is that at λ = gain/2 less the gain of the pulls returned. docs/theory.md derives
+the law itself, as a bound on every policy and as what tilting by the private means reaches.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from feint.bandit import Bandit
+from feint.numerics._validate import FloatArray
+from feint.theory.maximin import check_unique_best_public, public_divergences
+
+
+@dataclass(frozen=True)
+class Earning:
+    """The best long-run use of a KL budget for private reward.
+
+    `weights` (K,), the shares of the budget (all 0 where nothing can be earned); `pulls` (K,), N_a/√(εT), 0 at the
+    best public arm, which gets the rest; `gain`, that of the private reward over the best public arm's, a unit of
+    √(εT), so that the gain is `gain`·√(εT); `regret`, what is forgone a pull against the best private arm all the
+    same; `gap` ≥ 0 up to rounding, with the largest possible constant proven to lie between `gain` and `gain + gap`.
+    """
+
+    weights: FloatArray
+    pulls: FloatArray
+    gain: float
+    regret: float
+    gap: float
+
+
+def optimal_earning(bandit: Bandit) -> Earning:
+    r"""How much private reward a KL budget of ε a step can earn in the long run, and by which pulls.
+
+    .. math:: \text{gain} = \sqrt{\varepsilon T}\,\sqrt{2 \sum_{g_a > 0} g_a^2/d_a}, \qquad N_a \propto g_a/d_a
+
+    with g_a the private advantage of arm a over the best public arm and d_a its public divergence from it. Private
+    regret stays linear: T·(μ_1 − μ_{i*}) less the gain.
+
+    >>> best = optimal_earning(Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.4, 0.0]))
+    >>> best.weights.round(4), round(best.gain, 4), abs(best.gap) < 1e-12
+    (array([0. , 0.9, 0.1, 0. ]), 2.1082, True)
+    """
+    check_unique_best_public(bandit)
+    private = np.array(bandit.private)
+    advantage = np.maximum(0.0, private - private[bandit.best_public])
+    cost = public_divergences(bandit)
+    earning = advantage > 0.0
+    weights, pulls = np.zeros(bandit.n_arms), np.zeros(bandit.n_arms)
+    regret = float(bandit.private_gaps[bandit.best_public])
+    if not earning.any():
+        return Earning(weights, pulls, 0.0, regret, 0.0)
+    with np.errstate(all="ignore"):
+        roots = advantage[earning] / np.sqrt(cost[earning])
+        relative = roots / roots.max()
+        weights[earning] = relative**2 / (relative @ relative)
+        pulls[earning] = np.sqrt(2.0 * weights[earning] / cost[earning])
+        gain = float(advantage @ pulls)
+    if not (np.isfinite(pulls).all() and 0.0 < gain < np.inf):
+        raise ValueError(f"The gaps of {bandit} are so unequal that its weights leave float64's range.")
+    bound = 0.5 * gain + float(roots.max() * (roots / gain) @ relative)
+    return Earning(weights, pulls, gain, regret, bound - gain)

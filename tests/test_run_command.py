@@ -56,7 +56,7 @@ def test_log_is_written_whole_and_once(suffix, tmp_path):
     assert isinstance(invoke(*MEANS, "--log", str(path)).exception, FileExistsError)
 
 
-@pytest.mark.parametrize("explorer", ["top-two", "top-two-transport", "tracking", "round-robin"])
+@pytest.mark.parametrize("explorer", ["top-two", "top-two-transport", "tracking", "round-robin", "earn"])
 def test_every_explorer_by_name(explorer):
     assert invoke(*MEANS, "--explorer", explorer).exit_code == 0
 

@@ -17,6 +17,7 @@ EXPLORERS = [
     feint.Tracking(),
     feint.RoundRobin([3, 1]),
     feint.FixedBoosting([0, 0.5, 0.25, 0.25]),
+    feint.Earn(),
 ]
 
 

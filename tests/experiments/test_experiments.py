@@ -38,6 +38,7 @@ TINY = {
         "power_horizon": 60,
         "power_replications": 20,
     },
+    "earning": {"horizon": 400, "replications": 8, "watched": (60, 60, 40), "watched_replications": 8},
 }
 
 

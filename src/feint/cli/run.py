@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from feint.bandit import Bandit
 
-EXPLORERS = ("top-two", "top-two-transport", "tracking", "round-robin")
+EXPLORERS = ("top-two", "top-two-transport", "tracking", "round-robin", "earn")
 
 
 @app.command()
@@ -83,11 +83,11 @@ def run(
 
 
 def _explorer(name: str, bandit: "Bandit") -> Any:
-    from feint.explorers import RoundRobin, TopTwo, TopTwoTransport, Tracking
+    from feint.explorers import Earn, RoundRobin, TopTwo, TopTwoTransport, Tracking
 
     if name == "round-robin":
         return RoundRobin([a for a in range(bandit.n_arms) if a != bandit.best_public])
-    kinds = {"top-two": TopTwo, "top-two-transport": TopTwoTransport, "tracking": Tracking}
+    kinds = {"top-two": TopTwo, "top-two-transport": TopTwoTransport, "tracking": Tracking, "earn": Earn}
     if name not in kinds:
         raise ValueError(f"There is no explorer {name!r}; choose among {', '.join(EXPLORERS)}.")
     return kinds[name]()
@@ -127,6 +127,8 @@ def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":
             times = runs[name].dropna("replication")
             median = f", median {float(times.median()):,.0f} pulls" if times.size else ""
             notes.append(f"{times.size} runs {what}{median}")
+    if "private_gain" in runs:
+        notes.append(f"median private gain over the reference itself {float(final.private_gain.median()):,.1f}")
     table.caption = "; ".join([*notes, "arms count from 0, * marks the best"])
     return table
 

@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 
 Tick = Callable[[int], object]
 
-NAMES = ("rate", "budget", "asymmetry", "convergence", "boost", "approximations", "lemma2", "constraint", "frontier")
+NAMES = (
+    "rate",
+    "budget",
+    "asymmetry",
+    "convergence",
+    "boost",
+    "approximations",
+    "lemma2",
+    "constraint",
+    "frontier",
+    "earning",
+)
 
 
 class Experiment(Protocol):

@@ -44,8 +44,8 @@ Uniforms = tuple[float, float, float]
 
 
 class View(NamedTuple):
-    """What a compiled explorer may look at: arrays (K,) of one replication, both families, scratch (7, K) and the belief
-    about the private means.
+    """What a compiled explorer may look at: arrays (K,) of one replication, both families, scratch (7, K) and what is
+    known of the private means.
     """
 
     time: int

@@ -8,7 +8,8 @@ and every word has one use, whether or not a step needs it:
               OBSERVER, SPARE                       normals: the observer's own sample (the paper's Remark), and a spare
     block 2   PUBLIC, PRIVATE, and two spares       uniforms: the two rewards of families that are not normal
 
-(Block 3 belongs to `sequence`.)
+(Block 3 belongs to `sequence`; an explorer that draws from posteriors makes a stream of the step out of LEADER and
+CHALLENGER, `posterior_draws`.)
 
 So a draw depends on nothing but (seed, replication, t): not on threads, chunks, order or evaluation method. NumPy's
 Philox generates the same words, but only in sequence and only for one key an object; kernels need any t at once.

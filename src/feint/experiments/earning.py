@@ -47,11 +47,16 @@ QUICK: dict[str, Any] = {
     "watched_replications": 40,
 }
 TITLE = "A deceiver who earns"
-CASES = ("known", "drawn", "estimated")  # along `case`: by which private means the agent tilts
+CASES = ("known", "spared", "drawn", "estimated")  # along `case`: by what the agent tilts
 WATCHED = ("Earn", "TopTwo")  # along `explorer`
 _LOCKED = 0.25  # an arm with less than this share of its predicted pulls, over the last decade of time
 _OFTEN = 0.05
-_LABELS = {"known": "true means", "drawn": "posterior draws: Earn", "estimated": "estimated means"}
+_LABELS = {
+    "known": "true means",
+    "spared": "true means, none below i*'s",
+    "drawn": "posterior draws (Earn)",
+    "estimated": "estimated means",
+}
 
 
 @inlined
@@ -83,7 +88,8 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     """`pulls(case, run, time, arm)`, and `detection_time(explorer, epsilon, watched_run)`, NaN where never."""
     bandit = Bandit(settings["public"], settings["private"])
     pulls = []
-    for explorer in (FixedTilting(bandit.private), Earn(), Greedy()):
+    spared = np.maximum(bandit.private, bandit.private[bandit.best_public])
+    for explorer in (FixedTilting(bandit.private), FixedTilting(spared), Earn(), Greedy()):
         runs = simulate(
             bandit,
             explorer,
@@ -200,14 +206,14 @@ def _law(data: xr.Dataset, case: str, stated: str) -> list[Claim]:
             stated,
             f"slope of the gain in √(εt) ÷ √(2 Σ g²/d), {what}",
             *median_interval(slope),
-            _within(slope, 0.95, 1.05, 4),
+            _within(slope, 0.95, 1.05, 6),
         ),
         Claim(
             f"pulls ∝ g/d, tilting by {_LABELS[case]}",
             "(not in the paper) N_a ∝ g_a/d_a",
             f"pulls of arm {one} over those of arm {other} ÷ that of g/d, {what}",
             *median_interval(ratio),
-            _within(ratio, 0.95, 1.05, 4),
+            _within(ratio, 0.95, 1.05, 6),
         ),
     ]
 
@@ -215,6 +221,7 @@ def _law(data: xr.Dataset, case: str, stated: str) -> list[Claim]:
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     """The √T law, its proportions, linear regret, lock-in, and detection against Algorithm 1."""
     found = _law(data, "known", "(not in the paper) greedy tilting by the private means reaches the constant")
+    found += _law(data, "spared", "(not in the paper) greedy tilting reaches it if it presses no arm down")
     found += _law(data, "drawn", "(not in the paper) and so does an agent who has to learn them")
     first, _ = _decade(data)
     t = data.time.values
@@ -244,9 +251,8 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 often if case == "estimated" else rare,
             )
         )
-    given_up = (
-        np.diff(data.pulls.values[0][:, [first, -1], int(data.best_public)], axis=1)[:, 0] < (t[-1] - t[first]) / 2
-    )
+    kept = np.diff(data.pulls.values[0][:, [first, -1], int(data.best_public)], axis=1)[:, 0]
+    given_up = kept < (t[-1] - t[first]) / 2
     found.append(
         Claim(
             "the law is not one of the mean",

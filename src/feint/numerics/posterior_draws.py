@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from feint.numerics._jit import inlined, part, sealed
+from feint.numerics._jit import part, sealed, shared_inlined
 from feint.numerics.streams import Word, normal_pair, philox, uniform
 
 _ATTEMPTS = 64  # each fails with a probability below 0.05
@@ -17,7 +17,7 @@ _TWO_TO_53 = 2.0**53
 _ZERO = np.uint64(0)
 
 
-@inlined
+@shared_inlined
 def as_key(u: float) -> Word:
     """The 53 bits of a uniform."""
     return np.uint64(u * _TWO_TO_53)

@@ -38,7 +38,14 @@ TINY = {
         "power_horizon": 60,
         "power_replications": 20,
     },
-    "earning": {"horizon": 400, "replications": 8, "watched": (60, 60, 40), "watched_replications": 8},
+    "earning": {
+        "horizon": 400,
+        "replications": 8,
+        "watched": (60, 60, 40),
+        "watched_replications": 8,
+        "risky_horizon": 100,
+        "risky_replications": 20,
+    },
 }
 
 

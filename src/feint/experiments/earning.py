@@ -34,11 +34,14 @@ SETTINGS: dict[str, Any] = {
     "public": (1.0, 0.2, 0.0, 0.4),
     "private": (0.2, 0.6, 0.8, 0.0),
     "epsilon": 0.1,
-    "horizon": 300_000,
-    "replications": 100,
+    "horizon": 200_000,
+    "replications": 60,
     "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared,
     "watched": (30_000, 3_000, 300),  # and for how long
-    "watched_replications": 200,
+    "watched_replications": 100,
+    "risky": {"public": (1.4, 0.0), "private": (0.0, 0.5), "epsilon": 1.0},  # the best public arm may be given up
+    "risky_horizon": 3_000,
+    "risky_replications": 200,
 }
 QUICK: dict[str, Any] = {
     "horizon": 20_000,
@@ -81,11 +84,12 @@ class Greedy:
 def steps(settings: dict[str, Any]) -> int:
     """Trajectory-steps in all, for the progress bar."""
     earned = len(CASES) * settings["horizon"] * settings["replications"]
-    return int(earned + len(WATCHED) * sum(settings["watched"]) * settings["watched_replications"])
+    watched = len(WATCHED) * sum(settings["watched"]) * settings["watched_replications"]
+    return int(earned + watched + settings["risky_horizon"] * settings["risky_replications"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`pulls(case, run, time, arm)`, and `detection_time(explorer, epsilon, watched_run)`, NaN where never."""
+    """`pulls(case, run, time, arm)`, `detection_time(explorer, epsilon, watched_run)` (NaN for never), `given_up`."""
     bandit = Bandit(settings["public"], settings["private"])
     pulls = []
     spared = np.maximum(bandit.private, bandit.private[bandit.best_public])
@@ -121,6 +125,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         {
             "pulls": (("case", "run", "time", "arm"), np.stack(pulls)),
             "detection_time": (("explorer", "epsilon", "watched_run"), np.array(detected)),
+            "given_up": (("risky_run",), _given_up(settings, seed, tick)),
         },
         coords={
             "time": runs.time.values,
@@ -135,6 +140,23 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     )
 
 
+def _given_up(settings: dict[str, Any], seed: int, tick: Tick) -> Any:
+    """Whether, with known means, the best public arm has less than half of the pulls of the second half of a run."""
+    risky, horizon = settings["risky"], settings["risky_horizon"]
+    bandit = Bandit(risky["public"], risky["private"])
+    runs = simulate(
+        bandit,
+        FixedTilting(bandit.private),
+        epsilon=risky["epsilon"],
+        horizon=horizon,
+        replications=settings["risky_replications"],
+        seed=seed,
+        checkpoints=[horizon // 2, horizon],
+        progress=tick,
+    )
+    return np.diff(runs.pulls.values[:, :, bandit.best_public], axis=1)[:, 0] < horizon / 4
+
+
 def _gains(data: xr.Dataset, case: str) -> FloatArray:
     """Σ g_a·N_a, the private reward over always pulling the best public arm; (run, time)."""
     return np.asarray(data.pulls.values[CASES.index(case)] @ data.advantage.values)
@@ -142,7 +164,7 @@ def _gains(data: xr.Dataset, case: str) -> FloatArray:
 
 def plot(data: xr.Dataset) -> "Figure":
     """Left: the gain over √(εt), median and quartiles of the runs. Right: the share of runs detected so far."""
-    figure = new_figure(7.2, 3.3)
+    figure = new_figure(7.2, 4.2)
     left, right = figure.subplots(1, 2)
     t = data.time.values
     late = t >= 100
@@ -154,9 +176,10 @@ def plot(data: xr.Dataset) -> "Figure":
     left.axhline(float(data.constant), color=GREY, linestyle=":", linewidth=1.2, label="√(2 Σ g²/d)")
     left.set(xscale="log", xlabel="time $t$", ylabel=r"private gain $/\sqrt{\varepsilon t}$")
     left.set_ylim(0, 1.6 * float(data.constant))
-    left.legend(frameon=False, fontsize=8, loc="lower right")
-    for i, colour in enumerate(COLOURS[: data.sizes["epsilon"]]):
-        for j, (style, name) in enumerate((("-", "Earn"), ("--", "Algorithm 1"))):
+    below = {"frameon": False, "fontsize": 8, "loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
+    left.legend(**below)
+    for j, (style, name) in enumerate((("-", "Earn"), ("--", "Algorithm 1"))):
+        for i, colour in enumerate(COLOURS[: data.sizes["epsilon"]]):
             times = np.sort(data.detection_time.values[j, i])
             seen = times[~np.isnan(times)]
             x = np.concatenate(([data.sizes["arm"]], np.repeat(seen, 2), [float(data.watched[i])]))
@@ -164,7 +187,7 @@ def plot(data: xr.Dataset) -> "Figure":
             label = rf"{name}, $\varepsilon$ = {float(data.epsilon[i]):g}"
             right.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
     right.set(xscale="log", xlabel="time $t$", ylabel="share of runs detected, α = 5 %", ylim=(-0.02, 1.02))
-    right.legend(frameon=False, fontsize=7, loc="upper left")
+    right.legend(**below, ncols=2)
     tidy(left, right)
     return figure
 
@@ -251,16 +274,15 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 often if case == "estimated" else rare,
             )
         )
-    kept = np.diff(data.pulls.values[0][:, [first, -1], int(data.best_public)], axis=1)[:, 0]
-    given_up = kept < (t[-1] - t[first]) / 2
+    lucky, tried = int(data.given_up.sum()), data.sizes["risky_run"]
     found.append(
         Claim(
             "the law is not one of the mean",
             "(not in the paper) now and then the reference gives the best public arm up, and the gain is linear",
-            "share of runs with known means whose best public arm has less than half of the last decade's pulls",
-            *share_interval(int(given_up.sum()), runs),
-            bool(given_up.any()),
-            level=0.0,
+            f"share of runs with known means, {settings['risky']}, whose best public arm has less than half of the "
+            "pulls in the second half (holds above 5 %)",
+            *share_interval(lucky, tried),
+            share_not_above(tried - lucky, tried, 1 - _OFTEN, 1),
         )
     )
     return found + _detection(data)

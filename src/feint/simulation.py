@@ -82,18 +82,19 @@ def simulate(
     progress
         Show a progress bar; or a function to call with the number of steps just made.
 
-    Returns ------- Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm
-    is another than the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap
-    (replication, time), and `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts
-    pulls made. If the explorer tilts (`Earn`), also `private_gain` (replication, time) = Σ private mean × (its pulls
-    − those of an honest twin), the twin being the same run with ε = 0, so the reference itself on the same draws (NaN
-    after a stop). If observed, also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the
-    evidence it left; `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that
-    of one who knows all that the agent knows but not its draws, which is the most that a real observer can hope for
-    (NaN where the explorer does not say with which probability it boosts an arm). By replication `detection_time` and
-    `floor_time`, the first alarms of the observer and of the latter (NaN where there was none), and `p_value`, the
-    anytime p-value at the end, so that one run serves every level. Means, gaps and what distinguishes the run are
-    coordinates.
+    Returns
+    -------
+    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
+    the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time), and
+    `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts pulls made. With an explorer
+    that tilts, such as `Earn`, also `private_gain` (replication, time) = Σ private mean × (its pulls − those of an
+    honest twin); the twin is the reference itself on the same draws, so ε = 0 (NaN after a stop). If observed,
+    also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the evidence it left;
+    `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that of one who knows all
+    that the agent knows but not its draws, which is the most that a real observer can hope for (NaN where the explorer
+    does not say with which probability it boosts an arm). By replication `detection_time` and `floor_time`, the first
+    alarms of the observer and of the latter (NaN where there was none), and `p_value`, the anytime p-value at the end,
+    so that one run serves every level. Means, gaps and what distinguishes the run are coordinates.
 
     Examples
     --------

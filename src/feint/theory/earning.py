@@ -10,7 +10,7 @@ sums over the arms with g > 0. Arm a then takes the share w_a = ½·d_a·N_a²/B
 
 **The certificate.** For every λ > 0 and N, g·N ≤ λ·½·d·N² + g²/(2λ·d), arm by arm. So no plan gains more than λ + Σ
 g_a²/(2λ·d_a), a unit of √B; `gap` is that at λ = gain/2 less the gain of the pulls returned. docs/theory.md derives
-the law itself, as a bound on every policy and as what tilting by the private means reaches.
+the law itself, as a bound on every policy, and what tilting reaches.
 """
 
 from dataclasses import dataclass

@@ -53,6 +53,11 @@ def test_method_makes_no_difference():
     assert same(trajectories(PAPER, feint.Earn()), trajectories(PAPER, feint.Earn(), method="eager"))
 
 
+def test_the_event_driven_method_is_refused():
+    with pytest.raises(ValueError, match=r'method="event" does not go with the explorer Earn'):
+        trajectories(PAPER, feint.Earn(), method="event")
+
+
 @pytest.mark.parametrize("epsilon", [0.02, 1.0])
 def test_every_step_is_the_best_within_the_budget_and_the_observer_counts_it(epsilon):
     """An agent fed the simulator's rewards: each policy is a tilt that spends ε, and the sums are the observer's."""

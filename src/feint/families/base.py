@@ -36,8 +36,8 @@ import numpy.typing as npt
 
 from feint.numerics._jit import Plain, by_type, kernel
 from feint.numerics._validate import FloatArray, IntArray, restore
-from feint.numerics.sequence import Sequence
 from feint.numerics.posterior_draws import draw_uniform
+from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
 
 # Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.

@@ -26,8 +26,8 @@ from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import both_odds
-from feint.numerics.sequence import Sequence
 from feint.numerics.posterior_draws import draw_beta
+from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
 
 

@@ -44,8 +44,8 @@ from feint.numerics._validate import FloatArray, as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
-from feint.numerics.sequence import Sequence, next_normal
 from feint.numerics.posterior_draws import draw_normal
+from feint.numerics.sequence import Sequence, next_normal
 from feint.numerics.streams import Word
 
 _LARGEST_REWARD = 1e100  # in units of σ: far from overflow

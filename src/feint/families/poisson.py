@@ -31,8 +31,8 @@ from feint.numerics.gamma_best_arm import (
     workspace,
 )
 from feint.numerics.logit_beta import stirling_remainder
-from feint.numerics.sequence import Sequence
 from feint.numerics.posterior_draws import draw_gamma
+from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
 
 _LARGEST_MEAN = 1e6  # a draw takes about √mean additions

@@ -74,11 +74,11 @@ def simulate(
         Level of that test: it raises the alarm when the e-value reaches 1/α.
     method
         "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
-        are identical. Families without bounds, and whatever is in plain Python, run eagerly. "event" goes from one pull
-        of a rarely pulled arm to the next, at a cost that grows like the square root of the horizon: for horizons from
-        10⁷ to 10¹² and beyond. It is equal to the others in law, not step by step (its numbers depend on the
-        checkpoints and the horizon too), and needs Thompson Sampling, an explorer other than `Tracking` and Gaussian,
-        Bernoulli or Poisson rewards.
+        are identical. Families without bounds, explorers that tilt, and whatever is in plain Python, run eagerly.
+        "event" goes from one pull of a rarely pulled arm to the next, at a cost that grows like the square root of the
+        horizon: for horizons from 10⁷ to 10¹² and beyond. It is equal to the others in law, not step by step (its
+        numbers depend on the checkpoints and the horizon too), and needs Thompson Sampling, an explorer that boosts,
+        other than `Tracking`, and Gaussian, Bernoulli or Poisson rewards.
     progress
         Show a progress bar; or a function to call with the number of steps just made.
 

@@ -15,10 +15,15 @@ from feint.simulation import simulate
 PAPER = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 
 
-def numpy_seconds(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> float:
-    """Seconds a trajectory-step of Algorithm 1 with Gauss–Hermite 32 and q-hat, vectorised over replications."""
-    start = time.perf_counter()
+def numpy_run(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> None:
+    """Algorithm 1 after one pull an arm with Gauss–Hermite 32 and q-hat, vectorised over replications."""
     paper_method.run(bandit, epsilon=epsilon, horizon=bandit.n_arms + steps, replications=replications, seed=0)
+
+
+def numpy_seconds(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> float:
+    """Seconds a trajectory-step of that."""
+    start = time.perf_counter()
+    numpy_run(bandit, epsilon, steps, replications)
     return (time.perf_counter() - start) / (steps * replications)
 
 

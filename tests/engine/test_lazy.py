@@ -94,6 +94,48 @@ def test_lazy_equals_eager_over_long_runs(epsilon, horizon):
     assert same(*runs)
 
 
+CLOSE = {
+    "gaps of 0.02": np.array([0.5, 0.48, 0.46, 0.44]),
+    "four equal": np.full(4, 0.5),
+    "ten, gaps of 0.05": 0.6 - 0.05 * np.arange(10),
+    "sixteen equal, the most that have tangents": np.full(16, 0.5),
+    "seventeen equal": np.full(17, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", CLOSE)
+@pytest.mark.parametrize("delta", [None, 1e-30], ids=["", "until sure"])
+def test_lazy_equals_eager_where_public_means_lie_close(name, delta):
+    """All arms are pulled often, and the private posterior becomes as sure as e^−50."""
+    private = np.random.default_rng(1).permutation(np.linspace(-0.2, 0.5, CLOSE[name].size))
+    runs = [
+        feint.simulate(
+            feint.Bandit(CLOSE[name], private),
+            epsilon=0.1,
+            horizon=12_000 // CLOSE[name].size,
+            replications=3,
+            checkpoints=range(CLOSE[name].size, 12_000 // CLOSE[name].size),
+            delta=delta,
+            method=method,
+        )
+        for method in ("lazy", "eager")
+    ]
+    assert same(*runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLOSE)
+def test_lazy_equals_eager_over_long_runs_where_public_means_lie_close(name):
+    private = np.random.default_rng(2).permutation(np.linspace(-0.2, 0.5, CLOSE[name].size))
+    bandit = feint.Bandit(CLOSE[name], private)
+    for epsilon in (0.01, 0.5):
+        runs = [
+            feint.simulate(bandit, epsilon=epsilon, horizon=600_000 // CLOSE[name].size, replications=4, method=method)
+            for method in ("lazy", "eager")
+        ]
+        assert same(*runs)
+
+
 @pytest.mark.parametrize(
     ("public", "private", "explorer", "epsilon"),
     [
@@ -191,9 +233,10 @@ def test_bounds_hold_everywhere_in_the_region(region, places):
         set_posterior(known.family, known, a)
     dominant = int(np.argmax(pulls))
     r = regions_of.region(pulls.size)
-    fill_region(known.family, known, dominant, radius, r.private_box, r.extremes)
-    regions_of._bound_private(known, dominant, r)
-    regions_of._bound_reference(known, dominant, r)
+    lasting = regions_of.lasting_of(int(pulls[dominant]), radius)
+    fill_region(known.family, known, dominant, radius, lasting, r.private_box, r.extremes)
+    regions_of.bound_private(known, dominant, r)
+    regions_of.bound_reference(known, dominant, r)
     low, high, most = r.private_box
     least, greatest = family.mean_range
     assert low <= means[dominant] <= high

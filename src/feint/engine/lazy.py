@@ -1,62 +1,139 @@
-"""Replications moved forward exactly where bounds do not decide, and by the bounds of a region where they do.
+"""Replications moved forward exactly where bounds do not decide, and by bounds where they do.
 
-It reads the same draws of the same stream as the eager method and takes the same decisions. While no arm but the most
-pulled one, D, is pulled and D stays inside the region, a step needs the region's bounds only; where they do not decide,
-it evaluates the undecided exactly, by the very functions that the eager method calls. An observer needs the reference's
-probabilities at every step, so with one only the private side is lazy; so it is with a reference that has no bounds.
+It reads the same draws of the same stream as the eager method and takes the same decisions. A step asks, in this order:
+a region (`region`), which costs a comparison a step while no arm but the most pulled one, D, is pulled and D stays
+inside; tangents (`comparison`), where the family has them, which hold wherever all arms have moved; and what both leave
+undecided is evaluated exactly, with the same bits as the eager method's, and is the tangents' next centre. An observer
+needs the reference's probabilities at every step, so with one only the private side is lazy; so it is with a reference
+that has no bounds.
 """
 
+from typing import NamedTuple
+
 from feint.budgets import epsilon_at
-from feint.engine.record import Run, record, sure_exactly
-from feint.engine.region import Region, draw_in_region, enter, is_inside, sure_by_bounds
+from feint.engine.comparison import (
+    Comparison,
+    bound_private,
+    bound_reference,
+    compares,
+    comparison,
+    draw_by_bounds,
+    draw_inside,
+    enter_by_tangents,
+    evaluate,
+    follow,
+    forget,
+    put_off,
+    settle,
+)
+from feint.engine.record import Run, record, sure_by_logs
+from feint.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
 from feint.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
 from feint.engine.watch import begin, observing, see
-from feint.explorers.base import UNDECIDED, choose
+from feint.explorers.base import UNDECIDED, Uniforms, choose
+from feint.explorers.draws import EXACT, fill_exact_bounds
 from feint.families.base import slack
-from feint.numerics._jit import inlined, kernel, part
-from feint.step import choose_exactly, draw_arm, most_pulled, set_policy, update, update_means, view_of
+from feint.numerics._jit import kernel, part
+from feint.numerics.best_arm_rows import complete_logs
+from feint.step import draw_arm, fill_policy, most_pulled, set_policy, view_of
 
-_CALM = 0.85  # build a region only where D is pulled with more than this probability: else it would not last
+# Build a region only where D is pulled with more than this probability: else it would not last.
+_CALM = 0.85
+_CALMER = 0.75  # with tangents it takes no evaluation
 
 
-@inlined
-def _is_sure(run: Run, region: Region, dominant: int, inside: bool) -> bool:
-    sure = sure_by_bounds(region.private, run.delta) if inside else UNDECIDED
+class Lazy(NamedTuple):
+    """The space of the lazy method, owned by the caller."""
+
+    region: Region
+    comparison: Comparison
+
+
+def lazy(n_arms: int) -> Lazy:
+    """Allocate it."""
+    return Lazy(region(n_arms), comparison(n_arms))
+
+
+@part
+def _is_sure(run: Run, space: Lazy, dominant: int, inside: bool) -> bool:
+    c, private = space.comparison, run.known.private
+    sure = sure_by_bounds(space.region.private, run.delta) if inside else UNDECIDED
     if sure == UNDECIDED:
-        update(run.known, dominant)
-        return sure_exactly(run)
+        settle(run.known, c, dominant)
+        if bound_private(private, c):
+            sure = sure_by_bounds(c.bounds, run.delta)
+    if sure == UNDECIDED:
+        evaluate(private, c.private, run.space.logs[EXACT])
+        return sure_by_logs(run)
     return sure == 1
 
 
 @part
-def _advance(
-    run: Run, region: Region, follows_posterior: bool, r: int, t: int, row: int, t_end: int
-) -> tuple[int, int]:
-    """See `advance_lazily`. D's posterior waits until something is evaluated: `update` before everything exact."""
+def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) -> int:
+    """The arm to boost where no region decides: by tangents, else exactly."""
+    problem, private, s = run.problem, run.known.private, run.space
+    view = view_of(run.known, s.explorer, t)
+    settle(run.known, c, dominant)
+    if bound_private(private, c):
+        boosted = choose(problem.explorer, view, c.bounds, uniforms)
+        if boosted != UNDECIDED:
+            return boosted
+    evaluate(private, c.private, s.logs[EXACT])
+    fill_exact_bounds(s.logs, s.bounds)
+    return choose(problem.explorer, view, s.bounds, uniforms)
+
+
+@part
+def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) -> int:
+    """The arm to pull where no region decides; a lower bound of D's probability is left in the reference's bounds."""
+    problem, public, s, c = run.problem, run.known.public, run.space, space.comparison
+    epsilon = epsilon_at(problem.budget, t + 1)
+    settle(run.known, c, dominant)
+    if bound_reference(public, c):
+        pulled = draw_by_bounds(c.reference, c.boosts, boosted, dominant, epsilon, u)
+        if pulled != UNDECIDED:
+            return pulled
+    evaluate(public, c.public, s.log_pi)
+    complete_logs(s.log_pi, s.pi)
+    fill_policy(s.pi, s.log_pi, boosted, epsilon, s.policy)
+    c.reference[PI_LOW, dominant] = s.policy[dominant]
+    return draw_arm(s.policy, boosted, dominant, u)
+
+
+@part
+def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row: int, t_end: int) -> tuple[int, int]:
+    """See `advance_lazily`. D's posteriors wait until something reads them: `settle` before that."""
     problem, known, s, uniforms = run.problem, run.known, run.space, run.rewards.uniforms
+    region, c = space.region, space.comparison
     if t == 0:
         begin(run.watch, r)
         initial_round(run.rewards, known, r)
         t = known.pulls.size
+    forget(c)
     dominant = most_pulled(known.pulls)
     wide = slack(known.public.family)
     bounds_reference = follows_posterior and not observing(run.watch)
     bounds_private = problem.uses_posterior or run.delta > 0.0
+    with_tangents = compares(known)
+    calm_enough = _CALMER if with_tangents else _CALM
     block = t - BLOCK  # the first step whose draws have been made
     inside = False
     calm = False
     while True:
         if calm and not inside:
-            update(known, dominant)
-            enter(region, known, dominant, bounds_private, bounds_reference)
-            inside = True
+            settle(known, c, dominant)
+            if with_tangents:
+                inside = enter_by_tangents(region, known, c, dominant, bounds_private, bounds_reference)
+            else:
+                enter(region, known, dominant, bounds_private, bounds_reference)
+                inside = True
 
-        stopped = run.delta > 0.0 and _is_sure(run, region, dominant, inside)
+        stopped = run.delta > 0.0 and _is_sure(run, space, dominant, inside)
         if stopped or (row < run.records.checkpoints.size and run.records.checkpoints[row] == t):
-            update(known, dominant)
+            settle(known, c, dominant)
             row = record(run, r, t, row, stopped)
         if stopped or t >= t_end:
-            update(known, dominant)
+            settle(known, c, dominant)
             return t, row
 
         i = t - block
@@ -69,42 +146,44 @@ def _advance(
         if not problem.uses_posterior or (inside and bounds_private):
             boosted = choose(problem.explorer, view_of(known, s.explorer, t), region.private, drawn)
         if boosted == UNDECIDED:
-            update(known, dominant)
-            boosted = choose_exactly(problem, known, s, t, drawn)
+            boosted = _choose(run, c, dominant, t, drawn)
 
         pulled = UNDECIDED
-        if inside and bounds_reference:
-            epsilon = epsilon_at(problem.budget, t + 1)
-            pulled = draw_in_region(region, wide, boosted, dominant, epsilon, uniforms[3, i])
-        if pulled == UNDECIDED:
-            update(known, dominant)
+        if not bounds_reference:
+            settle(known, c, dominant)
             set_policy(problem, known, s, t, boosted)
             pulled = draw_arm(s.policy, boosted, dominant, uniforms[3, i])
-            calm = s.policy[dominant] > _CALM
+            calm = s.policy[dominant] > calm_enough
             see(run.watch, r, problem, known, s, boosted, pulled, t + 1)
+        elif inside:
+            epsilon = epsilon_at(problem.budget, t + 1)
+            pulled = draw_inside(region, c, wide, boosted, dominant, epsilon, uniforms[3, i])
+        if pulled == UNDECIDED:
+            pulled = _draw(run, space, dominant, t, boosted, uniforms[3, i])
+            calm = c.reference[PI_LOW, dominant] > calm_enough
 
         known.boosts[boosted] += 1
         reward_pull(run.rewards, known, pulled, i)
         t += 1
         if pulled != dominant:
-            update(known, pulled)
-            update(known, dominant)
+            follow(known, c, pulled)
+            settle(known, c, dominant)
             inside = False
             if known.pulls[pulled] > known.pulls[dominant] or (
                 known.pulls[pulled] == known.pulls[dominant] and pulled < dominant
             ):
                 dominant = pulled
         else:
-            update_means(known, dominant)
+            put_off(known, c, dominant)
             inside = inside and is_inside(region, known, dominant)
 
 
 @kernel
 def advance_lazily(
-    run: Run, region: Region, follows_posterior: bool, first: int, last: int, t: int, row: int, t_end: int
+    run: Run, space: Lazy, follows_posterior: bool, first: int, last: int, t: int, row: int, t_end: int
 ) -> tuple[int, int]:
     """As `eager.advance_plainly`; `follows_posterior` says that the reference's probabilities have bounds."""
     reached, next_row = t, row
     for r in range(first, last):
-        reached, next_row = _advance(run, region, follows_posterior, r, t, row, t_end)
+        reached, next_row = _advance(run, space, follows_posterior, r, t, row, t_end)
     return reached, next_row

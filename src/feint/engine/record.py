@@ -7,7 +7,7 @@ from feint.engine.rewards import Rewards
 from feint.engine.watch import record_watch
 from feint.explorers.draws import EXACT
 from feint.families.base import fill_log_best
-from feint.numerics._jit import shared
+from feint.numerics._jit import shared, shared_inlined
 from feint.numerics._validate import FloatArray, IntArray
 from feint.step import Known, Problem, Space, likeliest, log_complement
 
@@ -47,6 +47,12 @@ def fill_private_logs(run: Run) -> None:
 def sure_exactly(run: Run) -> bool:
     """Whether the largest private probability has reached 1 − δ, from the exact complement."""
     fill_private_logs(run)
+    return sure_by_logs(run)
+
+
+@shared_inlined
+def sure_by_logs(run: Run) -> bool:
+    """The same from exact private log probabilities that stand in the space's logs."""
     return log_complement(run.space.logs, likeliest(run.space.logs)) <= math.log(run.delta)
 
 

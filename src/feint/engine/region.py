@@ -72,16 +72,33 @@ def region(n_arms: int) -> Region:
 @part
 def enter(region: Region, known: Known, dominant: int, bounds_private: bool, bounds_reference: bool) -> None:
     """A region about the present posteriors of D, with the bounds that are asked for."""
-    pulls = known.pulls[dominant]
-    radius = min(WIDEST, _RADIUS / float(pulls) ** (1.0 / 3.0))
-    lasting = 1 + int(pulls * radius / _COUNT)
+    radius = radius_of(known.pulls[dominant])
+    lasting = lasting_of(known.pulls[dominant], radius)
     fill_region(known.private.family, known.private, dominant, radius, lasting, region.private_box, region.extremes)
     if bounds_private:
         bound_private(known.private, dominant, region)
     fill_region(known.public.family, known.public, dominant, radius, lasting, region.public_box, region.extremes)
     if bounds_reference:
         bound_reference(known.public, dominant, region)
-    for a in range(known.pulls.size):
+    forget_cuts(region)
+
+
+@inlined
+def radius_of(pulls: int) -> float:
+    """In standard deviations of D, after so many pulls of it."""
+    return min(WIDEST, _RADIUS / float(pulls) ** (1.0 / 3.0))
+
+
+@inlined
+def lasting_of(pulls: int, radius: float) -> int:
+    """For how many more pulls of D."""
+    return 1 + int(pulls * radius / _COUNT)
+
+
+@inlined
+def forget_cuts(region: Region) -> None:
+    """Of another region."""
+    for a in range(region.cuts.shape[1]):
         region.cuts[CUT_EPSILON, a] = -1.0
 
 
@@ -174,8 +191,7 @@ def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, eps
     If D itself is boosted, the cut grows as ε falls and is made anew for every ε.
     """
     cuts = region.cuts
-    known_for = cuts[CUT_EPSILON, boosted]
-    if known_for < epsilon or (boosted == dominant and known_for != epsilon):
+    if cuts_are_old(region, boosted, dominant, epsilon):
         set_cuts(region, wide, boosted, dominant, epsilon)
     if u >= cuts[CUT_DOMINANT, boosted]:
         return dominant
@@ -184,21 +200,40 @@ def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, eps
     return UNDECIDED
 
 
+@inlined
+def cuts_are_old(region: Region, boosted: int, dominant: int, epsilon: float) -> bool:
+    """Whether there are none that hold for ε; see `draw_in_region`."""
+    known_for = region.cuts[CUT_EPSILON, boosted]
+    return known_for < epsilon or (boosted == dominant and known_for != epsilon)
+
+
 @part
 def set_cuts(region: Region, wide: float, boosted: int, dominant: int, epsilon: float) -> None:
+    """Cuts from q* at both bounds of π_boosted."""
+    bounds = region.reference
+    q_low = boost_scalar(bounds[PI_LOW, boosted], bounds[LOG_PI_LOW, boosted], epsilon, True)
+    q_high = q_low
+    if boosted != dominant:
+        q_high = boost_scalar(bounds[PI_HIGH, boosted], bounds[LOG_PI_HIGH, boosted], epsilon, True)
+    place_cuts(region, wide, boosted, dominant, epsilon, (q_low, q_high))
+
+
+@inlined
+def place_cuts(
+    region: Region, wide: float, boosted: int, dominant: int, epsilon: float, q: tuple[float, float]
+) -> None:
     """Below the first cut `boosted` is drawn, from the second on D, wherever in the region.
 
     For boosted ≠ D, with q growing in π_boosted, and ρ = O/(O + π_D) the share of the others O among all but `boosted`,
     everything but D takes q + (1 − q)·ρ, which grows with both. For boosted = D it takes 1 − q.
     """
     bounds, cuts = region.reference, region.cuts
-    q_low = boost_scalar(bounds[PI_LOW, boosted], bounds[LOG_PI_LOW, boosted], epsilon, True)
+    q_low, q_high = q
     cuts[CUT_EPSILON, boosted] = epsilon
     if boosted == dominant:
         cuts[CUT_BOOSTED, boosted] = 0.0
         cuts[CUT_DOMINANT, boosted] = (1.0 - q_low) * (1.0 + wide) + wide
         return
-    q_high = boost_scalar(bounds[PI_HIGH, boosted], bounds[LOG_PI_HIGH, boosted], epsilon, True)
     others = 0.0
     for a in range(bounds.shape[1]):
         if a not in (boosted, dominant):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from feint.budgets import Pieces
 from feint.engine.eager import advance_eagerly, advance_plainly
 from feint.engine.event import advance_by_events, events
-from feint.engine.lazy import advance_lazily
+from feint.engine.lazy import advance_lazily, lazy
 from feint.engine.record import Run
 from feint.engine.region import region
 from feint.numerics._threads import thread_count
@@ -90,12 +90,13 @@ def _advance(course: Course, run: Run) -> Callable[..., tuple[int, int]]:
         return advance_plainly
     if course.method == "eager":
         return advance_eagerly
-    space = region(run.known.pulls.size)
+    n_arms = run.known.pulls.size
     if course.method == "event":
-        between = events(run.known.pulls.size)
+        around, between = region(n_arms), events(n_arms)
         return lambda run, first, last, t, row, t_end: advance_by_events(
-            run, space, between, first, last, t, row, t_end, _EVENTS_A_PIECE if last - first == 1 else -1
+            run, around, between, first, last, t, row, t_end, _EVENTS_A_PIECE if last - first == 1 else -1
         )
+    space = lazy(n_arms)
     return lambda run, *where: advance_lazily(run, space, course.follows_posterior, *where)
 
 

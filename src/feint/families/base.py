@@ -72,6 +72,22 @@ class Belief(NamedTuple):
     ws: Any
 
 
+class Tangents(NamedTuple):
+    """Where one side was last evaluated, its centre, and how far posteriors have moved since; owned by the caller."""
+
+    log_best: FloatArray  # (K,) log P(a) there
+    slopes: FloatArray  # (K, K) of log P(a) by arm j
+    centre: FloatArray  # (2, K) the posterior there
+    moved: FloatArray  # (3, K) in the family's coordinates
+
+
+def tangents(n_arms: int, most: int) -> Tangents:
+    """Allocate them, without slopes for more than `most` arms; NaN: nothing evaluated yet."""
+    few = n_arms if n_arms <= most else 0
+    shapes = n_arms, (few, few), (2, n_arms), (3, n_arms)
+    return Tangents(*(np.full(shape, np.nan) for shape in shapes))
+
+
 def belief(family: Any, prior: Any, pulls: Any) -> Belief:
     """Nothing learnt yet; `prior` is two numbers, or (2, K)."""
     n_arms = pulls.size
@@ -209,6 +225,39 @@ def draw_part(family: Any, total: float, n: int, first: int, draws: Sequence) ->
 def nats_to_cross(family: Any, total: float, n: int, here: float, there: float) -> float:
     """At least this is −log P(the sum of the first j rewards passes a line for some j < n), given that all n sum to
     `total`, where the line is `here` above (or below) the sum at j = 0 and `there` above it at j = n, both above 0.
+    """
+    return 0.0
+
+
+@by_type
+def has_tangents(family: Any) -> bool:
+    """Whether it has the next four."""
+    return False
+
+
+@by_type
+def recentre(family: Any, belief: Belief, tangents: Tangents, out: FloatArray) -> None:
+    """Exact log P into `out`, bit for bit as from `fill_log_best`, and the tangents there."""
+    fill_log_best(belief.family, belief.posterior, belief.ws, out)
+
+
+@by_type
+def displace(family: Any, belief: Belief, tangents: Tangents, arm: int) -> None:
+    """Note where an arm's posterior is now."""
+
+
+@by_type
+def fill_log_bounds(family: Any, tangents: Tangents, low: FloatArray, high: FloatArray) -> None:
+    """Bounds of every log P(a), wherever the posteriors have moved; NaN where nothing was evaluated yet."""
+    low[0] = math.nan
+
+
+@by_type
+def fill_corners(
+    family: Any, belief: Belief, arm: int, radius: float, lasting: int, box: FloatArray, corners: FloatArray
+) -> float:
+    """The region of `fill_region`, and four posteriors (4, 2) of `arm` whose log bounds together hold for all of it;
+    returns what the upper ones are to be raised by.
     """
     return 0.0
 

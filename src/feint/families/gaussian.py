@@ -39,6 +39,7 @@ from feint.families.base import (
     Belief,
     divergences,
 )
+from feint.families.normal_tangents import displace, fill_log_bounds, recentre
 from feint.numerics._jit import inlined, part, parts, shared_inlined, strict_inlined
 from feint.numerics._validate import FloatArray, as_number
 from feint.numerics.best_arm import best_arm_probabilities
@@ -88,15 +89,16 @@ def _set(extremes: FloatArray, row: int, mean: float, sd: float) -> None:
 
 
 @part
-def _fill_region(
+def _fill_corners(
     family: "GaussianKernel",
     belief: Belief,
     arm: int,
     radius: float,
     lasting: int,
     box: FloatArray,
-    extremes: FloatArray,
-) -> None:
+    corners: FloatArray,
+) -> float:
+    """See "A box" in `normal_tangents`."""
     pulls = belief.pulls[arm]
     most = pulls + lasting
     kappa = belief.prior[1, arm]
@@ -110,6 +112,25 @@ def _fill_region(
     pulled = belief.prior[0, arm]
     low = min(low * at_first + pulled / (pulls + kappa), low * at_last + pulled / (most + kappa))
     high = max(high * at_first + pulled / (pulls + kappa), high * at_last + pulled / (most + kappa))
+    _set(corners, 0, low, sd)
+    _set(corners, 1, high, sd)
+    _set(corners, 2, low, sd_low)
+    _set(corners, 3, high, sd_low)
+    return math.log(sd / sd_low)
+
+
+@part
+def _fill_region(
+    family: "GaussianKernel",
+    belief: Belief,
+    arm: int,
+    radius: float,
+    lasting: int,
+    box: FloatArray,
+    extremes: FloatArray,
+) -> None:
+    _fill_corners(family, belief, arm, radius, lasting, box, extremes)
+    low, sd, high, sd_low = extremes[0, 0], extremes[0, 1], extremes[3, 0], extremes[3, 1]
     spread = _SDS * (sd - sd_low)
     _set(extremes, OTHERS_HIGH, low - _SDS * (sd / sd_low - 1.0) * sd, sd)
     _set(extremes, OTHERS_LOW, high + _SDS * (1.0 - sd_low / sd) * sd_low, sd_low)
@@ -132,6 +153,11 @@ def _draw_part(family: "GaussianKernel", total: float, n: int, first: int, draws
 def _nats_to_cross(family: "GaussianKernel", total: float, n: int, here: float, there: float) -> float:
     """That of a Brownian bridge, which is exact, and the walk is the bridge at whole times."""
     return 2.0 * here * there / (n * family.sigma * family.sigma)
+
+
+@inlined
+def _has_tangents(family: "GaussianKernel") -> bool:
+    return True
 
 
 @inlined
@@ -162,6 +188,11 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
     fill_log_best=_fill_log_best,
     log_best_of=_log_best_of,
     fill_region=_fill_region,
+    has_tangents=_has_tangents,
+    recentre=recentre,
+    displace=displace,
+    fill_log_bounds=fill_log_bounds,
+    fill_corners=_fill_corners,
     draw_sum=_draw_sum,
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,

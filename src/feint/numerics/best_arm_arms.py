@@ -29,7 +29,8 @@ PREFIX_MOMENT = 8  # and Σ μ/σ²
 SUM = 9  # result: P(a) = arms[SUM, a]·exp(arms[SHIFT, a])
 SHIFT = 10
 CENTRE_LOW = 11  # what rounding took from CENTRE: two sharp arms far from the origin keep their distance
-_ARM_ROWS = 12
+UNIT = 12  # φ_a/Φ_a in its own unit = arms[UNIT, a]·ratios[a]; 0 where the panel left that row out
+_ARM_ROWS = 13
 
 # Rows of Workspace.ranks.
 ORDER = 0  # arms by mean, then by left end
@@ -48,6 +49,8 @@ class Workspace(NamedTuple):
     mantissas: FloatArray  # (NODES,) of F
     products: FloatArray  # (NODES,) F times the quadrature weight, up to the panel's constant
     ratios: FloatArray  # (K, NODES) g_a/F up to the arm's constant
+    weights: FloatArray  # (NODES,) g_a times the quadrature weight, up to a constant
+    moments: FloatArray  # (K, K) of `best_arm_moments`, or (0, 0) where nobody asks for them
 
 
 def workspace(n_arms: int) -> Workspace:
@@ -59,6 +62,8 @@ def workspace(n_arms: int) -> Workspace:
         np.empty(NODES),
         np.empty(NODES),
         np.empty((n_arms, NODES)),
+        np.empty(NODES),
+        np.empty((0, 0)),
     )
 
 

@@ -1,0 +1,290 @@
+r"""A step's decisions by the bounds of tangents: wherever all posteriors have moved since they were last evaluated.
+
+The family bounds every log P(a) (`families.base.fill_log_bounds`, with the proof in its file). Here they become what a
+step compares its uniform numbers with: bounds of the private probabilities and their cuts for the explorer, and those
+of the reference's for the draw of the arm. What the bounds do not decide is evaluated exactly, and there is the next
+centre. The same bounds with D anywhere in a box make a region, at the price of a step and not of four evaluations.
+
+All bounds are widened by 1e-8, and as much of |log p|, which exceeds the error of the slopes and of the kernel.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from feint.engine.region import (
+    LOG_PI_HIGH,
+    LOG_PI_LOW,
+    PI_HIGH,
+    PI_LOW,
+    REFERENCE_ROWS,
+    Region,
+    cuts_are_old,
+    draw_in_region,
+    forget_cuts,
+    lasting_of,
+    place_cuts,
+    radius_of,
+)
+from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
+from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
+from feint.families.base import (
+    Belief,
+    Tangents,
+    displace,
+    fill_corners,
+    fill_log_best,
+    fill_log_bounds,
+    has_tangents,
+    recentre,
+)
+from feint.families.base import tangents as tangents_of
+from feint.numerics._jit import inlined, part
+from feint.numerics._validate import FloatArray
+from feint.numerics.boost_table import TABLE_SHAPE, boost_bounds
+from feint.numerics.normal import exp_nonpositive
+from feint.step import Known, update, update_means
+
+_WIDE = 1e-8
+_RADIUS = 0.5  # of a region that is built without evaluations, in that of others: cheaper ones may be smaller
+_NOTHING = 1e-290  # the others' shares of less than this are left to the exact evaluation
+MOST_ARMS = 16  # slopes cost K² a node, and widths add up over arms: beyond, regions alone are quicker
+_WIDEST = 0.5  # of all bounds together: wider ones decide too little to be looked at
+
+
+class Comparison(NamedTuple):
+    """Tangents of both sides and what follows from them, owned by the caller."""
+
+    private: Tangents
+    public: Tangents
+    bounds: FloatArray  # (BOUND_ROWS, K) of the private probabilities
+    reference: FloatArray  # (REFERENCE_ROWS, K)
+    logs: FloatArray  # (LOG_ROWS, K) scratch
+    more_logs: FloatArray  # (LOG_ROWS, K) scratch
+    corners: FloatArray  # (4, 2) scratch
+    boosts: FloatArray  # TABLE_SHAPE of `boost_table`
+    late: FloatArray  # (1,) 1 if D has been pulled since its posteriors were computed
+
+
+def comparison(n_arms: int) -> Comparison:
+    """Allocate it."""
+    rows = BOUND_ROWS, REFERENCE_ROWS, LOG_ROWS, LOG_ROWS
+    arrays = (np.full(shape, np.nan) for shape in (*((each, n_arms) for each in rows), (4, 2), TABLE_SHAPE, (1,)))
+    return Comparison(tangents_of(n_arms, MOST_ARMS), tangents_of(n_arms, MOST_ARMS), *arrays)
+
+
+@inlined
+def compares(known: Known) -> bool:
+    """Whether both sides have tangents that pay."""
+    few = known.pulls.size <= MOST_ARMS
+    return few and has_tangents(known.public.family) and has_tangents(known.private.family)
+
+
+@inlined
+def forget(c: Comparison) -> None:
+    """No centres yet."""
+    c.private.log_best[0] = math.nan
+    c.public.log_best[0] = math.nan
+    c.late[0] = 0.0
+
+
+@inlined
+def evaluate(belief: Belief, side: Tangents, out: FloatArray) -> None:
+    """Exact log P into `out`, bit for bit as the eager method has it, and the next centre there."""
+    if out.size <= MOST_ARMS:
+        recentre(belief.family, belief, side, out)
+    else:
+        fill_log_best(belief.family, belief.posterior, belief.ws, out)
+
+
+@part
+def follow(known: Known, c: Comparison, arm: int) -> None:
+    """Posteriors of an arm that was pulled, and where they are from the centres."""
+    update(known, arm)
+    displace(known.private.family, known.private, c.private, arm)
+    displace(known.public.family, known.public, c.public, arm)
+
+
+@inlined
+def put_off(known: Known, c: Comparison, dominant: int) -> None:
+    """D was pulled: while a region decides, its means are enough."""
+    update_means(known, dominant)
+    c.late[0] = 1.0
+
+
+@inlined
+def settle(known: Known, c: Comparison, dominant: int) -> None:
+    """What was put off: before everything that reads D's posteriors."""
+    if c.late[0] == 1.0:
+        follow(known, c, dominant)
+        c.late[0] = 0.0
+
+
+@part
+def _fill_bounds(logs: FloatArray, bounds: FloatArray) -> bool:
+    """Widen bounds of log P, and fill those of P; false where they are of no use.
+
+    The probabilities sum to 1: what all others leave is a bound, too.
+    """
+    n = logs.shape[1]
+    all_low = 0.0
+    all_high = 0.0
+    for a in range(n):
+        low, high = logs[LOG_LOW, a], logs[LOG_HIGH, a]
+        logs[LOG_LOW, a] = min(0.0, low - _WIDE + _WIDE * min(0.0, low))
+        logs[LOG_HIGH, a] = min(0.0, high + _WIDE - _WIDE * min(0.0, low))
+        # exp_nonpositive ends at e^−708, which a lower bound must not.
+        bounds[P_LOW, a] = exp_nonpositive(logs[LOG_LOW, a]) if logs[LOG_LOW, a] > -700.0 else 0.0
+        bounds[P_HIGH, a] = exp_nonpositive(logs[LOG_HIGH, a])
+        all_low += bounds[P_LOW, a]
+        all_high += bounds[P_HIGH, a]
+    if not all_high - all_low < _WIDEST:  # NaN included
+        return False
+    for a in range(n):
+        if bounds[P_HIGH, a] > 0.5:
+            most = 1.0 - (all_low - bounds[P_LOW, a]) + _WIDE
+            least = 1.0 - (all_high - bounds[P_HIGH, a]) - _WIDE
+            if most < bounds[P_HIGH, a]:
+                bounds[P_HIGH, a] = most
+                logs[LOG_HIGH, a] = math.log(most)
+            if least > bounds[P_LOW, a]:
+                bounds[P_LOW, a] = least
+                logs[LOG_LOW, a] = math.log(least)
+    return True
+
+
+@inlined
+def _fill_private(logs: FloatArray, bounds: FloatArray) -> bool:
+    if not _fill_bounds(logs, bounds):
+        return False
+    fill_all_cuts(bounds, logs, logs[LOG_LOW], logs[LOG_HIGH])
+    return True
+
+
+@inlined
+def _fill_reference(logs: FloatArray, bounds: FloatArray) -> bool:
+    if not _fill_bounds(logs, bounds):
+        return False
+    for a in range(logs.shape[1]):
+        bounds[LOG_PI_LOW, a] = logs[LOG_LOW, a]
+        bounds[LOG_PI_HIGH, a] = logs[LOG_HIGH, a]
+    return True
+
+
+@part
+def bound_private(belief: Belief, c: Comparison) -> bool:
+    """Bounds of the private probabilities and their cuts as posteriors are now; false where they are of no use."""
+    if math.isnan(c.private.log_best[0]):
+        return False
+    fill_log_bounds(belief.family, c.private, c.logs[LOG_LOW], c.logs[LOG_HIGH])
+    return _fill_private(c.logs, c.bounds)
+
+
+@part
+def bound_reference(belief: Belief, c: Comparison) -> bool:
+    """The same of the reference's probabilities."""
+    if math.isnan(c.public.log_best[0]):
+        return False
+    fill_log_bounds(belief.family, c.public, c.logs[LOG_LOW], c.logs[LOG_HIGH])
+    return _fill_reference(c.logs, c.reference)
+
+
+@part
+def _bound_box(belief: Belief, side: Tangents, c: Comparison, dominant: int, raised: float) -> None:
+    """Bounds of log P with D anywhere between the corners; the belief is left as it was."""
+    logs, found = c.logs, c.more_logs
+    first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
+    for corner in range(c.corners.shape[0]):
+        belief.posterior[0, dominant], belief.posterior[1, dominant] = c.corners[corner, 0], c.corners[corner, 1]
+        displace(belief.family, belief, side, dominant)
+        fill_log_bounds(belief.family, side, found[LOG_LOW], found[LOG_HIGH])
+        for a in range(logs.shape[1]):
+            high = found[LOG_HIGH, a] + raised
+            logs[LOG_LOW, a] = min(logs[LOG_LOW, a], found[LOG_LOW, a]) if corner > 0 else found[LOG_LOW, a]
+            logs[LOG_HIGH, a] = max(logs[LOG_HIGH, a], high) if corner > 0 else high
+    belief.posterior[0, dominant], belief.posterior[1, dominant] = first, second
+    displace(belief.family, belief, side, dominant)
+
+
+@part
+def enter_by_tangents(
+    region: Region, known: Known, c: Comparison, dominant: int, bounds_private: bool, bounds_reference: bool
+) -> bool:
+    """`region.enter` without an evaluation; false where the bounds are of no use."""
+    if (bounds_private and math.isnan(c.private.log_best[0])) or (
+        bounds_reference and math.isnan(c.public.log_best[0])
+    ):
+        return False
+    public, private, pulls = known.public, known.private, known.pulls[dominant]
+    radius = _RADIUS * radius_of(pulls)
+    lasting = lasting_of(pulls, radius)
+    raised = fill_corners(private.family, private, dominant, radius, lasting, region.private_box, c.corners)
+    if bounds_private:
+        _bound_box(private, c.private, c, dominant, raised)
+        if not _fill_private(c.logs, region.private):
+            return False
+    raised = fill_corners(public.family, public, dominant, radius, lasting, region.public_box, c.corners)
+    if bounds_reference:
+        _bound_box(public, c.public, c, dominant, raised)
+        if not _fill_reference(c.logs, region.reference):
+            return False
+    forget_cuts(region)
+    return True
+
+
+@inlined
+def _boosts_between(bounds: FloatArray, boosts: FloatArray, boosted: int, epsilon: float) -> tuple[float, float]:
+    """Bounds of q* of `boosted` from those of the reference."""
+    low = bounds[PI_LOW, boosted], bounds[LOG_PI_LOW, boosted]
+    high = bounds[PI_HIGH, boosted], bounds[LOG_PI_HIGH, boosted]
+    return boost_bounds(boosts, low, high, epsilon)
+
+
+@inlined
+def draw_inside(
+    region: Region, c: Comparison, wide: float, boosted: int, dominant: int, epsilon: float, u: float
+) -> int:
+    """`draw_in_region`, with cuts from the table where they are old: a region that cost so little has many."""
+    if cuts_are_old(region, boosted, dominant, epsilon):
+        q = _boosts_between(region.reference, c.boosts, boosted, epsilon)
+        place_cuts(region, wide, boosted, dominant, epsilon, q)
+    return draw_in_region(region, wide, boosted, dominant, epsilon, u)
+
+
+@part
+def draw_by_bounds(pi: FloatArray, boosts: FloatArray, boosted: int, dominant: int, epsilon: float, u: float) -> int:
+    """The arm that `step.draw_arm` draws with u anywhere inside the reference's bounds, or UNDECIDED.
+
+    Behind `boosted`, of probability q, an arm's cut is q + (1 − q)·A/(A + B), A the others up to it and B those behind;
+    if `boosted` is D, which comes last, it is (1 − q)·A/(A + B). Both grow with A and fall with B; in q one grows and
+    one falls.
+    """
+    q_low, q_high = _boosts_between(pi, boosts, boosted, epsilon)
+    first_low, first_high = q_low - _WIDE, q_high + _WIDE
+    rest_low, rest_high = 1.0 - first_low, 1.0 - first_high
+    if boosted == dominant:
+        first_low, first_high, rest_low, rest_high = 0.0, 0.0, rest_high, rest_low
+    elif u < first_low:
+        return boosted
+    behind_low = 0.0
+    behind_high = 0.0
+    for a in range(pi.shape[1]):
+        if a != boosted:
+            behind_low += pi[PI_LOW, a]
+            behind_high += pi[PI_HIGH, a]
+    if u < first_high or behind_high < _NOTHING:
+        return UNDECIDED
+    before_low = 0.0
+    before_high = 0.0
+    for a in range(pi.shape[1]):
+        if a not in (boosted, dominant):
+            before_low += pi[PI_LOW, a]
+            before_high += pi[PI_HIGH, a]
+            behind_low -= pi[PI_LOW, a]
+            behind_high -= pi[PI_HIGH, a]
+            if u < first_low + rest_low * (before_low / (before_low + behind_high)) - _WIDE:
+                return a
+            if u < first_high + rest_high * (before_high / (before_high + max(0.0, behind_low))) + _WIDE:
+                return UNDECIDED
+    return dominant

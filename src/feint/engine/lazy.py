@@ -35,7 +35,8 @@ from feint.explorers.draws import EXACT, fill_exact_bounds
 from feint.families.base import slack
 from feint.numerics._jit import kernel, part
 from feint.numerics.best_arm_rows import complete_logs
-from feint.step import draw_arm, fill_policy, most_pulled, set_policy, view_of
+from feint.numerics.boost_kernel import boost_policy
+from feint.step import draw_arm, most_pulled, set_policy, view_of
 
 # Build a region only where D is pulled with more than this probability: else it would not last.
 _CALM = 0.85
@@ -95,7 +96,7 @@ def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) 
             return pulled
     evaluate(public, c.public, s.log_pi)
     complete_logs(s.log_pi, s.pi)
-    fill_policy(s.pi, s.log_pi, boosted, epsilon, s.policy)
+    boost_policy(s.pi, s.log_pi, boosted, epsilon, s.policy)
     c.reference[PI_LOW, dominant] = s.policy[dominant]
     return draw_arm(s.policy, boosted, dominant, u)
 

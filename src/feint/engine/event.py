@@ -37,6 +37,7 @@ from feint.engine.region import (
     bound_reference,
     draw_in_region,
     is_inside,
+    lasting_of,
     set_cuts,
     sure_by_bounds,
 )
@@ -86,8 +87,8 @@ def _enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> N
     """A region about the present posteriors of D, how likely an event is in it, and whether it is worth it."""
     known, problem, now = run.known, run.problem, events.now
     pulls = known.pulls[dominant]
-    lasting = 1 + int(_LASTING * now[_BETWEEN])
     radius = min(WIDEST, _SPAN * math.sqrt(now[_BETWEEN] / pulls))
+    lasting = min(1 + int(_LASTING * now[_BETWEEN]), lasting_of(pulls, radius))
     update(known, dominant)
     while True:
         box = region.private_box

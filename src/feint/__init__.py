@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from feint.references import Split as Split
     from feint.references import ThompsonSampling as ThompsonSampling
     from feint.simulation import simulate as simulate
+    from feint.sweep import Sweep as Sweep
+    from feint.sweep import open_sweep as open_sweep
     from feint.theory import gamma as gamma
     from feint.theory import optimal_allocation as optimal_allocation
     from feint.theory import optimal_boosting as optimal_boosting
@@ -76,6 +78,8 @@ _HOME = {
     "Split": "feint.references",
     "ThompsonSampling": "feint.references",
     "simulate": "feint.simulation",
+    "Sweep": "feint.sweep",
+    "open_sweep": "feint.sweep",
     "gamma": "feint.theory",
     "optimal_allocation": "feint.theory",
     "optimal_boosting": "feint.theory",

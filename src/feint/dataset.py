@@ -50,14 +50,11 @@ def describe(
     """The runs with their instance and settings. What distinguishes one simulation from another is a scalar
     coordinate, so that `xr.concat` keeps it.
     """
-    import numba
     import xarray as xr
 
     axes = ("replication", "time", "arm")
     pulls = variables["pulls"]
     variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
-    versions = {"feint": VERSION, "numpy": np.__version__, "numba": numba.__version__}
-    versions["python"] = platform.python_version()
     families = [config_of(family, "family") for family in bandit.families]
     instance = {"public": list(bandit.public), "private": list(bandit.private), "families": families}
     over_arms = {
@@ -74,10 +71,10 @@ def describe(
         "best_public": bandit.best_public,
         "best_private": bandit.best_private,
         "epsilon": budget.epsilon if isinstance(budget, Constant) else np.nan,
-        "budget": _text(_words(settings["epsilon"])),
-        "explorer": _text(_words(settings["explorer"])),
-        "reference": _text(_words(settings["reference"])),
-        "family": _text(", ".join(dict.fromkeys(_words(family) for family in families))),
+        "budget": text(words(settings["epsilon"])),
+        "explorer": text(words(settings["explorer"])),
+        "reference": text(words(settings["reference"])),
+        "family": text(", ".join(dict.fromkeys(words(family) for family in families))),
         "seed": settings["seed"],
     }
     data = xr.Dataset(
@@ -86,21 +83,37 @@ def describe(
         attrs={
             "bandit": json.dumps(instance),
             "config": json.dumps(settings),
-            "versions": json.dumps(versions),
+            "versions": json.dumps(versions()),
         },
     )
-    for name, (long_name, units) in _ABOUT.items():
-        if name in data.variables:
-            data[name].attrs.update(long_name=long_name, units=units)
+    for name in data.variables:
+        data[name].attrs.update(about(str(name)))
     return data
 
 
-def _text(value: str) -> Any:
+def about(name: str) -> dict[str, str]:
+    """Long name and unit of a variable, where it has them."""
+    return dict(zip(("long_name", "units"), _ABOUT.get(name, ()), strict=False))
+
+
+def versions() -> dict[str, str]:
+    """Of what the numbers depend on."""
+    import numba
+
+    return {
+        "feint": VERSION,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def text(value: str) -> Any:
     """Of variable length: Zarr has no specification of fixed ones."""
     return np.array(value, dtype=object)
 
 
-def _words(config: dict[str, Any]) -> str:
+def words(config: dict[str, Any]) -> str:
     """TopTwo(), PowerLaw(scale=1.0, exponent=0.5)."""
     fields = ", ".join(f"{name}={value}" for name, value in config.items() if name not in ("kind", "own"))
     return f"{config['kind']}({fields})"

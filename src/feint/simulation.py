@@ -103,11 +103,11 @@ def simulate(
     >>> bool((runs.pulls.sum("arm") == runs.time).all())
     True
     """
-    _check_bandit(bandit)
+    check_bandit(bandit)
     check_flag(observe, "observe")
     level = check_level(alpha, "alpha, the level of the observer's test,")
     budget = as_budget(epsilon)
-    horizon = _whole(horizon, "horizon", bandit.n_arms)
+    horizon = check_whole(horizon, "horizon", bandit.n_arms)
     for family in bandit.families:
         if horizon > getattr(family, "most_pulls", _MOST):
             raise ValueError(
@@ -115,7 +115,7 @@ def simulate(
             )
     which = _which(replications)
     check_word(seed, "seed")
-    times = _checkpoints(checkpoints, bandit.n_arms, horizon)
+    times = checkpoint_times(checkpoints, bandit.n_arms, horizon)
     if delta is not None:
         delta = check_level(delta, "delta, the error to stop at,")
     if method not in METHODS:
@@ -209,7 +209,7 @@ def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Reco
         ) from None
 
 
-def _check_bandit(bandit: Bandit) -> None:
+def check_bandit(bandit: Bandit) -> None:
     if not isinstance(bandit, Bandit):
         raise ValueError(f"bandit is {bandit!r}; make one with feint.Bandit(public, private).")
     for side, means, family in zip(
@@ -238,7 +238,7 @@ def _check_events(agent: Assembly, budget: Any, observe: bool) -> None:
             raise ValueError(f'method="event" does not go with {what}; use method="lazy".')
 
 
-def _whole(value: Any, name: str, least: int) -> int:
+def check_whole(value: Any, name: str, least: int) -> int:
     if not is_whole(value, least, _MOST):
         raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more (and at most 2⁵³).")
     return int(value)
@@ -246,13 +246,13 @@ def _whole(value: Any, name: str, least: int) -> int:
 
 def _which(replications: Any) -> range:
     if not isinstance(replications, range):
-        return range(_whole(replications, "replications", 1))
+        return range(check_whole(replications, "replications", 1))
     if not replications or replications.step != 1 or replications.start < 0 or replications.stop > _MOST:
         raise ValueError(f"replications is {replications!r}; a shard is a range(first, last + 1) of numbers from 0.")
     return replications
 
 
-def _checkpoints(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
+def checkpoint_times(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
     if checkpoints is None:
         return np.unique(np.geomspace(n_arms, horizon, _CHECKPOINTS).round().astype(np.int64))
     what = f"checkpoints must be increasing whole numbers from {n_arms} (one pull an arm) to the horizon, {horizon}"

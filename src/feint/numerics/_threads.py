@@ -5,13 +5,29 @@ row's result cannot depend on the slice it fell into.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
+
+_ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """What is called inside takes no threads of its own: whoever calls it has one for every core already."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
 
 
 def thread_count() -> int:
     """Threads to use: FEINT_THREADS where set, else the cores this process may run on."""
+    if _ALONE.get():
+        return 1
     setting = os.environ.get("FEINT_THREADS")
     if setting is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

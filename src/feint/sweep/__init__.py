@@ -1,0 +1,7 @@
+"""Sweeps: many cells, on one machine or on a cluster, into one store that no interrupt can harm."""
+
+from feint.sweep.entry import Sweep
+from feint.sweep.opening import open_sweep
+from feint.sweep.running import SweepWarning
+
+__all__ = ["Sweep", "SweepWarning", "open_sweep"]

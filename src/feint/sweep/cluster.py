@@ -1,0 +1,128 @@
+"""Tasks on a Dask cluster: one that is there, or one that is started on this machine for the time of a sweep.
+
+Workers simulate and return arrays; only the client writes. Each task carries its cell, explorers of the user's own
+included (Dask pickles them), so nothing is left on workers that could be lost with them. A few tasks a core are in
+flight: results do not pile up, and 10⁵ tasks weigh on the scheduler no more than ten.
+"""
+
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from feint.dataset import versions
+from feint.sweep.study import Study
+from feint.sweep.task import Shard, Task, perform, work_of
+
+_A_CORE = 2  # tasks in flight: one that runs and one that waits
+_PATIENCE = 60.0  # seconds for the first worker
+_LOOK = 2.0  # seconds between two looks at the number of cores
+
+
+@contextmanager
+def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
+    """A `distributed.Client`: the one given, one of the scheduler at an address, or one of `workers` local processes."""
+    try:
+        import distributed
+    except ImportError:
+        raise ValueError("Clusters need Dask; install feint[cluster].") from None
+    if isinstance(scheduler, distributed.Client):
+        yield scheduler
+        return
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ConnectionError(f"No Dask scheduler answers at {scheduler}: {error}.") from None
+        with client:
+            yield client
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def cores_of(client: Any) -> int:
+    """Tasks that run at a time."""
+    return sum(client.nthreads().values())
+
+
+def wait_for_workers(client: Any) -> int:
+    """The cores, when there are some."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        raise ConnectionError(
+            f"The scheduler has no workers after {_PATIENCE:.0f} s; start some with `dask worker ADDRESS`."
+        ) from None
+    return cores_of(client)
+
+
+def run_on_cluster(study: Study, tasks: Iterable[Task], client: Any) -> Generator[tuple[Task, Shard | Exception], None, None]:
+    """Each task with what it leaves, or raised, once, as they come. Whoever stops listening cancels the others."""
+    from distributed import as_completed
+
+    left, running, done = iter(tasks), {}, as_completed()
+    ours, room, looked = versions(), _A_CORE, -_LOOK
+
+    def top_up() -> None:
+        nonlocal room, looked
+        if time.monotonic() - looked > _LOOK:  # workers come and go
+            room, looked = _A_CORE * max(1, cores_of(client)), time.monotonic()
+        for task in islice(left, max(0, room - len(running))):
+            future = client.submit(perform, work_of(study, task), pure=False)
+            running[future.key] = (future, task)
+            done.add(future)
+
+    try:
+        top_up()
+        while running:
+            future = next(done)
+            if future.key not in running:  # told twice: Dask reruns tasks of workers that died
+                continue
+            outcome = _outcome(future, ours)
+            _, task = running.pop(future.key)
+            top_up()
+            yield task, outcome
+    finally:
+        with _ignored():
+            client.cancel([future for future, _ in running.values()])
+
+
+def _outcome(future: Any, ours: dict[str, str]) -> Shard | Exception:
+    """What a task left or raised; ends the sweep if the cluster is gone or not ours."""
+    from concurrent.futures import CancelledError
+
+    from distributed.comm import CommClosedError
+
+    gone = ConnectionError("The Dask scheduler is gone; start one and run the same again: what is recorded stays.")
+    if future.status == "cancelled":
+        raise gone
+    try:
+        shard: Shard = future.result()
+    except (CancelledError, CommClosedError):
+        raise gone from None
+    except Exception as error:
+        return error
+    theirs = shard.versions
+    for name in ("feint", "numpy", "numba"):
+        if theirs[name] != ours[name]:
+            raise ValueError(
+                f"A worker has {name} {theirs[name]} and this process {ours[name]}, which may draw other numbers; give "
+                "all of them the same."
+            )
+    return shard
+
+
+@contextmanager
+def _ignored() -> Iterator[None]:
+    """What a cluster that is gone says when it is left."""
+    try:
+        yield
+    except Exception:
+        return

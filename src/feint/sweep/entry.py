@@ -1,0 +1,73 @@
+"""Sweep: a study that can be run."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from feint.sweep.opening import open_sweep
+from feint.sweep.plan import Plan
+from feint.sweep.running import plan_run, run
+from feint.sweep.study import Study
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Sweep(Study):
+    """Simulate every combination of bandits, explorers, references and budgets, on one machine or on many.
+
+    Parameters
+    ----------
+    bandits
+        By name; they may differ in their numbers of arms and in their families.
+    explorers, references, epsilons
+        Lists, or dicts of labels. As in `simulate`, each may be of your own.
+    horizon, replications, seed, delta, observe, alpha, checkpoints, method
+        As in `simulate`, the same for all cells; checkpoints begin at the largest number of arms.
+    cells
+        Which combinations to run, if not all: dicts that name some of bandit, explorer, reference and epsilon by label,
+        or by a list of labels; what is left out stands for all.
+
+    Examples
+    --------
+    >>> import feint, tempfile
+    >>> sweep = feint.Sweep(
+    ...     bandits={"paper": feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])},
+    ...     explorers=[feint.TopTwo(), feint.Tracking()],
+    ...     epsilons=[0.01, 0.1],
+    ...     horizon=500,
+    ...     replications=10,
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     runs = sweep.run(f"{folder}/out.zarr").load()
+    >>> runs.log_error.sel(bandit="paper", explorer="TopTwo()", epsilon=0.1).dims
+    ('reference', 'replication', 'time')
+    """
+
+    def run(
+        self,
+        store: "str | os.PathLike[str]",
+        scheduler: Any = None,
+        *,
+        workers: int | None = None,
+        retry_failed: bool = False,
+        progress: Any = False,
+    ) -> "xr.Dataset":
+        """Run what is missing in `store`, a folder or an fsspec URL, and open it.
+
+        On this machine's cores by default; on the Dask cluster of `scheduler`, its address or a `distributed.Client`;
+        or on `workers` local processes, which Dask starts. The store is the same bit for bit whichever it was, and
+        however often the run was interrupted. Tasks that raise are recorded and left out, until `retry_failed`.
+        """
+        run(self, store, scheduler, workers, retry_failed, progress)
+        return open_sweep(store)
+
+    def plan(
+        self,
+        store: "str | os.PathLike[str]",
+        scheduler: Any = None,
+        *,
+        workers: int | None = None,
+        retry_failed: bool = False,
+    ) -> Plan:
+        """What `run` would do, after a short measurement; nothing is written."""
+        return plan_run(self, store, scheduler, workers, retry_failed)

@@ -1,0 +1,155 @@
+"""What is to be done, in tasks of about a second or more, and how long it may take."""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from feint.numerics._validate import BoolArray, FloatArray
+from feint.sweep.layout import Layout
+from feint.sweep.study import CellIndex, Study
+from feint.sweep.task import Task, Work, timed
+
+TASK_SECONDS = 1.0
+_MEASURING = 3.0  # seconds without compiling, after which what has not been measured is guessed
+_ENOUGH = 0.02  # seconds of one replication
+_FIRST_STEPS, _GROWTH = 200, 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tasks of what is missing."""
+
+    tasks: list[Task]
+    cells: int  # of the study
+    blocks: int  # of the study
+    missing: int  # blocks that the tasks are of
+    failed: int  # cells with failed blocks, which are left out
+    cores: int
+    store_bytes: int  # at most, when all is done
+
+    @property
+    def seconds(self) -> float:
+        """Expected on these cores."""
+        return sum(task.seconds for task in self.tasks) / max(1, self.cores)
+
+    def __str__(self) -> str:
+        done = 1 - self.missing / self.blocks
+        there = f" ({done:.0%} of the study is there)" if done else ""
+        failed = f", {self.failed} failed cells left out" if self.failed else ""
+        return (
+            f"{self.cells:,} cells, {len(self.tasks):,} tasks to run{there}{failed}: about {_span(self.seconds)} on "
+            f"{self.cores} {'core' if self.cores == 1 else 'cores'}; the store takes at most {_size(self.store_bytes)}"
+        )
+
+
+def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cores: int) -> Plan:
+    """Measure, and cut what is missing into tasks."""
+    seconds = measure(study, missing.any(axis=(3, 4)))
+    return Plan(
+        list(cut(study, layout.block, missing, seconds)),
+        int(study.wanted.sum()),
+        int(study.wanted.sum()) * layout.n_blocks,
+        int(missing.sum()),
+        failed,
+        cores,
+        store_bytes(study, layout),
+    )
+
+
+def cut(study: Study, block: int, missing: BoolArray, seconds: FloatArray) -> Iterator[Task]:
+    """Tasks of neighbouring blocks of a cell that take about a second together, or of one that takes longer."""
+    n_blocks = missing.shape[-1]
+    for index in map(tuple, np.argwhere(missing.any(axis=4)).tolist()):
+        each = float(seconds[index[:3]])
+        joined = max(1, math.ceil(TASK_SECONDS / max(each * block, 1e-9)))
+        open_blocks = missing[index]
+        start = 0
+        while start < n_blocks:
+            if not open_blocks[start]:
+                start += 1
+                continue
+            stop = start + 1
+            while stop < n_blocks and stop - start < joined and open_blocks[stop]:
+                stop += 1
+            first, last = start * block, min(stop * block, study.replications)
+            yield Task(index, first, last, each * (last - first))
+            start = stop
+
+
+def measure(study: Study, wanted: BoolArray) -> FloatArray:
+    """Seconds a replication by (bandit, explorer, reference), from short runs on one thread at the middle budget.
+
+    Each pair of explorer and reference first on one bandit, then on the others while there is time; where there was
+    none, the mean over the bandits that were measured stands.
+    """
+    seconds = np.full(study.shape[:3], math.nan)
+    if not wanted.any():
+        return seconds
+    places = np.argwhere(wanted)
+    # np.unique keeps the first bandit of each pair.
+    _, leading = np.unique(places[:, 1:], axis=0, return_index=True)
+    others = np.setdiff1d(np.arange(len(places)), leading)
+    used = 0.0
+    for b, e, r in places[np.concatenate([leading, others])].tolist():
+        budgets = np.flatnonzero(study.wanted[b, e, r])
+        seconds[b, e, r], took = _replication_seconds(study, (b, e, r, int(budgets[budgets.size // 2])))
+        used += took
+        if used > _MEASURING:
+            break
+    known = ~np.isnan(seconds)
+    pairs = np.where(known, seconds, 0.0).sum(0) / np.maximum(known.sum(0), 1)
+    pairs = np.where(known.any(0), pairs, seconds[known].mean() if known.any() else TASK_SECONDS)
+    return np.where(known, seconds, pairs)
+
+
+def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
+    """(seconds a replication, seconds that it took to know): by runs of growing length, and from the last two of them
+    how time grows beyond.
+    """
+    horizon, n_arms = study.options["horizon"], study.cell(index).bandit.n_arms
+    plain = bool(study.plain[index[:3]])
+
+    def run(steps: int) -> float:
+        return timed(Work(study.cell(index), range(1), {**study.options, "horizon": steps, "checkpoints": [steps]}, plain))
+
+    steps = min(horizon, max(n_arms, _FIRST_STEPS))
+    try:
+        run(steps)  # compiles
+        start = time.perf_counter()
+        before, now = math.nan, run(steps)
+        while now < _ENOUGH and steps < horizon:
+            before, steps, last = now, min(horizon, steps * _GROWTH), steps
+            now = run(steps)
+    except Exception:  # a task that raises is recorded when it is run, not here
+        return math.nan, 0.0
+    took = time.perf_counter() - start
+    growth = 1.0
+    if not math.isnan(before):
+        growth = min(1.0, max(0.5, math.log(max(now / before, 1.0)) / math.log(steps / last)))
+    return now * (horizon / steps) ** growth, took
+
+
+def store_bytes(study: Study, layout: Layout) -> int:
+    """Size of all chunks, uncompressed."""
+    a_block = sum(
+        8 * layout.block * math.prod(layout.sizes[d] for d in dimensions[1:])
+        for dimensions, _ in layout.variables.values()
+    )
+    return a_block * layout.n_blocks * int(study.wanted.sum()) + sum(map(len, layout.fixed.values()))
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:,.0f} s" if seconds >= 1 else "a second"
+
+
+def _size(count: int) -> str:
+    for unit, length in (("GB", 10**9), ("MB", 10**6)):
+        if count >= length:
+            return f"{count / length:,.1f} {unit}"
+    return f"{count / 1000:,.0f} kB"

@@ -1,0 +1,104 @@
+"""Run a study into its store: what is missing, and only that."""
+
+import os
+import sys
+import warnings
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any
+
+from feint.numerics._threads import thread_count
+from feint.numerics._validate import is_whole
+from feint.progress import ticking
+from feint.sweep.cluster import connected, run_on_cluster, wait_for_workers
+from feint.sweep.local import run_locally
+from feint.sweep.plan import Plan, make_plan
+from feint.sweep.store import SweepStore
+from feint.sweep.study import Study
+from feint.sweep.task import Shard, Task
+
+Outcomes = Generator[tuple[Task, Shard | Exception], None, None]
+
+
+class SweepWarning(UserWarning):
+    """Some tasks of a sweep failed."""
+
+
+def plan_run(
+    study: Study, place: "str | os.PathLike[str]", scheduler: Any, workers: int | None, retry_failed: bool
+) -> Plan:
+    """What `run` would do; nothing is written, and no cluster started."""
+    _check_workers(scheduler, workers)
+    store = SweepStore(place, study)
+    if scheduler is None:
+        return _plan(store, workers or thread_count(), retry_failed)
+    with connected(scheduler, None) as client:
+        return _plan(store, wait_for_workers(client), retry_failed)
+
+
+# One after the other as `Sweep.run` has them.
+def run(
+    study: Study,
+    place: "str | os.PathLike[str]",
+    scheduler: Any,
+    workers: int | None,
+    retry_failed: bool,
+    progress: Any,
+) -> None:
+    """Measure, plan, run."""
+    _check_workers(scheduler, workers)
+    store = SweepStore(place, study)
+    if scheduler is None and workers is None:
+        plan = _plan(store, thread_count(), retry_failed)
+        _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
+    else:
+        with connected(scheduler, workers) as client:
+            plan = _plan(store, wait_for_workers(client), retry_failed)
+            _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
+    if store.failed:
+        index, message = store.failed[0]
+        warnings.warn(
+            f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, {message}; "
+            "run again with `retry_failed` when it is mended.",
+            SweepWarning,
+            stacklevel=3,
+        )
+
+
+def _check_workers(scheduler: Any, workers: int | None) -> None:
+    if workers is not None and not is_whole(workers, 1):
+        raise ValueError(f"workers is {workers!r}; give a whole number of processes, 1 or more.")
+    if workers is not None and scheduler is not None:
+        raise ValueError("Give either `scheduler`, a cluster that is there, or `workers`, one to start; not both.")
+
+
+def _plan(store: SweepStore, cores: int, retry_failed: bool) -> Plan:
+    failed = 0 if retry_failed else len(store.failed)
+    return make_plan(store.study, store.layout, store.missing(retry_failed), failed, cores)
+
+
+def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any) -> None:
+    """Put into the store what tasks leave."""
+    if progress is True:
+        print(f"feint: {plan}", file=sys.stderr)
+    total = sum(map(_weight, plan.tasks))
+    if not total:
+        progress = False
+    with store.writing(), ticking(progress, "sweep", total, "") as tick, closing(outcomes):
+        for task, outcome in outcomes:
+            try:
+                if isinstance(outcome, Exception):
+                    store.fail(task.index, task.first, task.last, f"{type(outcome).__name__}: {outcome}")
+                else:
+                    store.write(task.index, task.first, outcome.values)
+            except OSError as error:
+                raise OSError(
+                    f"{store.target} cannot be written: {error.strerror or error}. What is recorded stays; mend it and "
+                    "run the same again."
+                ) from None
+            tick(_weight(task))
+
+
+def _weight(task: Task) -> int:
+    """Expected milliseconds: long tasks move the bar further than short ones."""
+    return max(1, round(1000 * task.seconds))

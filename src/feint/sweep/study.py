@@ -1,0 +1,268 @@
+"""A study: which cells (bandit × explorer × reference × budget) to simulate, how far and how often."""
+
+import inspect
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.assembly import assemble
+from feint.bandit import Bandit
+from feint.budgets import Constant, as_budget
+from feint.dataset import words
+from feint.engine.watch import RECORDED
+from feint.explorers import TopTwo
+from feint.kinds import config_of
+from feint.numerics._validate import BoolArray, check_flag, check_level
+from feint.numerics.streams import check_word
+from feint.references import ThompsonSampling
+from feint.simulation import METHODS, check_bandit, check_whole, checkpoint_times
+
+AXES = ("bandit", "explorer", "reference", "epsilon")
+CellIndex = tuple[int, int, int, int]
+_SORTS = {"explorer": "explorer", "reference": "reference", "epsilon": "budget"}
+
+
+class Cell(NamedTuple):
+    """What one simulation is of."""
+
+    bandit: Bandit
+    explorer: Any
+    reference: Any
+    budget: Any
+
+
+class Study:
+    """The product of bandits, explorers, references and budgets, or the cells of it that `cells` names.
+
+    `axes[dimension]` has the labels and what they stand for, `wanted` which cells of the product there are.
+    """
+
+    # As in `simulate`: each can be left out or named, and a bundle of them would only hide their names.
+    def __init__(
+        self,
+        bandits: Mapping[str, Bandit],
+        explorers: Iterable[Any] | Mapping[str, Any] = (TopTwo(),),
+        epsilons: Iterable[Any] | Mapping[str, Any] = (),
+        references: Iterable[Any] | Mapping[str, Any] = (ThompsonSampling(),),
+        *,
+        horizon: int,
+        replications: int = 100,
+        seed: int = 0,
+        delta: float | None = None,
+        observe: bool = False,
+        alpha: float = 0.05,
+        checkpoints: npt.ArrayLike | None = None,
+        method: str = "lazy",
+        cells: Iterable[Mapping[str, Any]] | None = None,
+        text: str = "",
+    ) -> None:
+        self.axes: dict[str, dict[Any, Any]] = {
+            "bandit": _bandits(bandits),
+            "explorer": _labelled(explorers, "explorer"),
+            "reference": _labelled(references, "reference"),
+            "epsilon": _labelled(epsilons, "epsilon"),
+        }
+        self.text = text  # of the file it came from
+        self.replications = check_whole(replications, "replications", 1)
+        check_word(seed, "seed")
+        if method not in METHODS:
+            raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
+        most_arms = self._most_arms(check_whole(horizon, "horizon", 1))
+        self.times = checkpoint_times(checkpoints, most_arms, horizon)
+        self.options: dict[str, Any] = {
+            "horizon": int(horizon),
+            "seed": int(seed),
+            "checkpoints": self.times.tolist(),
+            "delta": None if delta is None else check_level(delta, "delta, the error to stop at,"),
+            "method": method,
+            "observe": check_flag(observe, "observe"),
+            "alpha": check_level(alpha, "alpha, the level of the observer's test,"),
+        }
+        self.shape = tuple(len(axis) for axis in self.axes.values())
+        self._values = [list(axis.values()) for axis in self.axes.values()]
+        self.wanted = self._wanted(cells)
+        self.plain = self._check_cells()
+
+    @property
+    def most_arms(self) -> int:
+        """The largest number of arms; bandits with fewer are padded to it."""
+        return max(bandit.n_arms for bandit in self._values[0])
+
+    def cell(self, index: CellIndex) -> Cell:
+        """What stands at a place of the product."""
+        return Cell(*(values[i] for values, i in zip(self._values, index, strict=True)))
+
+    def name(self, index: CellIndex) -> str:
+        """bandit 'a', explorer 'TopTwo()', …"""
+        labels = (list(axis)[i] for axis, i in zip(self.axes.values(), index, strict=True))
+        return ", ".join(f"{axis} {label!r}" for axis, label in zip(AXES, labels, strict=True))
+
+    def cells(self) -> Iterator[CellIndex]:
+        """Of all cells, in order."""
+        yield from map(tuple, np.argwhere(self.wanted).tolist())
+
+    def variables(self) -> dict[str, tuple[tuple[str, ...], type]]:
+        """What a simulation leaves: (dimensions, type) by name."""
+        by_time: dict[str, type] = {"log_error": float, "recommendation": int}
+        by_time |= dict.fromkeys(("public_regret", "private_regret"), float)
+        by_run = ["stopping_time"] if self.options["delta"] is not None else []
+        if self.options["observe"]:
+            by_time |= dict.fromkeys(RECORDED, float)
+            by_run += ["detection_time", "floor_time", "p_value"]
+        return (
+            {name: (("replication", "time", "arm"), int) for name in ("pulls", "boosts")}
+            | {name: (("replication", "time"), kind) for name, kind in by_time.items()}
+            | {name: (("replication",), float) for name in by_run}
+        )
+
+    def config(self) -> dict[str, Any]:
+        """All that decides the numbers, as plain JSON: two studies are the same if these are."""
+        names = [list(map(str, axis)) for axis in self.axes.values()]
+        chosen = None
+        if not self.wanted.all():
+            chosen = [[names[d][i] for d, i in enumerate(index)] for index in self.cells()]
+        bandits = {
+            label: {
+                "public": list(bandit.public),
+                "private": list(bandit.private),
+                "families": [_described(family, "family") for family in bandit.families],
+            }
+            for label, bandit in self.axes["bandit"].items()
+        }
+        others = {
+            f"{axis}s": {str(label): _described(value, sort) for label, value in self.axes[axis].items()}
+            for axis, sort in _SORTS.items()
+        }
+        found = {"bandits": bandits, **others, "cells": chosen, "replications": self.replications, **self.options}
+        plain: dict[str, Any] = json.loads(json.dumps(found))
+        return plain
+
+    def _most_arms(self, horizon: int) -> int:
+        for label, bandit in self.axes["bandit"].items():
+            if horizon < bandit.n_arms:
+                raise ValueError(
+                    f"horizon is {horizon}, but bandit {label!r} has {bandit.n_arms} arms, and each is pulled once; "
+                    f"make it {bandit.n_arms} or more."
+                )
+        return max(bandit.n_arms for bandit in self.axes["bandit"].values())
+
+    def _wanted(self, cells: Iterable[Mapping[str, Any]] | None) -> BoolArray:
+        if cells is None:
+            return np.ones(self.shape, dtype=bool)
+        wanted = np.zeros(self.shape, dtype=bool)
+        for number, chosen in enumerate(cells):
+            if not isinstance(chosen, Mapping) or not set(chosen) <= set(AXES):
+                raise ValueError(f"Cell {number} is {chosen!r}; it may name {', '.join(AXES)}, each by its label.")
+            wanted[np.ix_(*(self._places(axis, chosen.get(axis), number) for axis in AXES))] = True
+        if not wanted.any():
+            raise ValueError("cells is empty; name at least one cell, or leave it out for the whole product.")
+        return wanted
+
+    def _places(self, axis: str, labels: Any, number: int) -> list[int]:
+        """Where labels (one, a list, or None for all) stand on an axis."""
+        known = list(self.axes[axis])
+        if labels is None:
+            return list(range(len(known)))
+        found = []
+        for label in labels if isinstance(labels, list | tuple) else [labels]:
+            matches = [i for i, other in enumerate(known) if label == other or str(label) == str(other)]
+            matches = matches or [i for i, other in enumerate(known) if _same_number(label, other)]
+            if not matches:
+                raise ValueError(
+                    f"Cell {number} names the {axis} {label!r}; there are {', '.join(map(repr, known[:20]))}."
+                )
+            found += matches
+        return found
+
+    def _check_cells(self) -> BoolArray:
+        """Refuse a cell that cannot run, by name; whether the others run in plain Python, by (bandit, explorer,
+        reference).
+        """
+        plain = np.zeros(self.shape[:3], dtype=bool)
+        for b, e, r in np.argwhere(self.wanted.any(axis=3)).tolist():
+            first = int(np.argmax(self.wanted[b, e, r]))
+            bandit, explorer, reference, _ = self.cell((b, e, r, first))
+            try:
+                plain[b, e, r] = assemble(bandit.n_arms, bandit.families, explorer, reference).plain
+            except ValueError as error:
+                raise ValueError(f"The cell of {self.name((b, e, r, first))} is invalid: {error}") from None
+        return plain
+
+
+def _bandits(bandits: Any) -> dict[str, Bandit]:
+    if not isinstance(bandits, Mapping) or not bandits:
+        raise ValueError(f'bandits is {bandits!r}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
+    for label, bandit in bandits.items():
+        _check_label(label, "bandit")
+        try:
+            check_bandit(bandit)
+        except ValueError as error:
+            raise ValueError(f"Bandit {label!r} is invalid: {error}") from None
+    return dict(bandits)
+
+
+def _labelled(values: Any, axis: str) -> dict[Any, Any]:
+    """By label: the user's, or in words; budgets that are all numbers by these."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{axis}s is {values!r}; give a list of them, or a dict with their labels.")
+    if isinstance(values, Mapping):
+        pairs = list(values.items())
+        for label, _ in pairs:
+            _check_label(label, axis)
+    else:
+        pairs = [(None, value) for value in values]
+    if not pairs:
+        raise ValueError(f"{axis}s is empty; give one or more.")
+    if axis == "epsilon":
+        pairs = [(label, _budget(value)) for label, value in pairs]
+    numbers = axis == "epsilon" and all(label is None and isinstance(value, Constant) for label, value in pairs)
+    found: dict[Any, Any] = {}
+    for given, value in pairs:
+        label = _usual_label(value, axis, numbers) if given is None else given
+        if label in found:
+            raise ValueError(
+                f"Two {axis}s have the label {label!r}; leave one out, or give {axis}s as a dict of different labels."
+            )
+        found[label] = value
+    return found
+
+
+def _usual_label(value: Any, axis: str, numbers: bool) -> Any:
+    if isinstance(value, Constant):
+        return value.epsilon if numbers else repr(value.epsilon)
+    return words(config_of(value, _SORTS[axis]))
+
+
+def _budget(value: Any) -> Any:
+    try:
+        return as_budget(value)
+    except ValueError as error:
+        raise ValueError(f"epsilons has {value!r}: {error}") from None
+
+
+def _check_label(label: Any, axis: str) -> None:
+    if not isinstance(label, str) or not label.strip():
+        raise ValueError(f"{label!r} is no label of {axis}s; give a text that is not empty.")
+
+
+def _same_number(label: Any, other: Any) -> bool:
+    try:
+        return not isinstance(label, bool) and float(label) == float(other)
+    except (TypeError, ValueError):
+        return False
+
+
+def _described(value: Any, sort: str) -> dict[str, Any]:
+    """`config_of`, and of what is the user's own also its source and state, so that a store of another one is refused."""
+    config = config_of(value, sort)
+    if config.get("own"):
+        try:
+            config["source"] = inspect.getsource(type(value))
+        except (OSError, TypeError):  # typed at a prompt
+            config["source"] = None
+        state = repr(getattr(value, "__dict__", None) or value)
+        config["state"] = None if " at 0x" in state else state
+    return config

@@ -1,0 +1,178 @@
+"""Where a store lies: a folder of this machine, or anything that fsspec has a URL for. Objects are put there whole."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from feint.files import write_whole
+
+ROOT = "zarr.json"  # what makes a folder a store
+_UNFINISHED = ".part"
+
+
+class Target(Protocol):
+    """A place for objects by key, such as "pulls/c.0.0.0.0.0.0.0"."""
+
+    def exists(self) -> bool: ...
+
+    def create(self, objects: Mapping[str, bytes]) -> None: ...
+
+    def put(self, objects: Mapping[str, bytes]) -> None: ...
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def delete(self, keys: list[str]) -> None: ...
+
+    def sizes(self, folder: str) -> Iterator[tuple[str, int]]: ...
+
+    def lock(self) -> Any: ...
+
+
+def target_of(place: "str | os.PathLike[str]") -> Target:
+    """A folder, or a URL such as s3://bucket/out.zarr."""
+    name = os.fspath(place)
+    if name.startswith("file://"):
+        name = name.removeprefix("file://")
+    return Remote(name) if "://" in name else Folder(Path(name))
+
+
+class Folder:
+    """A folder of this machine. A file appears under its name when it is whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def exists(self) -> bool:
+        """Whether something is there."""
+        return self.path.exists()
+
+    def create(self, objects: Mapping[str, bytes]) -> None:
+        """All of it at once, or nothing."""
+
+        def fill(folder: Path) -> None:
+            for key, data in objects.items():
+                path = folder / key
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+
+        write_whole(self.path, fill)
+
+    def put(self, objects: Mapping[str, bytes]) -> None:
+        """Each of them whole or not at all."""
+        for key, data in objects.items():
+            path = self.path / key
+            unfinished = path.with_name(path.name + _UNFINISHED)
+            try:
+                unfinished.write_bytes(data)
+                unfinished.replace(path)
+            except BaseException:  # also Ctrl-C
+                unfinished.unlink(missing_ok=True)
+                raise
+
+    def get(self, key: str) -> bytes | None:
+        """None where there is none."""
+        try:
+            return (self.path / key).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def delete(self, keys: list[str]) -> None:
+        """Those that are there."""
+        for key in keys:
+            (self.path / key).unlink(missing_ok=True)
+
+    def sizes(self, folder: str) -> Iterator[tuple[str, int]]:
+        """(name, bytes) of the files in a folder."""
+        try:
+            with os.scandir(self.path / folder) as entries:
+                for entry in entries:
+                    if not entry.name.endswith(_UNFINISHED):
+                        yield entry.name, entry.stat().st_size
+        except FileNotFoundError:
+            return
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """One writer at a time; the lock ends with the process, however that ends. What an earlier writer was killed in
+        the middle of is removed.
+        """
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        held = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(held)
+            raise ValueError(f"Another process is writing {self}; wait for it, or choose another store.") from None
+        try:
+            for unfinished in self.path.glob(f"*/*{_UNFINISHED}"):
+                unfinished.unlink()
+            yield
+        finally:
+            os.close(held)
+
+
+class Remote:
+    """An object store, through fsspec. Putting an object is atomic there, so nothing more is needed."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import fsspec
+        except ImportError:
+            raise ValueError(f"{url} needs fsspec; install feint[cluster], and s3fs for s3:// or its like.") from None
+        self.url = url.rstrip("/")
+        try:
+            self._system, self._root = fsspec.core.url_to_fs(self.url)
+        except (ImportError, ValueError) as error:
+            raise ValueError(f"{url} cannot be opened: {error}") from None
+
+    def __str__(self) -> str:
+        return self.url
+
+    def _path(self, key: str) -> str:
+        return f"{self._root}/{key}"
+
+    def exists(self) -> bool:
+        """Whether a store is there; what a killed creation has left is not one."""
+        return bool(self._system.exists(self._path(ROOT)))
+
+    def create(self, objects: Mapping[str, bytes]) -> None:
+        """What makes it a store comes last."""
+        self.put({key: data for key, data in objects.items() if key != ROOT})
+        self.put({ROOT: objects[ROOT]})
+
+    def put(self, objects: Mapping[str, bytes]) -> None:
+        """Together, where the system can."""
+        self._system.pipe({self._path(key): data for key, data in objects.items()})
+
+    def get(self, key: str) -> bytes | None:
+        """None where there is none."""
+        try:
+            return bytes(self._system.cat_file(self._path(key)))
+        except FileNotFoundError:
+            return None
+
+    def delete(self, keys: list[str]) -> None:
+        """Those that are there."""
+        for key in keys:
+            if self._system.exists(self._path(key)):
+                self._system.rm_file(self._path(key))
+
+    def sizes(self, folder: str) -> Iterator[tuple[str, int]]:
+        """(name, bytes) of the objects in a folder."""
+        self._system.invalidate_cache()
+        for path, info in self._system.find(self._path(folder), detail=True).items():
+            yield path.rsplit("/", 1)[1], int(info["size"])
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Object stores have none: start one client only. Two would write the same bytes twice."""
+        yield

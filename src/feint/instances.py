@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,31 @@ _OTHER_NAMES = {"normal": "gaussian", "beta": "bernoulli"}
 
 def load_bandit(path: Path) -> Bandit:
     """A `Bandit` from a file with `public`, `private` and, if it is not Gaussian(1), `family` or `sigma`."""
-    optional = "optionally, sigma or family"
     if path.suffix not in (".toml", ".json"):
-        raise ValueError(f"{path} must be a .toml or a .json file with public, private and, {optional}.")
+        raise ValueError(
+            f"{path} must be a .toml or a .json file with public, private and, optionally, sigma or family."
+        )
     try:
         text = path.read_text(encoding="utf-8")
         fields: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}.") from None
+    return bandit_of(fields, what=str(path))
+
+
+def bandit_of(fields: Any, own: Callable[[str], Any] | None = None, what: str = "It") -> Bandit:
+    """A `Bandit` from such fields; `own` finds a class of the user's, as mine.py:Mine."""
     if not isinstance(fields, dict) or not {"public", "private"} <= set(fields) <= _FIELDS:
         names = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
-        raise ValueError(f"{path} has {names}; it must have public, private and, {optional}, and nothing else.")
+        raise ValueError(
+            f"{what} has {names}; it must have public, private and, optionally, sigma or family, and nothing else."
+        )
     if "family" in fields:
-        fields["family"] = family_of(fields["family"])
+        fields = {**fields, "family": family_of(fields["family"], own)}
     return Bandit(**fields)
 
 
-def family_of(name: Any) -> Any:
+def family_of(name: Any, own: Callable[[str], Any] | None = None) -> Any:
     """A family by name, as "bernoulli" or "gaussian:2" (its σ), or a pair, as "bernoulli,gaussian:2" or a list of two.
 
     >>> family_of("bernoulli,gaussian:2")
@@ -39,7 +48,7 @@ def family_of(name: Any) -> Any:
     parts = name.split(",") if isinstance(name, str) else name
     if not isinstance(parts, list) or not 1 <= len(parts) <= 2 or not all(isinstance(part, str) for part in parts):
         raise ValueError(f"family is {name!r}; give one name, or two for public and private rewards: {_known()}.")
-    found = tuple(_one(part.strip()) for part in parts)
+    found = tuple(own(part)() if own and ".py:" in part else _one(part.strip()) for part in parts)
     return found if len(found) == 2 else found[0]
 
 

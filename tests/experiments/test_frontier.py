@@ -13,13 +13,13 @@ from feint.experiments.claims import LEVEL, not_above
 from feint.experiments.frontier_claims import claims, gained
 from feint.experiments.frontier_statistics import (
     bootstrap,
-    median_interval,
     median_not_above,
     median_not_below,
     neyman_pearson,
     normal_within,
     share_not_above,
 )
+from feint.intervals import median_interval
 
 ALPHA = 0.05
 

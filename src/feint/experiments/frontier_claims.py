@@ -13,7 +13,6 @@ from scipy import stats
 from feint.experiments.claims import Claim, FloatArray, mean_interval, not_above, within
 from feint.experiments.frontier_statistics import (
     bootstrap,
-    median_interval,
     median_not_above,
     median_not_below,
     neyman_pearson,
@@ -22,6 +21,7 @@ from feint.experiments.frontier_statistics import (
     share_interval,
     share_not_above,
 )
+from feint.intervals import median_interval
 from feint.numerics import boost_probability
 from feint.numerics.boost_kernel import bernoulli_kl
 

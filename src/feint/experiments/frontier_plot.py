@@ -7,7 +7,8 @@ import xarray as xr
 
 from feint.experiments.claims import FloatArray, mean_interval
 from feint.experiments.frontier_claims import INSTANCES, gained, normal_power, powers
-from feint.experiments.frontier_statistics import median_interval, share_interval
+from feint.experiments.frontier_statistics import share_interval
+from feint.intervals import median_interval
 from feint.numerics import boost_probability
 from feint.style import COLOURS, GREY, new_figure, tidy
 

@@ -11,18 +11,6 @@ from feint.experiments.claims import LEVEL, FloatArray
 _RESAMPLES = 1000
 
 
-def median_interval(times: FloatArray) -> tuple[float, float, float]:
-    """The median and its 95 % interval between two order statistics, exact for any law; NaN is a time that never came.
-
-    The interval is (x_(k), x_(n + 1 − k)) with the largest k for which P(Bin(n, ½) < k) ≤ 2.5 %.
-    """
-    ordered = np.sort(np.where(np.isnan(times), math.inf, times))
-    n = ordered.size
-    k = int(stats.binom.ppf(0.025, n, 0.5))
-    low, high = (ordered[k - 1], ordered[n - k]) if k else (-math.inf, math.inf)
-    return float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2), float(low), float(high)
-
-
 def share_interval(successes: int, trials: int) -> tuple[float, float, float]:
     """A share and its 95 % interval (Clopper and Pearson)."""
     found = stats.binomtest(successes, trials).proportion_ci(0.95)

@@ -2,6 +2,7 @@
 
 from feint.sweep.entry import Sweep
 from feint.sweep.opening import open_sweep
+from feint.sweep.plot import draw_sweep
 from feint.sweep.running import SweepWarning
 
-__all__ = ["Sweep", "SweepWarning", "open_sweep"]
+__all__ = ["Sweep", "SweepWarning", "draw_sweep", "open_sweep"]

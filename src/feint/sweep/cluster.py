@@ -1,7 +1,7 @@
 """Tasks on a Dask cluster: one that is there, or one that is started on this machine for the time of a sweep.
 
 Workers simulate and return arrays; only the client writes. Each task carries its cell, explorers of the user's own
-included (Dask pickles them), so nothing is left on workers that could be lost with them. A few tasks a core are in
+included, so nothing is left on workers that could be lost with them. A few tasks a core are in
 flight: results do not pile up, and 10⁵ tasks weigh on the scheduler no more than ten.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from feint.dataset import versions
 from feint.sweep.study import Study
-from feint.sweep.task import Shard, Task, perform, work_of
+from feint.sweep.task import Shard, Task, Work, perform, work_of
 
 _A_CORE = 2  # tasks in flight: one that runs and one that waits
 _PATIENCE = 60.0  # seconds for the first worker
@@ -22,7 +22,7 @@ _LOOK = 2.0  # seconds between two looks at the number of cores
 
 @contextmanager
 def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
-    """A `distributed.Client`: the one given, one of the scheduler at an address, or one of `workers` local processes."""
+    """A `distributed.Client`: the one given, of the scheduler at an address, or of `workers` local processes."""
     try:
         import distributed
     except ImportError:
@@ -63,11 +63,14 @@ def wait_for_workers(client: Any) -> int:
     return cores_of(client)
 
 
-def run_on_cluster(study: Study, tasks: Iterable[Task], client: Any) -> Generator[tuple[Task, Shard | Exception], None, None]:
+def run_on_cluster(
+    study: Study, tasks: Iterable[Task], client: Any
+) -> Generator[tuple[Task, Shard | Exception], None, None]:
     """Each task with what it leaves, or raised, once, as they come. Whoever stops listening cancels the others."""
     from distributed import as_completed
 
-    left, running, done = iter(tasks), {}, as_completed()
+    left, done = iter(tasks), as_completed(loop=client.loop)
+    running: dict[str, tuple[Any, Task]] = {}
     ours, room, looked = versions(), _A_CORE, -_LOOK
 
     def top_up() -> None:
@@ -75,7 +78,7 @@ def run_on_cluster(study: Study, tasks: Iterable[Task], client: Any) -> Generato
         if time.monotonic() - looked > _LOOK:  # workers come and go
             room, looked = _A_CORE * max(1, cores_of(client)), time.monotonic()
         for task in islice(left, max(0, room - len(running))):
-            future = client.submit(perform, work_of(study, task), pure=False)
+            future = client.submit(_perform_pickled, _pickled(work_of(study, task)), pure=False)
             running[future.key] = (future, task)
             done.add(future)
 
@@ -92,6 +95,25 @@ def run_on_cluster(study: Study, tasks: Iterable[Task], client: Any) -> Generato
     finally:
         with _ignored():
             client.cancel([future for future, _ in running.values()])
+
+
+def _pickled(work: Work) -> bytes:
+    """By cloudpickle, which takes classes from notebooks and from a study's files along; Dask alone would only name the
+    latter, and a worker that does not find one breaks.
+    """
+    import cloudpickle
+
+    try:
+        data: bytes = cloudpickle.dumps(work)
+    except Exception as error:
+        raise ValueError(f"A cell cannot be sent to workers: {type(error).__name__}: {error}") from None
+    return data
+
+
+def _perform_pickled(data: bytes) -> Shard:
+    import cloudpickle
+
+    return perform(cloudpickle.loads(data))
 
 
 def _outcome(future: Any, ours: dict[str, str]) -> Shard | Exception:

@@ -20,8 +20,8 @@ RECORD = "block_bytes"  # of a block: the size of its chunks, 0 where it is miss
 FAILURE = "failure"
 FAILED = -1
 _BLOCK_SECONDS = 1.0
-# Seconds a step of four arms takes, roughly, in plain Python, where every step is evaluated, and where most are skipped:
-# what a block holds must not depend on a measurement, which would differ from run to run.
+# Seconds that a step of four arms takes, roughly: in plain Python, where every step is evaluated, where most are not.
+# What a block holds must not depend on a measurement, which would differ from run to run.
 _PLAIN_STEP, _SLOW_STEP, _STEP = 2e-4, 1e-5, 1e-6
 _MOST_BYTES = 2**24  # of a chunk, before it is compressed
 _RECORDS_A_CHUNK = 2**16  # written anew with every task
@@ -63,7 +63,8 @@ class Layout:
         attributes: dict[str, Any] = about(name)
         kind: Any = "int64"
         fill: Any = 0
-        chunks: tuple[int, ...]
+        shape: tuple[int, ...]
+        dimensions: tuple[str, ...]
         if name == RECORD:
             shape, dimensions = (*self.study.shape, self.n_blocks), (*AXES, "block")
             chunks = _grouped(shape, _RECORDS_A_CHUNK)

@@ -12,7 +12,9 @@ class _Ended(Exception):
     """The client has stopped."""
 
 
-def run_locally(study: Study, tasks: Iterable[Task], cores: int) -> Generator[tuple[Task, Shard | Exception], None, None]:
+def run_locally(
+    study: Study, tasks: Iterable[Task], cores: int
+) -> Generator[tuple[Task, Shard | Exception], None, None]:
     """Each task with what it leaves, or raised, as they come. Whoever stops listening stops the tasks."""
     stop = threading.Event()
 

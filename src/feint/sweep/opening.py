@@ -32,7 +32,7 @@ def open_sweep(store: "str | os.PathLike[str]") -> "xr.Dataset":
     attributes = stored_attributes(store)
     target = target_of(store)
     where: str | Path = target.path if isinstance(target, Folder) else str(target)
-    data = xr.open_zarr(where, consolidated=False, chunks=None, zarr_format=3)
+    data: xr.Dataset = xr.open_zarr(where, consolidated=False, chunks=None, zarr_format=3)
     block = attributes["replications_a_block"]
     sizes = data[RECORD].values
     complete = np.repeat(sizes > 0, block, axis=-1)[..., : data.sizes["replication"]]

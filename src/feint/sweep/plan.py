@@ -47,7 +47,7 @@ class Plan:
 
 def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cores: int) -> Plan:
     """Measure, and cut what is missing into tasks."""
-    seconds = measure(study, missing.any(axis=(3, 4)))
+    seconds = measure(study, np.asarray(missing.any(axis=(3, 4))))
     return Plan(
         list(cut(study, layout.block, missing, seconds)),
         int(study.wanted.sum()),
@@ -113,7 +113,9 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
     plain = bool(study.plain[index[:3]])
 
     def run(steps: int) -> float:
-        return timed(Work(study.cell(index), range(1), {**study.options, "horizon": steps, "checkpoints": [steps]}, plain))
+        return timed(
+            Work(study.cell(index), range(1), {**study.options, "horizon": steps, "checkpoints": [steps]}, plain)
+        )
 
     steps = min(horizon, max(n_arms, _FIRST_STEPS))
     try:

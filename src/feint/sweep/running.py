@@ -58,8 +58,9 @@ def run(
     if store.failed:
         index, message = store.failed[0]
         warnings.warn(
-            f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, {message}; "
-            "run again with `retry_failed` when it is mended.",
+            f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, "
+            f"{message}; run "
+            " again with `retry_failed` when it is mended.",
             SweepWarning,
             stacklevel=3,
         )
@@ -88,9 +89,9 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
         for task, outcome in outcomes:
             try:
                 if isinstance(outcome, Exception):
-                    store.fail(task.index, task.first, task.last, f"{type(outcome).__name__}: {outcome}")
+                    store.fail(task.cell, task.first, task.last, f"{type(outcome).__name__}: {outcome}")
                 else:
-                    store.write(task.index, task.first, outcome.values)
+                    store.write(task.cell, task.first, outcome.values)
             except OSError as error:
                 raise OSError(
                     f"{store.target} cannot be written: {error.strerror or error}. What is recorded stays; mend it and "

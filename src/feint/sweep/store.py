@@ -130,8 +130,8 @@ def _refuse_another(place: str, attributes: dict[str, Any], study: Study) -> Non
     found, wanted = attributes["study"], study.config()
     if attributes["versions"]["feint"] != VERSION:
         raise ValueError(
-            f"{place} was written by feint {attributes['versions']['feint']}, and this is {VERSION}, which may draw other "
-            "numbers; choose another store, or go on with that version."
+            f"{place} was written by feint {attributes['versions']['feint']}, and this is {VERSION}, which may draw "
+            "other numbers; choose another store, or go on with that version."
         )
     for name in sorted(set(found) | set(wanted)):
         if found.get(name) != wanted.get(name):

@@ -21,7 +21,7 @@ from feint.references import ThompsonSampling
 from feint.simulation import METHODS, check_bandit, check_whole, checkpoint_times
 
 AXES = ("bandit", "explorer", "reference", "epsilon")
-CellIndex = tuple[int, int, int, int]
+CellIndex = tuple[int, ...]  # along AXES
 _SORTS = {"explorer": "explorer", "reference": "reference", "epsilon": "budget"}
 
 
@@ -70,8 +70,8 @@ class Study:
         check_word(seed, "seed")
         if method not in METHODS:
             raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
-        most_arms = self._most_arms(check_whole(horizon, "horizon", 1))
-        self.times = checkpoint_times(checkpoints, most_arms, horizon)
+        self._check_horizon(check_whole(horizon, "horizon", 1))
+        self.times = checkpoint_times(checkpoints, self.most_arms, horizon)
         self.options: dict[str, Any] = {
             "horizon": int(horizon),
             "seed": int(seed),
@@ -89,7 +89,7 @@ class Study:
     @property
     def most_arms(self) -> int:
         """The largest number of arms; bandits with fewer are padded to it."""
-        return max(bandit.n_arms for bandit in self._values[0])
+        return _most_arms(self.axes["bandit"])
 
     def cell(self, index: CellIndex) -> Cell:
         """What stands at a place of the product."""
@@ -113,9 +113,9 @@ class Study:
             by_time |= dict.fromkeys(RECORDED, float)
             by_run += ["detection_time", "floor_time", "p_value"]
         return (
-            {name: (("replication", "time", "arm"), int) for name in ("pulls", "boosts")}
+            dict.fromkeys(("pulls", "boosts"), (("replication", "time", "arm"), int))
             | {name: (("replication", "time"), kind) for name, kind in by_time.items()}
-            | {name: (("replication",), float) for name in by_run}
+            | dict.fromkeys(by_run, (("replication",), float))
         )
 
     def config(self) -> dict[str, Any]:
@@ -140,14 +140,13 @@ class Study:
         plain: dict[str, Any] = json.loads(json.dumps(found))
         return plain
 
-    def _most_arms(self, horizon: int) -> int:
+    def _check_horizon(self, horizon: int) -> None:
         for label, bandit in self.axes["bandit"].items():
             if horizon < bandit.n_arms:
                 raise ValueError(
                     f"horizon is {horizon}, but bandit {label!r} has {bandit.n_arms} arms, and each is pulled once; "
                     f"make it {bandit.n_arms} or more."
                 )
-        return max(bandit.n_arms for bandit in self.axes["bandit"].values())
 
     def _wanted(self, cells: Iterable[Mapping[str, Any]] | None) -> BoolArray:
         if cells is None:
@@ -190,6 +189,10 @@ class Study:
             except ValueError as error:
                 raise ValueError(f"The cell of {self.name((b, e, r, first))} is invalid: {error}") from None
         return plain
+
+
+def _most_arms(bandits: dict[str, Bandit]) -> int:
+    return max(bandit.n_arms for bandit in bandits.values())
 
 
 def _bandits(bandits: Any) -> dict[str, Bandit]:
@@ -256,7 +259,7 @@ def _same_number(label: Any, other: Any) -> bool:
 
 
 def _described(value: Any, sort: str) -> dict[str, Any]:
-    """`config_of`, and of what is the user's own also its source and state, so that a store of another one is refused."""
+    """`config_of`, with source and state of what is the user's own, so that a store of another one is refused."""
     config = config_of(value, sort)
     if config.get("own"):
         try:

@@ -20,7 +20,7 @@ _PLAIN = threading.Lock()
 class Task(NamedTuple):
     """Replications first … last − 1 of a cell, and how long they may take."""
 
-    index: CellIndex
+    cell: CellIndex
     first: int
     last: int
     seconds: float
@@ -44,8 +44,8 @@ class Shard(NamedTuple):
 
 def work_of(study: Study, task: Task) -> Work:
     """With its cell."""
-    plain = bool(study.plain[task.index[:3]])
-    return Work(study.cell(task.index), range(task.first, task.last), study.options, plain)
+    plain = bool(study.plain[task.cell[:3]])
+    return Work(study.cell(task.cell), range(task.first, task.last), study.options, plain)
 
 
 def perform(work: Work, tick: Callable[[int], object] | None = None) -> Shard:

@@ -1,0 +1,131 @@
+"""`feint sweep`: a study of many cells, from a file into a store, and what it found."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from feint.cli.shared import FIGURES, app, check_output, save_figure
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from xarray import Dataset
+
+
+class _RunsByDefault(TyperGroup):
+    """`feint sweep study.toml` is `feint sweep run study.toml`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+commands = typer.Typer(cls=_RunsByDefault, no_args_is_help=True)
+app.add_typer(commands, name="sweep", help="Run a study of many cells into a store, here or on a cluster; show it.")
+
+
+# The options of a command, each of which has a name.
+@commands.command("run")
+def run(
+    study: Annotated[
+        Path, typer.Argument(help="A TOML file with bandits, explorers, epsilons, horizon (docs/sweeps.md).")
+    ],
+    out: Annotated[str, typer.Option(help="Store to write or to go on with: a folder, or a URL such as s3://….")],
+    scheduler: Annotated[str | None, typer.Option(help="Run on the Dask cluster at this address, tcp://….")] = None,
+    workers: Annotated[int | None, typer.Option(help="Or on this many local processes, started by Dask.")] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run what has failed before.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and how long it may take.")
+    ] = False,
+) -> None:
+    """Run what is missing of a study; interrupted, the same command goes on. `run` can be left out."""
+    import warnings
+
+    from feint.sweep import SweepWarning
+    from feint.sweep.reading import load_study
+
+    sweep = load_study(study)
+    if dry_run:
+        plan = sweep.plan(out, scheduler, workers=workers, retry_failed=retry_failed)
+        typer.echo(str(plan))
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SweepWarning)
+        try:
+            runs = sweep.run(out, scheduler, workers=workers, retry_failed=retry_failed, progress=sys.stderr.isatty())
+        except KeyboardInterrupt:
+            typer.echo("feint: interrupted; what is recorded stays, and the same command goes on.", err=True)
+            sys.exit(130)
+    done = int(runs["complete"].sum())
+    typer.echo(f"{done:,} replications are in {out}; see them with: feint sweep show {out}")
+    failures = [str(warning.message) for warning in caught if issubclass(warning.category, SweepWarning)]
+    for message in failures:
+        typer.echo(f"feint: {message.replace('`retry_failed`', '--retry-failed')}", err=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+@commands.command("show")
+def show(
+    store: Annotated[str, typer.Argument(help="A store of feint sweep, finished or not.")],
+    plot: Annotated[Path | None, typer.Option(help="Draw error against time by budget (.pdf, .png or .svg).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+) -> None:
+    """Print what a sweep found: time to δ, log error, pulls."""
+    from rich.console import Console
+
+    from feint.sweep import draw_sweep, open_sweep
+
+    check_output(plot, FIGURES, force)
+    data = open_sweep(store)
+    console = Console()
+    console.print(_table(data))
+    if plot is not None:
+        save_figure(draw_sweep(data), plot, force)
+        console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(data: "Dataset") -> "Table":
+    """A section a bandit; what is the same everywhere stands in the title."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from feint.sweep.study import AXES
+    from feint.sweep.summary import summarise
+
+    rows = list(summarise(data))
+    timed = "stopping_time" in data
+    varied = [d for d, axis in enumerate(AXES) if d and data.sizes[axis] > 1]
+    same = [f"{axis} {rows[0].labels[d]}" for d, axis in enumerate(AXES) if data.sizes[axis] == 1]
+    title = [f"{len(rows)} cells at {int(data['time'][-1]):,} pulls", *same]
+    table = Table(title=escape(", ".join(title)), box=box.SIMPLE_HEAD)
+    for d in varied:
+        table.add_column(AXES[d], overflow="fold")
+    table.add_column("runs", justify="right")
+    for name in (*(["time to δ"] if timed else []), "log error", "pulls"):
+        table.add_column(name, justify="right", no_wrap=True)
+    bandit = "" if data.sizes["bandit"] > 1 else rows[0].labels[0]
+    for row in rows:
+        if row.labels[0] != bandit:
+            bandit = row.labels[0]
+            table.add_section()
+            table.add_row(f"[bold]{escape(bandit)}[/]")
+        cells = [escape(row.labels[d]) for d in varied] + [f"{row.replications:,}" + (" !" if row.failure else "")]
+        if timed:
+            cells.append(_interval(row.time, ",.0f"))
+        table.add_row(*cells, _interval(row.log_error, ".2f"), _interval(row.pulls, ",.0f"))
+    notes = ["medians of runs with 95 % intervals; pulls are those of the best private arm"]
+    notes += [f"! {', '.join(row.labels)}: {row.failure}" for row in rows if row.failure][:5]
+    table.caption = escape("\n".join(notes))
+    return table
+
+
+def _interval(found: "tuple[float, float, float] | None", form: str) -> str:
+    if found is None:
+        return "–"
+    median, low, high = (format(value, form).replace("inf", "∞").replace("-", "−") for value in found)
+    return f"{median} ({low}…{high})"

@@ -1,0 +1,67 @@
+"""What a sweep found, cell by cell: medians over replications with 95 % intervals."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from feint.intervals import median_interval
+from feint.sweep.study import AXES, CellIndex
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Interval = tuple[float, float, float]  # median, low, high
+
+
+class Row(NamedTuple):
+    """One cell. Intervals lie between two order statistics, exact for any law, infinite for fewer than six runs; a time
+    that did not come by the horizon is ∞.
+    """
+
+    labels: tuple[str, ...]
+    replications: int  # that have been run
+    time: Interval | None  # to δ, if the study has one
+    log_error: Interval | None  # at the horizon; None where nothing has been run
+    pulls: Interval | None  # of the best private arm, at the horizon
+    failure: str
+
+
+def summarise(data: "xr.Dataset") -> Iterator[Row]:
+    """A row for every cell of a sweep that `open_sweep` opened; one cell is read at a time."""
+    for index in wanted_cells(data):
+        cell = data.isel(dict(zip(AXES, index, strict=True)))
+        labels = tuple(label_text(cell[axis].item()) for axis in AXES)
+        done = np.flatnonzero(cell["complete"].values)
+        failure = str(cell["failure"].item())
+        if not done.size:
+            yield Row(labels, 0, None, None, None, failure)
+            continue
+        final = cell.isel(replication=done, time=-1)
+        arm = int(cell["best_private"])
+        yield Row(
+            labels,
+            done.size,
+            median_interval(cell["stopping_time"].values[done]) if "stopping_time" in data else None,
+            median_interval(final["log_error"].values),
+            median_interval(final["pulls"].isel(arm=arm).values),
+            failure,
+        )
+
+
+def wanted_cells(data: "xr.Dataset") -> Iterator[CellIndex]:
+    """The cells of the study, in order, as far as they are in `data`, which may be a part of it."""
+    chosen = json.loads(data.attrs["study"])["cells"]
+    if chosen is None:
+        yield from np.ndindex(*(data.sizes[axis] for axis in AXES))
+        return
+    places = [{label_text(label): i for i, label in enumerate(data[axis].values.tolist())} for axis in AXES]
+    for labels in chosen:
+        if all(label in place for place, label in zip(places, labels, strict=True)):
+            yield tuple(place[label] for place, label in zip(places, labels, strict=True))
+
+
+def label_text(label: Any) -> str:
+    """As the study has it."""
+    return str(label)

@@ -49,10 +49,11 @@ def run(
     _check_workers(scheduler, workers)
     store = SweepStore(place, study)
     if scheduler is None and workers is None:
-        plan = _plan(store, thread_count(), retry_failed)
-        _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
+        with store.writing():  # before the measurement: what cannot be written is said at once
+            plan = _plan(store, thread_count(), retry_failed)
+            _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
     else:
-        with connected(scheduler, workers) as client:
+        with connected(scheduler, workers) as client, store.writing():
             plan = _plan(store, wait_for_workers(client), retry_failed)
             _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
     if store.failed:
@@ -85,7 +86,7 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
     total = sum(map(_weight, plan.tasks))
     if not total:
         progress = False
-    with store.writing(), ticking(progress, "sweep", total, "") as tick, closing(outcomes):
+    with ticking(progress, "sweep", total, "") as tick, closing(outcomes):
         for task, outcome in outcomes:
             try:
                 if isinstance(outcome, Exception):

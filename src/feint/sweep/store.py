@@ -89,7 +89,8 @@ class SweepStore:
         """Replications first … last − 1 could not be run."""
         size = self.layout.block
         self._records[index][first // size : -(-last // size)] = FAILED
-        self._failures[index] = self._failures[index] or f"replications {first} to {last - 1}: {message}"
+        which = f"replication {first}" if last == first + 1 else f"replications {first} to {last - 1}"
+        self._failures[index] = self._failures[index] or f"{which}: {message}"
         self._record(index)
 
     def _record(self, index: CellIndex) -> None:

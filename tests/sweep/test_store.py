@@ -1,0 +1,336 @@
+"""Stores: the numbers of simulate, one chunk a block, resumed, repaired, refused, and the same bytes every time."""
+
+import errno
+import json
+import re
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import zarr
+
+import feint
+from feint.sweep import SweepWarning, layout, plan, running, target
+from sweep_cases import COINS, PAPER, contents, missing_blocks, small_sweep
+
+
+@pytest.fixture(autouse=True)
+def _three_blocks(monkeypatch):
+    """Three replications a block and a task a block, so that seven make three."""
+    monkeypatch.setattr(layout, "_BLOCK_SECONDS", 3 * 300 * 1e-6)
+    monkeypatch.setattr(plan, "TASK_SECONDS", 1e-9)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """An undisturbed run, and its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "_BLOCK_SECONDS", 3 * 300 * 1e-6)
+        path = tmp_path_factory.mktemp("whole") / "out.zarr"
+        small_sweep().run(path)
+    return path, contents(path)
+
+
+def count_tasks(monkeypatch):
+    """The tasks that are run from now on."""
+    ran = []
+
+    def watching(study, tasks, cores):
+        for task, outcome in original(study, tasks, cores):
+            ran.append(task)
+            yield task, outcome
+
+    original = running.run_locally
+    monkeypatch.setattr(running, "run_locally", watching)
+    return ran
+
+
+def test_numbers_are_those_of_simulate(whole):
+    data = feint.open_sweep(whole[0])
+    assert data.pulls.dims == ("bandit", "explorer", "reference", "epsilon", "replication", "time", "arm")
+    for name, bandit in (("paper", PAPER), ("coins", COINS)):
+        for explorer in (feint.TopTwo(), feint.Tracking()):
+            for epsilon in (0.01, 0.1):
+                runs = feint.simulate(
+                    bandit,
+                    explorer,
+                    epsilon=epsilon,
+                    horizon=300,
+                    replications=7,
+                    delta=0.2,
+                    checkpoints=data.time.values,
+                )
+                label = f"{type(explorer).__name__}()"
+                cell = data.sel(bandit=name, explorer=label, epsilon=epsilon).isel(reference=0)
+                for variable in runs.data_vars:
+                    found = cell[variable]
+                    if "arm" in found.dims:
+                        assert found.isel(arm=slice(bandit.n_arms, None)).isnull().all()
+                        found = found.isel(arm=slice(bandit.n_arms))
+                    np.testing.assert_array_equal(found.values, runs[variable].values)
+                    assert found.attrs == runs[variable].attrs
+    assert data.is_arm.values.tolist() == [[True] * 4, [True, True, False, False]]
+    assert bool(data.complete.all())
+    assert data.private_mean.sel(bandit="coins").values[:2].tolist() == [0.2, 0.5]
+    assert json.loads(data.attrs["study"])["replications"] == 7
+    assert json.loads(data.attrs["versions"])["feint"] == feint.__version__
+
+
+def test_opened_lazily(whole):
+    """Nothing but the records and labels is read before it is asked for."""
+    data = feint.open_sweep(whole[0])
+    assert not data.pulls.variable._in_memory
+    assert not data.log_error.variable._in_memory
+
+
+def test_a_chunk_is_a_block_of_one_cell(whole):
+    group = zarr.open_group(whole[0], mode="r")
+    for name in ("pulls", "boosts", "log_error", "stopping_time"):
+        array = group[name]
+        assert array.chunks[:5] == (1, 1, 1, 1, 3)
+        assert array.chunks[5:] == array.shape[5:]
+        assert sum(key.startswith(f"{name}/c.") for key in whole[1]) == 8 * 3
+
+
+def test_any_grouping_and_any_number_of_threads_gives_the_same_bytes(whole, tmp_path, monkeypatch):
+    for seconds, threads in ((1e-9, "1"), (1e9, "3")):
+        monkeypatch.setattr(plan, "TASK_SECONDS", seconds)
+        monkeypatch.setenv("FEINT_THREADS", threads)
+        path = tmp_path / threads
+        small_sweep().run(path)
+        assert contents(path) == whole[1]
+
+
+def test_resuming_runs_what_is_missing_and_only_that(whole, tmp_path, monkeypatch):
+    path = tmp_path / "out.zarr"
+    sweep = small_sweep()
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "run_locally", _stops_after(5, running.run_locally))
+        with pytest.raises(KeyboardInterrupt):
+            sweep.run(path)
+    assert missing_blocks(sweep, path) == 24 - 5
+    partial = feint.open_sweep(path)
+    assert 5 * 3 - 4 <= int(partial.complete.sum()) <= 5 * 3  # the last of three blocks has one replication
+    np.testing.assert_array_equal(partial.log_error.isel(time=-1).notnull().values, partial.complete.values)
+    ran = count_tasks(monkeypatch)
+    sweep.run(path)
+    assert len(ran) == 24 - 5
+    sweep.run(path)
+    assert len(ran) == 24 - 5
+    assert contents(path) == whole[1]
+
+
+def _stops_after(count, original):
+    def stopping(study, tasks, cores):
+        for number, found in enumerate(original(study, tasks, cores)):
+            if number == count:
+                raise KeyboardInterrupt
+            yield found
+
+    return stopping
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "emptied", "record", "coordinate", "unfinished"])
+def test_what_is_half_written_is_repaired(damage, whole, tmp_path, monkeypatch):
+    path = tmp_path / "out.zarr"
+    for name, data in whole[1].items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(data)
+    chunk = path / "pulls" / "c.1.0.0.1.2.0.0"
+    reruns = 1
+    if damage == "cut":
+        chunk.write_bytes(chunk.read_bytes()[:-7])
+    elif damage == "gone":
+        chunk.unlink()
+    elif damage == "emptied":
+        chunk.write_bytes(b"")
+    elif damage == "record":
+        record = path / "block_bytes" / "c.0.0.0.0.0"
+        record.write_bytes(record.read_bytes()[:-5])
+        reruns = 24
+    elif damage == "coordinate":
+        (path / "time" / "c" / "0").write_bytes(b"")
+        reruns = 0
+    else:
+        (path / "pulls" / "c.1.0.0.1.2.0.0.part").write_bytes(b"half")
+        reruns = 0
+    ran = count_tasks(monkeypatch)
+    small_sweep().run(path)
+    assert len(ran) == reruns
+    assert contents(path) == whole[1]
+
+
+def test_another_study_and_foreign_folders_are_refused(whole, tmp_path):
+    for changes, words in (
+        ({"seed": 1}, "its seed is 0, not 1"),
+        ({"horizon": 301}, "its checkpoints is|its horizon is 300, not 301"),
+        ({"epsilons": [0.01, 0.2]}, "its epsilons is"),
+    ):
+        with pytest.raises(ValueError, match=f"holds another study: ({words})"):
+            small_sweep(**changes).run(whole[0])
+    feint.simulate(PAPER, epsilon=0.1, horizon=10, replications=1).to_zarr(tmp_path / "runs.zarr", consolidated=False)
+    (tmp_path / "file").write_text("precious")
+    for name in ("runs.zarr", "file"):
+        with pytest.raises(ValueError, match="is not a store of feint sweep"):
+            small_sweep().run(tmp_path / name)
+        with pytest.raises(ValueError, match="is not a store of feint sweep"):
+            feint.open_sweep(tmp_path / name)
+    assert contents(whole[0]) == whole[1]
+
+
+def test_another_version_is_refused(whole, tmp_path):
+    path = tmp_path / "out.zarr"
+    path.mkdir()
+    (path / "zarr.json").write_bytes(whole[1]["zarr.json"].replace(b'feint\\": \\"0.1.0', b'feint\\": \\"0.0.9'))
+    with pytest.raises(ValueError, match=r"was written by feint 0\.0\.9"):
+        small_sweep().run(path)
+
+
+def test_one_writer_at_a_time(tmp_path):
+    path = tmp_path / "out.zarr"
+    sweep = small_sweep()
+    sweep.run(path)
+    code = (
+        f"import fcntl, os; fcntl.flock(os.open({str(path)!r}, 0), fcntl.LOCK_EX); print('held', flush=True); input()"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(ValueError, match="Another process is writing"):
+            sweep.run(path)
+    finally:
+        holder.communicate("\n")
+    sweep.run(path)
+
+
+class Fails:
+    """Raises at a pull where it is told to."""
+
+    broken = True
+
+    def __init__(self, at):
+        self.at = at
+
+    def choose(self, view, uniforms):
+        if Fails.broken and view.time == self.at:
+            raise RuntimeError(f"no arm at {view.time}")
+        return 0
+
+
+def failing_sweep():
+    return feint.Sweep(
+        {"paper": PAPER},
+        {"top": feint.TopTwo(), "fails": Fails(50)},
+        [0.1],
+        horizon=60,
+        replications=4,
+        checkpoints=[40, 60],
+    )
+
+
+def test_a_task_that_raises_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatch):
+    path, undisturbed = tmp_path / "out.zarr", tmp_path / "undisturbed.zarr"
+    with pytest.warns(SweepWarning, match=r"1 of 2 cells have failed .* explorer 'fails'.*RuntimeError: no arm at 50"):
+        data = failing_sweep().run(path)
+    assert data.complete.sel(explorer="top").all()
+    assert not data.complete.sel(explorer="fails").any()
+    assert re.fullmatch(r"replication \d: RuntimeError: no arm at 50", data.failure.sel(explorer="fails").item())
+    assert data.failure.sel(explorer="top").item() == ""
+    ran = count_tasks(monkeypatch)
+    with pytest.warns(SweepWarning):
+        failing_sweep().run(path)
+    assert not ran  # not tried again unasked
+    monkeypatch.setattr(Fails, "broken", False)
+    mended = failing_sweep().run(path, retry_failed=True)
+    assert {task.cell[1] for task in ran} == {1}
+    assert mended.complete.all()
+    failing_sweep().run(undisturbed)
+    assert contents(path) == contents(undisturbed)
+
+
+def test_a_full_disk_loses_nothing(whole, tmp_path, monkeypatch):
+    path, room = tmp_path / "out.zarr", 30
+    put = target.Folder.put
+
+    def short_of_room(self, objects):
+        nonlocal room
+        for key, data in objects.items():
+            room -= 1
+            if room < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            put(self, {key: data})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(target.Folder, "put", short_of_room)
+        with pytest.raises(OSError, match=r"out.zarr cannot be written: No space left on device\. What is recorded"):
+            small_sweep().run(path)
+    assert 0 < missing_blocks(small_sweep(), path) < 24
+    small_sweep().run(path)
+    assert contents(path) == whole[1]
+
+
+def test_remote_stores(whole):
+    import fsspec
+
+    url = "memory://sweeps/out.zarr"
+    data = small_sweep().run(url)
+    np.testing.assert_array_equal(data.pulls.values, feint.open_sweep(whole[0]).pulls.values)
+    system = fsspec.filesystem("memory")
+    root = "/sweeps/out.zarr/"
+    assert {name.removeprefix(root): system.cat_file(name) for name in system.find(root)} == whole[1]
+    cut = root + "pulls/c.1.0.0.1.2.0.0"
+    system.pipe_file(cut, system.cat_file(cut)[:-7])
+    system.rm_file(root + "boosts/c.0.0.0.0.0.0.0")
+    assert missing_blocks(small_sweep(), url) == 2
+    small_sweep().run(url)
+    assert {name.removeprefix(root): system.cat_file(name) for name in system.find(root)} == whole[1]
+    system.rm(root, recursive=True)
+
+
+def test_chosen_cells_only(tmp_path):
+    sweep = small_sweep(cells=[{"bandit": "coins", "epsilon": 0.1}, {"explorer": "TopTwo()", "bandit": "paper"}])
+    data = sweep.run(tmp_path / "out.zarr")
+    assert data.complete.all("replication").isel(reference=0).values.tolist() == [
+        [[True, True], [False, False]],
+        [[False, True], [False, True]],
+    ]
+    assert missing_blocks(sweep, tmp_path / "out.zarr") == 0
+
+
+def test_plans_say_what_is_to_do_and_write_nothing(tmp_path):
+    found = small_sweep().plan(tmp_path / "out.zarr", workers=3)
+    assert (len(found.tasks), found.cells, found.blocks, found.missing, found.cores) == (24, 8, 24, 24, 3)
+    assert found.seconds == pytest.approx(sum(task.seconds for task in found.tasks) / 3)
+    # Eight bytes a number: pulls and boosts by time and arm, four by time, one by run; nine replications are stored.
+    times = len(small_sweep().times)
+    assert found.store_bytes == pytest.approx(8 * 9 * 8 * (2 * times * 4 + 4 * times + 1), rel=0.1)
+    assert "8 cells, 24 tasks to run: about" in str(found)
+    assert not list(tmp_path.iterdir())
+
+
+def test_tasks_take_about_a_second_each():
+    wanted = np.ones((1, 2, 1, 1, 40), dtype=bool)
+    wanted[0, 1, 0, 0, 10:30] = False
+    sweep = small_sweep(bandits={"paper": PAPER}, epsilons=[0.1], replications=200)
+    seconds = np.array([0.02, 3.0]).reshape(1, 2, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "TASK_SECONDS", 1.0)
+        tasks = list(plan.cut(sweep, 5, wanted, seconds))
+    quick = [task for task in tasks if task.cell[1] == 0]
+    assert [(task.first, task.last) for task in quick] == [(0, 50), (50, 100), (100, 150), (150, 200)]
+    assert [task.seconds for task in quick] == pytest.approx([1.0] * 4)
+    slow = [(task.first, task.last) for task in tasks if task.cell[1] == 1]
+    assert slow == [(5 * block, 5 * block + 5) for block in (*range(10), *range(30, 40))]
+
+
+def test_stopping_does_not_wait_for_long_tasks(monkeypatch):
+    """Tasks of minutes end within a piece of the engine when nobody listens any more."""
+    sweep = small_sweep(bandits={"paper": PAPER}, epsilons=[0.1], horizon=10**9, replications=2, checkpoints=[10**9])
+    tasks = [plan.Task((0, 0, 0, 0), r, r + 1, 60.0) for r in range(2)]
+    outcomes = running.run_locally(sweep, [*tasks, *tasks], 2)
+    monkeypatch.setattr("feint.sweep.local.wait", lambda running, return_when: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        next(outcomes)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("feint-sweep")]

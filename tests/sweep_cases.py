@@ -1,0 +1,112 @@
+"""Studies to sweep, stores to compare byte by byte, and a real Dask cluster on loopback."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import feint
+from feint.sweep.store import SweepStore
+
+PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+COINS = feint.Bandit([0.6, 0.3], [0.2, 0.5], family=feint.Bernoulli())
+
+# Six cells of two blocks, each a task of about half a second.
+LONG = """
+horizon = 200_000
+replications = 10
+checkpoints = [1_000, 200_000]
+epsilons = [0.01, 0.1, 1.0]
+
+[bandits.paper]
+public = [0.6, 0.3, 0.0, 0.2]
+private = [0.2, 0.5, 0.1, 0.0]
+
+[bandits.other]
+public = [0.7, 0.3, 0.0, 0.2]
+private = [0.2, 0.5, 0.1, 0.0]
+"""
+
+
+def small_sweep(**changes):
+    """Eight cells, ragged arms, three blocks of replications each."""
+    settings = {
+        "bandits": {"paper": PAPER, "coins": COINS},
+        "explorers": [feint.TopTwo(), feint.Tracking()],
+        "epsilons": [0.01, 0.1],
+        "horizon": 300,
+        "replications": 7,
+        "delta": 0.2,
+    }
+    return feint.Sweep(**{**settings, **changes})
+
+
+def contents(folder):
+    """Every file of a store by its name."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def missing_blocks(sweep, folder):
+    """How many blocks a store lacks."""
+    return int(SweepStore(folder, sweep).missing().sum())
+
+
+def start(*arguments, **options):
+    """A process of ours; output is kept for messages."""
+    return subprocess.Popen(
+        [sys.executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def wait_until(condition, *processes, seconds=120):
+    """Look every 20 ms; the processes are expected to live meanwhile."""
+    end = time.monotonic() + seconds
+    while not condition():
+        for process in processes:
+            assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "this took too long"
+        time.sleep(0.02)
+
+
+def first_record(folder):
+    """Whether a task has been recorded."""
+    return any(Path(folder).glob("block_bytes/c.*"))
+
+
+class Cluster:
+    """`dask scheduler` and two `dask worker` of one thread each."""
+
+    def __init__(self, folder):
+        self.folder, self.file = folder, folder / "scheduler.json"
+        environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
+        options = {"cwd": folder, "env": environment}
+        place = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", self.file]
+        self.scheduler = start("-m", "dask", "scheduler", *place, **options)
+        wait_until(lambda: self.file.exists() and self.file.read_text().endswith("}"), self.scheduler)
+        arguments = ["--nthreads", "1", "--no-dashboard", "--no-nanny", "--scheduler-file", self.file]
+        self.workers = [start("-m", "dask", "worker", *arguments, **options) for _ in range(2)]
+
+    @property
+    def address(self):
+        import json
+
+        return json.loads(self.file.read_text())["address"]
+
+    def close(self):
+        for process in (*self.workers, self.scheduler):
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.communicate()
+
+
+@contextmanager
+def cluster(folder):
+    """For the time of a test."""
+    found = Cluster(folder)
+    try:
+        yield found
+    finally:
+        found.close()

@@ -14,10 +14,10 @@ from feint.sweep.store import SweepStore
 PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 COINS = feint.Bandit([0.6, 0.3], [0.2, 0.5], family=feint.Bernoulli())
 
-# Six cells of two blocks, each a task of about half a second.
+# Six cells of two blocks, each cell a task of some tenths of a second.
 LONG = """
 horizon = 200_000
-replications = 10
+replications = 6
 checkpoints = [1_000, 200_000]
 epsilons = [0.01, 0.1, 1.0]
 

@@ -13,7 +13,7 @@ from feint.sweep.study import CellIndex, Study
 from feint.sweep.task import Task, Work, timed
 
 TASK_SECONDS = 1.0
-_MEASURING = 3.0  # seconds without compiling, after which what has not been measured is guessed
+_MEASURING = 2.0  # seconds without compiling, after which what has not been measured is guessed
 _ENOUGH = 0.02  # seconds of one replication
 _FIRST_STEPS, _GROWTH = 200, 5
 

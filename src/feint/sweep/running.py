@@ -61,7 +61,7 @@ def run(
         warnings.warn(
             f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, "
             f"{message}; run "
-            " again with `retry_failed` when it is mended.",
+            "again with `retry_failed` when it is mended.",
             SweepWarning,
             stacklevel=3,
         )

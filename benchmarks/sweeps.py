@@ -165,8 +165,8 @@ def _many(place: str) -> None:
 
 
 def many_tasks() -> str:
-    """Planned, and resumed when all but ten are there; in memory where the system has such a folder, for the 600,000 files
-    of this study are the disk's work, not ours.
+    """Planned, and resumed when all but ten are there; in memory where the system has such a folder, for the 600,000
+    files of this study are the disk's work, not ours.
     """
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         place = Path(folder) / "many.zarr"

@@ -135,7 +135,7 @@ def simulate(
         return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
 
     if method == "event":
-        _check_events(agent, budget, observe)
+        check_events(agent, budget, observe)
     used = "plain" if agent.plain else method if agent.has_bounds else "eager"
     course = Course(horizon, len(which), used, agent.follows_posterior, Pieces(budget), used == "eager" or observe)
     with ticking(progress, "simulating", len(which) * horizon, "steps") as tick:
@@ -164,19 +164,25 @@ def simulate(
             checkpoints=times,
         )
         variables["private_gain"] = _gain(bandit, records, honest.pulls.values)
-    settings = {
+    options = {"horizon": horizon, "seed": seed, "delta": delta, "method": method, "observe": observe, "alpha": level}
+    settings = run_settings(explorer, reference, budget, which, options)
+    return describe(bandit, which, times, variables, settings, budget)
+
+
+def run_settings(explorer: Any, reference: Any, budget: Any, which: range, options: dict[str, Any]) -> dict[str, Any]:
+    """What a data set says of how it was made, as plain JSON."""
+    return {
         "explorer": config_of(explorer, "explorer"),
         "reference": config_of(reference, "reference"),
         "epsilon": config_of(budget, "budget"),
-        "horizon": horizon,
+        "horizon": options["horizon"],
         "replications": [which.start, which.stop],
-        "seed": int(seed),
-        "delta": delta,
-        "method": method,
-        "observe": observe,
-        "alpha": level if observe else None,
+        "seed": int(options["seed"]),
+        "delta": options["delta"],
+        "method": options["method"],
+        "observe": options["observe"],
+        "alpha": options["alpha"] if options["observe"] else None,
     }
-    return describe(bandit, which, times, variables, settings, budget)
 
 
 def _gain(bandit: Bandit, records: Records, honest: Any) -> Any:
@@ -210,6 +216,7 @@ def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Reco
 
 
 def check_bandit(bandit: Bandit) -> None:
+    """Whether rewards can be drawn around its means."""
     if not isinstance(bandit, Bandit):
         raise ValueError(f"bandit is {bandit!r}; make one with feint.Bandit(public, private).")
     for side, means, family in zip(
@@ -223,7 +230,7 @@ def check_bandit(bandit: Bandit) -> None:
             )
 
 
-def _check_events(agent: Assembly, budget: Any, observe: bool) -> None:
+def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
     """Whether the event-driven method can run them, or why not."""
     public, private = agent.families
     obstacles = {
@@ -239,6 +246,7 @@ def _check_events(agent: Assembly, budget: Any, observe: bool) -> None:
 
 
 def check_whole(value: Any, name: str, least: int) -> int:
+    """A whole number from `least` on."""
     if not is_whole(value, least, _MOST):
         raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more (and at most 2⁵³).")
     return int(value)
@@ -253,6 +261,7 @@ def _which(replications: Any) -> range:
 
 
 def checkpoint_times(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
+    """The times to record; about a hundred if none are given."""
     if checkpoints is None:
         return np.unique(np.geomspace(n_arms, horizon, _CHECKPOINTS).round().astype(np.int64))
     what = f"checkpoints must be increasing whole numbers from {n_arms} (one pull an arm) to the horizon, {horizon}"

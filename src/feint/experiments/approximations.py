@@ -10,8 +10,8 @@ from feint.bandit import Bandit
 from feint.experiments import paper_method
 from feint.experiments.claims import LEVEL, Claim
 from feint.experiments.contract import Tick
+from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin, TopTwo
-from feint.simulation import simulate
 from feint.style import COLOURS, band, new_figure, tidy
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import xarray as xr
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim, mean_interval, not_below
 from feint.experiments.contract import Tick
-from feint.simulation import simulate
+from feint.experiments.kept import simulate
 from feint.style import COLOURS, band, new_figure, tidy
 
 if TYPE_CHECKING:

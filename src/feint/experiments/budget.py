@@ -9,7 +9,7 @@ import xarray as xr
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim, FloatArray, mean_interval, not_above, within
 from feint.experiments.contract import Tick, in_units
-from feint.simulation import simulate
+from feint.experiments.kept import simulate
 from feint.style import COLOURS, band, new_figure, tidy
 from feint.theory import optimal_allocation
 

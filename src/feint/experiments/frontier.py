@@ -10,8 +10,8 @@ from feint.budgets import Constant, PowerLaw, TotalBudget
 from feint.experiments.contract import Tick
 from feint.experiments.frontier_claims import claims
 from feint.experiments.frontier_plot import plot
+from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin
-from feint.simulation import simulate
 from feint.theory import plan, predicted_pulls
 
 __all__ = ["QUICK", "SETTINGS", "TITLE", "claims", "plot", "run", "steps"]

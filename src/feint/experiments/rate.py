@@ -8,8 +8,8 @@ import xarray as xr
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim, mean_interval, not_below, within
 from feint.experiments.contract import Tick
+from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin
-from feint.simulation import simulate
 from feint.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import predicted_pulls
 

@@ -1,8 +1,9 @@
 """Run experiments into a folder, piece by piece, so that an interrupted run goes on where it stopped.
 
 A piece is one experiment's data, a Zarr store. It is written under a temporary name and renamed when it is complete,
-so a half-written piece is never taken for a finished one. A manifest names the settings; a folder with other settings,
-or one that is not ours, is refused. Figures, claims and the report are made from the pieces alone.
+so a half-written piece is never taken for a finished one. Of a piece that is not finished, long simulations are kept
+block by block (`kept`), so that an interrupt loses seconds. A manifest names the settings; a folder with other
+settings, or one that is not ours, is refused. Figures, claims and the report are made from the pieces alone.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from feint.experiments.claims import Claim
 from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
+from feint.experiments.kept import keeping
 from feint.experiments.report import write_report
 from feint.files import write_whole
 from feint.version import VERSION
@@ -37,7 +39,7 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
             return
         if not force:
             raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another `out`, or use `force`.")
-        for name in ("data", "figures", "claims.json", "report.html"):
+        for name in ("data", "figures", "claims.json", "report.html", *(f"unfinished-{name}" for name in NAMES)):
             path = out / name
             if path.is_dir():
                 shutil.rmtree(path)
@@ -56,8 +58,9 @@ def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset"
     experiment = load_experiment(name)
     path = out / "data" / f"{name}.zarr"
     if not path.exists():
-        data = experiment.run(settings_of(experiment, quick), seed, tick)
-        write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
+        with keeping(out / f"unfinished-{name}"):
+            data = experiment.run(settings_of(experiment, quick), seed, tick)
+            write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
     # Always read back, so that a resumed and an uninterrupted run see the same bytes.
     with xr.open_zarr(path, consolidated=False) as stored:
         loaded: Dataset = stored.load()

@@ -57,6 +57,7 @@ class Sweep(Study):
         On this machine's cores by default; on the Dask cluster of `scheduler`, its address or a `distributed.Client`;
         or on `workers` local processes, which Dask starts. The store is the same bit for bit whichever it was, and
         however often the run was interrupted. Tasks that raise are recorded and left out, until `retry_failed`.
+        `progress` shows the plan and a bar; or it is a function to call with the number of steps just made.
         """
         run(self, store, scheduler, workers, retry_failed, progress)
         return open_sweep(store)

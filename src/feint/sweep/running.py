@@ -3,8 +3,8 @@
 import os
 import sys
 import warnings
-from collections.abc import Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 from feint.numerics._threads import thread_count
@@ -83,10 +83,7 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
     """Put into the store what tasks leave."""
     if progress is True:
         print(f"feint: {plan}", file=sys.stderr)
-    total = sum(map(_weight, plan.tasks))
-    if not total:
-        progress = False
-    with ticking(progress, "sweep", total, "") as tick, closing(outcomes):
+    with _following(progress, store.study, plan) as finished, closing(outcomes):
         for task, outcome in outcomes:
             try:
                 if isinstance(outcome, Exception):
@@ -98,7 +95,22 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
                     f"{store.target} cannot be written: {error.strerror or error}. What is recorded stays; mend it and "
                     "run the same again."
                 ) from None
-            tick(_weight(task))
+            finished(task)
+
+
+@contextmanager
+def _following(progress: Any, study: Study, plan: Plan) -> Iterator[Callable[[Task], object]]:
+    """A function to call with every finished task: it moves a bar, or tells whoever asked the steps that were made,
+    first of all those that were there.
+    """
+    if callable(progress):
+        horizon = study.options["horizon"]
+        left = sum(task.last - task.first for task in plan.tasks)
+        progress(horizon * (plan.cells * study.replications - left))
+        yield lambda task: progress(horizon * (task.last - task.first))
+        return
+    with ticking(bool(progress and plan.tasks), "sweep", sum(map(_weight, plan.tasks)), "") as tick:
+        yield lambda task: tick(_weight(task))
 
 
 def _weight(task: Task) -> int:

@@ -18,7 +18,7 @@ from feint.kinds import config_of
 from feint.numerics._validate import BoolArray, check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import ThompsonSampling
-from feint.simulation import METHODS, check_bandit, check_whole, checkpoint_times
+from feint.simulation import METHODS, check_bandit, check_events, check_whole, checkpoint_times
 
 AXES = ("bandit", "explorer", "reference", "epsilon")
 CellIndex = tuple[int, ...]  # along AXES
@@ -185,7 +185,11 @@ class Study:
             first = int(np.argmax(self.wanted[b, e, r]))
             bandit, explorer, reference, _ = self.cell((b, e, r, first))
             try:
-                plain[b, e, r] = assemble(bandit.n_arms, bandit.families, explorer, reference).plain
+                agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
+                plain[b, e, r] = agent.plain
+                if self.options["method"] == "event":
+                    for first in np.flatnonzero(self.wanted[b, e, r]).tolist():
+                        check_events(agent, self.cell((b, e, r, first)).budget, self.options["observe"])
             except ValueError as error:
                 raise ValueError(f"The cell of {self.name((b, e, r, first))} is invalid: {error}") from None
         return plain

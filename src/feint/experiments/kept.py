@@ -1,0 +1,84 @@
+"""`simulate` for long experiments: as a sweep of one cell, of which an interrupt loses seconds.
+
+While `reproduce` runs an experiment it names a folder; a long simulation leaves its blocks there as they are done, and
+finds them again when the run goes on. The result is the same as that of `simulate`, to the bit.
+"""
+
+import json
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from feint.bandit import Bandit
+from feint.dataset import describe
+from feint.explorers import TopTwo
+from feint.references import ThompsonSampling
+from feint.simulation import run_settings
+from feint.simulation import simulate as simulate_at_once
+from feint.sweep import Sweep, SweepWarning
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_FOLDER: ContextVar[Path | None] = ContextVar("_FOLDER", default=None)
+_LONG = 30_000_000  # steps, some seconds; what is shorter is simply run again
+_WATCHED = 30  # a step with an observer takes as long as that many
+
+
+@contextmanager
+def keeping(folder: Path) -> Iterator[None]:
+    """Where blocks are kept meanwhile; when all is done, they are not needed any more."""
+    token = _FOLDER.set(folder)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(token)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def simulate(
+    bandit: Bandit,
+    explorer: Any = TopTwo(),  # noqa: B008 - frozen
+    *,
+    reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+    epsilon: Any,
+    horizon: int,
+    replications: int,
+    progress: Any = False,
+    **options: Any,
+) -> "xr.Dataset":
+    """As `feint.simulate`."""
+    folder = _FOLDER.get()
+    at_once = partial(
+        simulate_at_once, bandit, explorer, reference=reference, epsilon=epsilon, horizon=horizon, **options
+    )
+    steps = horizon * replications * (_WATCHED if options.get("observe") else 1)
+    if folder is None or steps < _LONG:
+        return at_once(replications=replications, progress=progress)
+    sweep = Sweep(
+        {"bandit": bandit}, [explorer], [epsilon], [reference], horizon=horizon, replications=replications, **options
+    )
+    name = sha256(json.dumps(sweep.config()).encode()).hexdigest()[:16]
+    return _as_simulated(sweep, folder / f"{name}.zarr", progress)
+
+
+def _as_simulated(sweep: Sweep, store: Path, progress: Any) -> "xr.Dataset":
+    """Run or go on, and give it the form of a simulation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SweepWarning)  # an experiment with holes is none
+        runs = sweep.run(store, retry_failed=True, progress=progress).isel(bandit=0, explorer=0, reference=0, epsilon=0)
+    bandit, explorer, reference, budget = sweep.cell((0, 0, 0, 0))
+    which = range(sweep.replications)
+    variables: dict[str, Any] = {
+        name: runs[name].values.astype(kind)
+        for name, (_, kind) in sweep.variables().items()
+        if not name.endswith("_regret")  # follows from the pulls
+    }
+    settings = run_settings(explorer, reference, budget, which, sweep.options)
+    return describe(bandit, which, sweep.times, variables, settings, budget)

@@ -1,0 +1,59 @@
+"""Long simulations of experiments: the same data set as simulate, and an interrupt loses a block, not an experiment."""
+
+import pytest
+
+import feint
+from feint.experiments import kept, rate
+from feint.experiments.reproduce import piece
+from feint.sweep import layout, running
+
+PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+
+
+@pytest.fixture(autouse=True)
+def _long(monkeypatch):
+    """Every simulation is long, and has a block a replication."""
+    monkeypatch.setattr(kept, "_LONG", 1)
+    monkeypatch.setattr(layout, "_BLOCK_SECONDS", 1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"delta": 0.1, "checkpoints": [10, 300]}, {"observe": True, "alpha": 0.1}])
+def test_the_same_data_set(options, tmp_path):
+    explorer, budget = feint.RoundRobin([1, 2]), feint.PowerLaw(1.0, 0.5)
+    settings = {"epsilon": budget, "horizon": 300, "replications": 5, "seed": 3, **options}
+    made = []
+    with kept.keeping(tmp_path / "unfinished"):
+        found = kept.simulate(PAPER, explorer, progress=made.append, **settings)
+        assert list((tmp_path / "unfinished").iterdir())
+    assert found.identical(feint.simulate(PAPER, explorer, **settings))
+    assert sum(made) == 5 * 300
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_piece_goes_on_with_its_blocks(tmp_path, monkeypatch):
+    monkeypatch.setitem(rate.QUICK, "horizon", 1_000)
+    straight, broken = tmp_path / "straight", tmp_path / "broken"
+    whole = piece("rate", straight, 0, True, lambda steps: None)
+    ran = []
+
+    def stopping(study, tasks, cores):
+        for task, outcome in original(study, tasks, cores):
+            if len(ran) == 7:
+                ran.append(None)
+                raise KeyboardInterrupt
+            ran.append(task)
+            yield task, outcome
+
+    original = running.run_locally
+    monkeypatch.setattr("feint.sweep.plan.TASK_SECONDS", 1e-9)
+    monkeypatch.setattr(running, "run_locally", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        piece("rate", broken, 0, True, lambda steps: None)
+    assert not (broken / "data").exists()
+    made = []
+    again = piece("rate", broken, 0, True, made.append)
+    replications = rate.QUICK["replications"]
+    assert len(ran) == 1 + replications  # seven before, the others after, and none twice
+    assert sum(made) == replications * 1_000
+    assert again.identical(whole)
+    assert [entry.name for entry in broken.iterdir()] == ["data"]

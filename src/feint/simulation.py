@@ -108,11 +108,7 @@ def simulate(
     level = check_level(alpha, "alpha, the level of the observer's test,")
     budget = as_budget(epsilon)
     horizon = check_whole(horizon, "horizon", bandit.n_arms)
-    for family in bandit.families:
-        if horizon > getattr(family, "most_pulls", _MOST):
-            raise ValueError(
-                f"horizon is {horizon:,}; posteriors of {family!r} keep their digits up to {family.most_pulls:,} pulls."
-            )
+    check_most_pulls(bandit, horizon)
     which = _which(replications)
     check_word(seed, "seed")
     times = checkpoint_times(checkpoints, bandit.n_arms, horizon)
@@ -243,6 +239,15 @@ def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
     for what, present in obstacles.items():
         if present:
             raise ValueError(f'method="event" does not go with {what}; use method="lazy".')
+
+
+def check_most_pulls(bandit: Bandit, horizon: int) -> None:
+    """Whether its families bear so many pulls."""
+    for family in bandit.families:
+        if horizon > getattr(family, "most_pulls", _MOST):
+            raise ValueError(
+                f"horizon is {horizon:,}; posteriors of {family!r} keep their digits up to {family.most_pulls:,} pulls."
+            )
 
 
 def check_whole(value: Any, name: str, least: int) -> int:

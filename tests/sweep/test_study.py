@@ -106,9 +106,13 @@ def test_mistakes_are_named(changes, words):
 
 
 def test_variables_are_those_of_simulate():
-    for observe, delta in ((False, None), (True, 0.1)):
-        runs = feint.simulate(PAPER, epsilon=0.1, horizon=20, replications=2, observe=observe, delta=delta)
-        expected = study(observe=observe, delta=delta).variables()
+    for explorer, observe, delta in (
+        (feint.TopTwo(), False, None),
+        (feint.TopTwo(), True, 0.1),
+        (feint.FixedTilting([0.0, 1.0, 0.0, 0.0]), False, None),
+    ):
+        runs = feint.simulate(PAPER, explorer, epsilon=0.1, horizon=20, replications=2, observe=observe, delta=delta)
+        expected = Study({"p": PAPER}, [explorer], [0.1], horizon=20, observe=observe, delta=delta).variables()
         assert set(expected) == set(runs.data_vars)
         for name, (dimensions, kind) in expected.items():
             assert runs[name].dims == dimensions

@@ -13,17 +13,17 @@ from feint.bandit import Bandit
 from feint.experiments.claims import Claim, FloatArray
 from feint.experiments.contract import Tick
 from feint.experiments.frontier_statistics import (
-    median_interval,
     median_not_above,
     median_not_below,
     share_interval,
     share_not_above,
 )
+from feint.experiments.kept import simulate
 from feint.explorers import Earn, FixedTilting, TopTwo
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
+from feint.intervals import median_interval
 from feint.numerics._jit import inlined
-from feint.simulation import simulate
 from feint.style import COLOURS, GREY, new_figure, tidy
 from feint.theory import optimal_earning
 

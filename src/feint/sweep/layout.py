@@ -96,7 +96,9 @@ class Layout:
         """The chunks of one block by key; `values` (replications of the block, …) have as many arms as their bandit."""
         first = number * self.block
         for name, (inner, _) in self.variables.items():
-            found = values[name]
+            found = values.get(name) if name == "private_gain" else values[name]
+            if found is None:  # the cell's explorer boosts, another one of the study tilts
+                found = np.full(values["log_error"].shape, math.nan)
             if inner[-1] == "arm":
                 missing = self.sizes["arm"] - found.shape[-1]
                 found = np.pad(found, ((0, 0), (0, 0), (0, missing)), constant_values=-1)

@@ -18,7 +18,7 @@ from feint.kinds import config_of
 from feint.numerics._validate import BoolArray, check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import ThompsonSampling
-from feint.simulation import METHODS, check_bandit, check_events, check_whole, checkpoint_times
+from feint.simulation import METHODS, check_bandit, check_events, check_most_pulls, check_whole, checkpoint_times
 
 AXES = ("bandit", "explorer", "reference", "epsilon")
 CellIndex = tuple[int, ...]  # along AXES
@@ -108,6 +108,8 @@ class Study:
         """What a simulation leaves: (dimensions, type) by name."""
         by_time: dict[str, type] = {"log_error": float, "recommendation": int}
         by_time |= dict.fromkeys(("public_regret", "private_regret"), float)
+        if self._tilts:
+            by_time["private_gain"] = float  # NaN of explorers that boost
         by_run = ["stopping_time"] if self.options["delta"] is not None else []
         if self.options["observe"]:
             by_time |= dict.fromkeys(RECORDED, float)
@@ -147,6 +149,10 @@ class Study:
                     f"horizon is {horizon}, but bandit {label!r} has {bandit.n_arms} arms, and each is pulled once; "
                     f"make it {bandit.n_arms} or more."
                 )
+            try:
+                check_most_pulls(bandit, horizon)
+            except ValueError as error:
+                raise ValueError(f"Bandit {label!r} is invalid: {error}") from None
 
     def _wanted(self, cells: Iterable[Mapping[str, Any]] | None) -> BoolArray:
         if cells is None:
@@ -181,12 +187,14 @@ class Study:
         reference).
         """
         plain = np.zeros(self.shape[:3], dtype=bool)
+        self._tilts = False
         for b, e, r in np.argwhere(self.wanted.any(axis=3)).tolist():
             first = int(np.argmax(self.wanted[b, e, r]))
             bandit, explorer, reference, _ = self.cell((b, e, r, first))
             try:
                 agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
                 plain[b, e, r] = agent.plain
+                self._tilts |= agent.tilts
                 if self.options["method"] == "event":
                     for first in np.flatnonzero(self.wanted[b, e, r]).tolist():
                         check_events(agent, self.cell((b, e, r, first)).budget, self.options["observe"])

@@ -113,16 +113,27 @@ def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
 
 
 @inlined
+def place_of(log_p: float) -> float:
+    """Where the table has log π."""
+    return min(math.log1p(-log_p) * _CELLS_A_UNIT, _CELLS - 1e-9)
+
+
+@inlined
+def boosted_at(table: FloatArray, place: float, j: int) -> tuple[float, float]:
+    """q* of the j-th size, and 1 − q* with its digits where that is small."""
+    cell = int(place)
+    here, there = table[cell, j], table[cell + 1, j]
+    return here + (place - cell) * (there - here), (1.0 - here) + (place - cell) * (here - there)
+
+
+@inlined
 def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
     """r_b of every size; that of the pulled arm, which is the first, becomes the unit of the others."""
     e = bets.experts
     p, rest = math.exp(log_p), -math.expm1(log_p)
-    place = min(math.log1p(-log_p) * _CELLS_A_UNIT, _CELLS - 1e-9)
-    cell = int(place)
+    place = place_of(log_p)
     for j in range(e.sizes.size):
-        here, there = bets.table[cell, j], bets.table[cell + 1, j]
-        q = here + (place - cell) * (there - here)
-        others = (1.0 - here) + (place - cell) * (here - there)  # 1 − q, with its digits where q is near 1
+        q, others = boosted_at(bets.table, place, j)
         most = 1.0
         if e.within > 0.0:  # the most that the ratio can average to; in the form that cannot overflow
             most += e.within * abs(q - p * others / rest if p <= 0.5 else rest * q / p - others)

@@ -87,7 +87,8 @@ def forget(experts: Experts) -> None:
 
 
 @inlined
-def _held_back(pulls: float) -> float:
+def held_back(pulls: float) -> float:
+    """c_t."""
     return _HELD_BACK / math.log2(pulls + 2.0) if pulls > 0.0 else 1.0
 
 
@@ -95,10 +96,10 @@ def _held_back(pulls: float) -> float:
 def settle(experts: Experts, arm: int) -> float:
     """Turn the weights, already multiplied by the ratios, into those for the next pull. Returns log E."""
     n_sizes, n_experts = experts.weights.shape
-    log_released = math.log(_held_back(experts.pulls[0]) - _held_back(experts.pulls[0] + 1.0))
+    log_released = math.log(held_back(experts.pulls[0]) - held_back(experts.pulls[0] + 1.0))
     experts.pulls[0] += 1.0
     experts.counts[arm] += 1.0
-    log_held = math.log(_held_back(experts.pulls[0]))
+    log_held = math.log(held_back(experts.pulls[0]))
     highest = log_held
     for j in range(n_sizes):
         released = log_released + math.log(experts.stakes[j])

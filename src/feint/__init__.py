@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from feint.auditing import audit_log as audit_log
     from feint.bandit import Bandit as Bandit
     from feint.budgets import PowerLaw as PowerLaw
+    from feint.budgets import RisingBudget as RisingBudget
     from feint.budgets import TotalBudget as TotalBudget
     from feint.explorers import Earn as Earn
     from feint.explorers import FixedBoosting as FixedBoosting
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
     from feint.numerics import tilt as tilt
     from feint.observer import Observer as Observer
+    from feint.planning import plan as plan
+    from feint.planning import plan_epsilon as plan_epsilon
+    from feint.planning import plan_total as plan_total
+    from feint.planning import plan_unseen as plan_unseen
     from feint.references import EpsilonGreedy as EpsilonGreedy
     from feint.references import ObservedUCB as ObservedUCB
     from feint.references import Softmax as Softmax
@@ -48,7 +53,6 @@ if TYPE_CHECKING:
     from feint.theory import optimal_allocation as optimal_allocation
     from feint.theory import optimal_boosting as optimal_boosting
     from feint.theory import optimal_earning as optimal_earning
-    from feint.theory import plan as plan
     from feint.theory import predicted_pulls as predicted_pulls
 
 
@@ -59,6 +63,7 @@ _HOME = {
     "audit_log": "feint.auditing",
     "Bandit": "feint.bandit",
     "PowerLaw": "feint.budgets",
+    "RisingBudget": "feint.budgets",
     "TotalBudget": "feint.budgets",
     "Earn": "feint.explorers",
     "FixedBoosting": "feint.explorers",
@@ -72,6 +77,10 @@ _HOME = {
     "Gaussian": "feint.families",
     "Poisson": "feint.families",
     "Observer": "feint.observer",
+    "plan": "feint.planning",
+    "plan_epsilon": "feint.planning",
+    "plan_total": "feint.planning",
+    "plan_unseen": "feint.planning",
     "EpsilonGreedy": "feint.references",
     "ObservedUCB": "feint.references",
     "Softmax": "feint.references",
@@ -84,7 +93,6 @@ _HOME = {
     "optimal_allocation": "feint.theory",
     "optimal_boosting": "feint.theory",
     "optimal_earning": "feint.theory",
-    "plan": "feint.theory",
     "predicted_pulls": "feint.theory",
     "best_arm_probabilities": "feint.numerics",
     "beta_best_arm_probabilities": "feint.numerics",

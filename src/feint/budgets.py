@@ -133,6 +133,38 @@ class TotalBudget:
 
 
 @dataclass(frozen=True)
+class RisingBudget:
+    """`total` spread over the first `horizon` pulls in proportion to time, and nothing after them.
+
+    The best way to spend a small total (docs/theory.md): ε_t = total·2t/(horizon·(horizon + 1)).
+
+    >>> RisingBudget(total=3.0, horizon=999).at(333)
+    0.002
+    """
+
+    total: float
+    horizon: int
+
+    def __post_init__(self) -> None:
+        even = TotalBudget(self.total, self.horizon)
+        object.__setattr__(self, "total", even.total)
+        object.__setattr__(self, "horizon", even.horizon)
+
+    def at(self, t: int) -> float:
+        """ε_t."""
+        return self.kernel().scale * _pull(t) if t <= self.horizon else 0.0
+
+    def sum_to(self, n_arms: int, horizon: int) -> float:
+        """Σ ε_t over the pulls after the initial round."""
+        last = min(horizon, self.horizon)
+        return self.kernel().scale * (last * (last + 1) - n_arms * (n_arms + 1)) / 2.0 if last > n_arms else 0.0
+
+    def kernel(self) -> PowerKernel:
+        """For kernels."""
+        return PowerKernel(self.total / (0.5 * self.horizon * (self.horizon + 1.0)), -1.0, float(self.horizon))
+
+
+@dataclass(frozen=True)
 class Constant:
     """The same ε at every step; what a plain number means.
 

@@ -1,78 +1,152 @@
 """`feint plan`: what it will take, from theory."""
 
-from typing import TYPE_CHECKING, Annotated
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import app, read_bandit
+from feint.cli.shared import FIGURES, app, check_output, read_bandit, save_figure
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from feint.bandit import Bandit
-    from feint.theory import Plan
+    from feint.planning import Plan, Unseen
+
+_QUESTIONS = (
+    "Give one of --epsilon (a KL budget a step), --time (to be done by), --total with --horizon (a KL budget in all) "
+    "and --unseen with --horizon (the power that a test may have)."
+)
 
 
 @app.command()
 def plan(
-    public: Annotated[str, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")],
-    private: Annotated[str, typer.Option(help="Private means, in the same order.")],
+    public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
+    private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="KL budget a step; inf for no limit.")] = None,
     time: Annotated[float | None, typer.Option(help="Instead of --epsilon: find the one that is done by then.")] = None,
+    total: Annotated[float | None, typer.Option(help="Or a KL budget in all, spent evenly until --horizon.")] = None,
+    unseen: Annotated[
+        float | None, typer.Option(help="Or the power that no test may exceed: what can be learnt by --horizon?")
+    ] = None,
+    horizon: Annotated[float | None, typer.Option(help="Pulls, for --total and --unseen.")] = None,
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     family: Annotated[
         str | None, typer.Option(help="Rewards: gaussian:SIGMA, bernoulli, poisson, exponential, or public,private.")
     ] = None,
+    instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     alpha: Annotated[float, typer.Option(help="Level of the observer's test.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw confidence and evidence over time (.pdf, .png or .svg).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """How long to confidence 1 - delta, how to share the boosts, what it costs and who could notice."""
-    from feint.kinds import config_of
-    from feint.theory import plan as make_plan
-    from feint.theory import plan_epsilon
+    """How long to confidence 1 - delta, how to share the boosts, what it costs and who notices when."""
+    from feint.planning import plan as make_plan
+    from feint.planning import plan_epsilon, plan_unseen
 
-    bandit = read_bandit(public, private, sigma, family, None)
-    if (epsilon is None) == (time is None):
-        raise ValueError("Give --epsilon (a KL budget a step) or --time (to be done by), not both and not neither.")
-    if epsilon is None:
-        assert time is not None
-        epsilon = plan_epsilon(bandit, time, delta)
-    answer = make_plan(bandit, epsilon, delta, alpha=alpha)
+    bandit = read_bandit(public, private, sigma, family, instance)
+    check_output(plot, FIGURES, force)
+    if sum(value is not None for value in (epsilon, time, total, unseen)) != 1:
+        raise ValueError(_QUESTIONS)
+    if (horizon is None) == (total is not None or unseen is not None):
+        raise ValueError("Give --horizon, a number of pulls, with --total or --unseen, and not without them.")
+    answer: Plan | Unseen
+    if unseen is not None:
+        if plot is not None:
+            raise ValueError("--plot draws a plan over time; leave it out with --unseen.")
+        answer = plan_unseen(bandit, unseen, alpha, _pulls(horizon))
+    else:
+        budget: Any = epsilon
+        if time is not None:
+            budget = plan_epsilon(bandit, time, delta)
+        elif total is not None:
+            from feint.budgets import TotalBudget
+
+            budget = TotalBudget(total, _pulls(horizon))
+        answer = make_plan(bandit, budget, delta, alpha=alpha)
     if as_json:
-        import json
+        typer.echo(_as_json(bandit, answer))
+    else:
+        _print(bandit, answer)
+    if plot is not None:
+        from feint.planning.figure import draw_plan
 
-        fields = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in vars(answer).items()}
-        fields["epsilon"] = "inf" if epsilon == float("inf") else epsilon
-        families = [config_of(side, "family") for side in bandit.families]
-        typer.echo(json.dumps({"public": bandit.public, "private": bandit.private, "families": families} | fields))
-        return
-    from rich.console import Console
-
-    console = Console()
-    for table in _plan_tables(bandit, answer):
-        console.print(table)
+        save_figure(draw_plan(bandit, answer), plot, force)  # type: ignore[arg-type]
+        typer.echo(f"drew {plot}", err=as_json)
 
 
-def _plan_tables(bandit: "Bandit", answer: "Plan") -> "list[Table]":
+def _pulls(horizon: float | None) -> int:
+    if horizon is None or horizon != math.floor(horizon):
+        raise ValueError(f"--horizon is {horizon}; give a whole number of pulls.")
+    return int(horizon)
+
+
+def _as_json(bandit: "Bandit", answer: "Plan | Unseen") -> str:
+    from feint.budgets import as_budget
+    from feint.kinds import config_of
+
+    fields = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in asdict(answer).items()}
+    fields["explorer"] = config_of(answer.explorer, "explorer")
+    for name in ("epsilon", "budget"):
+        if name in fields:
+            value = getattr(answer, name)
+            fields[name] = value if isinstance(value, float) else config_of(as_budget(value), "budget")
+    families = [config_of(side, "family") for side in bandit.families]
+    return json.dumps(_plain({"public": bandit.public, "private": bandit.private, "families": families} | fields))
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no ∞ and no NaN: "inf" and null."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "inf" if value == math.inf else None
+    return value
+
+
+def _print(bandit: "Bandit", answer: "Plan | Unseen") -> None:
     from rich import box
+    from rich.console import Console
     from rich.table import Table
 
-    low, median, high = answer.quantiles
-    arms = Table(title=f"Plan for ε = {answer.epsilon:.4g} and δ = {answer.delta:g}", box=box.SIMPLE_HEAD)
-    for name in ("arm", "public", "private", "share of boosts", "pulls"):
+    from feint.planning.plan import Plan, facts
+    from feint.planning.unseen import unseen_facts
+
+    if isinstance(answer, Plan):
+        size = f"{answer.epsilon:.4g}" if isinstance(answer.epsilon, float) else repr(answer.epsilon)
+        title, found = f"Plan for ε = {size} and δ = {answer.delta:g}", facts(answer)
+        columns = {"share of boosts": "{:.4f}".format, "pulls": "{:,.0f}".format}
+        values = [answer.weights, answer.pulls]
+    else:
+        title, found = f"Unseen for {answer.horizon:,} pulls", unseen_facts(answer)
+        columns = {
+            "share of boosts": "{:.4f}".format,
+            "pulls": "{:,.1f}".format,
+            "gained": "{:+,.1f}".format,
+            "first order": "{:,.1f}".format,
+        }
+        values = [answer.weights, answer.pulls, answer.gained, answer.first_order]
+    arms = Table(title=title, box=box.SIMPLE_HEAD)
+    for name in ("arm", "public", "private", *columns):
         arms.add_column(name, justify="right")
-    roles = {bandit.best_public: " best public", bandit.best_private: " best private"}
-    if bandit.best_public == bandit.best_private:
-        roles = {bandit.best_public: " best public and private"}
     arms.add_column("")
     for a in range(bandit.n_arms):
-        means = (f"{bandit.public[a]:g}", f"{bandit.private[a]:g}")
-        arms.add_row(str(a), *means, f"{answer.weights[a]:.4f}", f"{answer.pulls[a]:,.0f}", roles.get(a, ""))
-    facts = Table(box=None, show_header=False, pad_edge=True)
-    facts.add_row("expected time", f"{answer.time:,.0f} pulls (± {answer.standard_error:,.0f} Monte Carlo)")
-    facts.add_row("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f}")
-    facts.add_row("exponent Γ*", f"{answer.gamma:.6g}, {answer.case}")
-    facts.add_row("KL spent by then", f"{answer.kl_spent:,.4g}")
-    facts.add_row(f"power of any level-{answer.alpha:g} test", f"at most {answer.power:.4g}")
-    return [arms, facts]
+        cells = (write(value[a]) for write, value in zip(columns.values(), values, strict=True))
+        arms.add_row(str(a), f"{bandit.public[a]:g}", f"{bandit.private[a]:g}", *cells, _role(bandit, a))
+    told = Table(box=None, show_header=False, pad_edge=True)
+    for fact in found:
+        told.add_row(*fact)
+    console = Console()
+    console.print(arms)
+    console.print(told)
+
+
+def _role(bandit: "Bandit", arm: int) -> str:
+    named = [name for name, best in (("public", bandit.best_public), ("private", bandit.best_private)) if best == arm]
+    return f" best {' and '.join(named)}" if named else ""

@@ -12,7 +12,8 @@ from feint.experiments.frontier_claims import claims
 from feint.experiments.frontier_plot import plot
 from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin
-from feint.theory import plan, predicted_pulls
+from feint.planning import plan
+from feint.theory import predicted_pulls
 
 __all__ = ["QUICK", "SETTINGS", "TITLE", "claims", "plot", "run", "steps"]
 

@@ -9,13 +9,13 @@ import math
 
 from feint.evidence.boost_mixture import Bets, boosted_at, place_of
 from feint.evidence.fixed_share import held_back
-from feint.numerics._jit import inlined, part
+from feint.numerics._jit import inlined, sealed
 from feint.numerics._validate import FloatArray
 
 _MEMORY = 0.2  # of 1/η: the longest stride
 
 
-@part
+@sealed
 def bet_leap(bets: Bets, log_pi: FloatArray, counts: FloatArray, gains: FloatArray) -> float:
     """Test the pulls of a leap, `counts` (K,), at log π; returns log E. `gains` (J, M) is scratch."""
     e = bets.experts
@@ -59,10 +59,8 @@ def _lead(q: float, others: float, log_p: float) -> tuple[float, float]:
     return q * math.exp(-log_p), others / rest if rest > 0.0 else 0.0
 
 
-@part
-def _set_gains(
-    bets: Bets, log_pi: FloatArray, counts: FloatArray, steps: float, j: int, gains: FloatArray
-) -> None:
+@sealed
+def _set_gains(bets: Bets, log_pi: FloatArray, counts: FloatArray, steps: float, j: int, gains: FloatArray) -> None:
     """Σ_a n_a·log r(a) of every expert of size j."""
     e, n = bets.experts, counts.size
     m, inverse, all_arms = n, 0.0, 0.0

@@ -9,8 +9,8 @@ import numpy as np
 from feint.bandit import Bandit
 from feint.budgets import PowerKernel, checked_at
 from feint.evidence.boost_mixture import EPSILONS, bets
-from feint.explorers import FixedBoosting
-from feint.explorers.base import SCRATCH_ROWS, View, explorer_settings
+from feint.explorers import FixedBoosting, TopTwo
+from feint.explorers.base import SCRATCH_ROWS, explorer_settings
 from feint.families.base import belief, usual_prior
 from feint.numerics._jit import inlined, parts
 from feint.numerics._threads import run_slices
@@ -31,19 +31,6 @@ from feint.theory.maximin import check_unique_best_public
 LATEST = 1e15  # a path that is not sure by then never is
 _CURVE = 2000  # points of a budget of a user's own
 _DOUBT = 3.0  # factor by which Φ(−√(2E)) may be above the posterior error of families that are not normal
-
-
-@inlined
-def _fill_fixed(settings: "FixedShares", view: View, log_best: FloatArray, shares: FloatArray) -> None:
-    for a in range(shares.size):
-        shares[a] = settings.weights[a]
-
-
-@parts(uses_posterior=False, fill_shares=_fill_fixed)
-class FixedShares(NamedTuple):
-    """`FixedBoosting` for paths."""
-
-    weights: FloatArray
 
 
 @inlined
@@ -78,17 +65,17 @@ class Paths:
     course: FloatArray
 
 
-def settings_of(explorer: Any, n_arms: int) -> Any:
-    """What the paths need to know of an explorer: with which probability it boosts each arm."""
+def _explorer_settings(explorer: Any, n_arms: int) -> tuple[Any, bool, FloatArray]:
+    """(settings that say with which probability each arm is boosted, whether shares are fixed, those shares)."""
     settings = explorer_settings(explorer, n_arms)
     if isinstance(explorer, FixedBoosting):
-        return FixedShares(settings.weights)
+        return TopTwo().kernel(n_arms), True, np.array(explorer.weights)
     if not hasattr(type(settings), "fill_shares"):
         raise ValueError(
             f"{explorer!r} does not say with which probability it boosts an arm; plan TopTwo(), TopTwoTransport() or "
             "FixedBoosting(weights), or simulate it."
         )
-    return settings
+    return settings, False, np.zeros(n_arms)
 
 
 def _budget_settings(budget: Any, n_arms: int, horizon: float) -> tuple[Any, float]:
@@ -119,17 +106,21 @@ def draw_paths(
     n_arms, families = bandit.n_arms, bandit.families
     means = np.array([bandit.public, bandit.private])
     settings, last = _budget_settings(budget, n_arms, horizon)
-    boosting = settings_of(explorer, n_arms)
+    boosting, keeps_shares, weights = _explorer_settings(explorer, n_arms)
     task = Task(
         boosting,
         settings,
         means,
-        np.array([np.broadcast_to(np.sqrt(side.variance(own)), n_arms) for side, own in zip(families, means, strict=True)]),
+        np.array(
+            [np.broadcast_to(np.sqrt(side.variance(own)), n_arms) for side, own in zip(families, means, strict=True)]
+        ),
         np.array([side.mean_range for side in families], dtype=float),
+        bandit.best_private,
         delta,
         horizon,
         last,
-        bool(type(boosting).uses_posterior),
+        keeps_shares,
+        weights,
         alpha is not None,
         -math.log(0.5 if alpha is None else alpha),
         np.array(checkpoints, dtype=float),

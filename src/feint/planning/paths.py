@@ -27,7 +27,7 @@ from feint.evidence.boost_mixture import Bets
 from feint.evidence.fixed_share import forget
 from feint.explorers.base import View, fill_shares
 from feint.families.base import Belief, divergence_to, draw_reward, fill_log_best, inside, set_posterior
-from feint.numerics._jit import inlined, kernel, part
+from feint.numerics._jit import inlined, kernel, part, sealed
 from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.boost_kernel import bernoulli_kl, boost_scalar
@@ -72,10 +72,12 @@ class Task(NamedTuple):
     means: FloatArray  # (2, K) public, private
     spreads: FloatArray  # (2, K) standard deviations of a reward
     ends: FloatArray  # (2, 2) of the range of the means
+    best: int  # the best private arm
     delta: float  # the error to stop at; 0: never
     horizon: float
     last: float  # the last pull that has a budget
-    uses_posterior: bool  # whether the explorer does
+    keeps_shares: bool  # at `weights`, whatever the explorer: so that one kernel serves both
+    weights: FloatArray
     watching: bool
     threshold: float  # log(1/α)
     checkpoints: FloatArray  # (C,)
@@ -94,7 +96,7 @@ class Space(NamedTuple):
     gains: FloatArray  # (J, M) scratch of its test
 
 
-@part
+@sealed
 def _set_rates(task: Task, s: Space, t: float, steps: float) -> tuple[float, float]:
     """Probabilities of a step of the coming leap into RATE. Returns Σ p·log(p/π), and the KL that a step spends."""
     arms, n = s.arms, s.arms.shape[1]
@@ -103,7 +105,7 @@ def _set_rates(task: Task, s: Space, t: float, steps: float) -> tuple[float, flo
         s.middle.pulls[a] = arms[PULLS, a] + ahead
         s.middle.sums[a] = arms[PUBLIC, a] * ((arms[PULLS, a] + ahead) / arms[PULLS, a])
         set_posterior(s.middle.family, s.middle, a)
-    fill_log_best(s.middle.family, s.middle.posterior, s.middle.ws, arms[LOG_PI])
+    _fill_best(s.middle, arms[LOG_PI])
     complete_logs(arms[LOG_PI], arms[PI])
     epsilon = epsilon_at(task.budget, int(t + 0.5 * (steps - 1.0)) + 1)
     left, spent = 0.0, 0.0
@@ -123,13 +125,15 @@ def _set_rates(task: Task, s: Space, t: float, steps: float) -> tuple[float, flo
     return max(0.0, divergence), spent
 
 
-@part
+@sealed
 def _set_shares(task: Task, s: Space, t: float) -> None:
     """The private posterior, and with which probability it lets each arm be boosted."""
     arms = s.arms
-    if task.uses_posterior:
-        _set_private(s)
-        fill_log_best(s.private.family, s.private.posterior, s.private.ws, arms[LOG_BEST])
+    if task.keeps_shares:
+        for a in range(arms.shape[1]):
+            arms[SHARE, a] = task.weights[a]
+        return
+    _set_private(s)
     means, family = s.private.means, s.private.family
     for a in range(arms.shape[1]):
         means[a] = arms[PRIVATE, a] / arms[PULLS, a]
@@ -153,12 +157,20 @@ def _take_turns(s: Space) -> None:
         arms[SHARE, a] = 1.0 if a == chosen else 0.0
 
 
-@inlined
+@sealed
+def _fill_best(belief: Belief, log_best: FloatArray) -> None:
+    """log P(a is the best), in one place: it is most of what there is to compile."""
+    fill_log_best(belief.family, belief.posterior, belief.ws, log_best)
+
+
+@part
 def _set_private(s: Space) -> None:
+    """The private posterior into LOG_BEST."""
     for a in range(s.arms.shape[1]):
         s.private.pulls[a] = s.arms[PULLS, a]
         s.private.sums[a] = s.arms[PRIVATE, a]
         set_posterior(s.private.family, s.private, a)
+    _fill_best(s.private, s.arms[LOG_BEST])
 
 
 @inlined
@@ -176,7 +188,7 @@ def _length(task: Task, s: Space, t: float, until: float, divergence: float) -> 
     return max(1.0, math.floor(longest))
 
 
-@part
+@sealed
 def _binomial(n: float, p: float, u: float, normal: float) -> float:
     """How many of n."""
     if p >= 1.0:
@@ -196,7 +208,7 @@ def _binomial(n: float, p: float, u: float, normal: float) -> float:
     return k
 
 
-@part
+@sealed
 def _draw_counts(s: Space, path: Word, leap: Word, steps: float) -> int:
     """How often each arm is pulled, into COUNT; returns the likeliest arm, which gets what remains."""
     arms, n = s.arms, s.arms.shape[1]
@@ -225,7 +237,7 @@ def _kept(total: float, pulls: float, ends: FloatArray, side: int) -> float:
     return min(ends[side, 1] * pulls, max(ends[side, 0] * pulls, total))
 
 
-@part
+@sealed
 def _pull(task: Task, s: Space, a: int, piece: int, pieces: int) -> None:
     """The pulls of arm a in one piece of a leap."""
     arms = s.arms
@@ -247,10 +259,12 @@ def _pull(task: Task, s: Space, a: int, piece: int, pieces: int) -> None:
         first, second = normal_pair(_word(s.keys[a], place), _word(s.keys[a], place + 1))
         arms[PULLS, a] += 1.0
         arms[PUBLIC, a] += draw_reward(s.middle.family, task.means[0, a], first, uniform(_word(s.keys[a], place + 2)))
-        arms[PRIVATE, a] += draw_reward(s.private.family, task.means[1, a], second, uniform(_word(s.keys[a], place + 3)))
+        arms[PRIVATE, a] += draw_reward(
+            s.private.family, task.means[1, a], second, uniform(_word(s.keys[a], place + 3))
+        )
 
 
-@part
+@sealed
 def _is_sure(task: Task, s: Space) -> bool:
     """Whether the posterior error is at most δ.
 
@@ -271,26 +285,26 @@ def _is_sure(task: Task, s: Space) -> bool:
             up = divergence_to(family, mean, (top - mean) * (1.0 - share))
             if arms[PULLS, leader] * down + arms[PULLS, a] * up < task.least:
                 return False
-    return _log_error(s) <= math.log(task.delta)
+    return _log_error(s, -1) <= math.log(task.delta)
 
 
-@part
-def _log_error(s: Space) -> float:
-    """log(1 − p) of the arm most likely to be the best, exactly."""
+@sealed
+def _log_error(s: Space, best: int) -> float:
+    """log P(the best private arm is another than `best`), exactly; of the likeliest arm where that is −1."""
     arms, n = s.arms, s.arms.shape[1]
     _set_private(s)
-    fill_log_best(s.private.family, s.private.posterior, s.private.ws, arms[LOG_BEST])
-    leader = 0
-    for a in range(1, n):
-        if arms[LOG_BEST, a] > arms[LOG_BEST, leader]:
-            leader = a
+    if best < 0:
+        best = 0
+        for a in range(1, n):
+            if arms[LOG_BEST, a] > arms[LOG_BEST, best]:
+                best = a
     top = -math.inf
     for a in range(n):
-        if a != leader:
+        if a != best:
             top = max(top, arms[LOG_BEST, a])
     total = 0.0
     for a in range(n):
-        if a != leader:
+        if a != best:
             total += math.exp(arms[LOG_BEST, a] - top)
     return top + math.log(total)
 
@@ -312,14 +326,14 @@ def _begin(task: Task, s: Space, path: Word, out: FloatArray) -> None:
         forget(s.bets.experts)
 
 
-@part
+@sealed
 def _leap(task: Task, s: Space, path: Word, leap: Word, t: float, until: float, out: FloatArray) -> float:
     """One leap, not beyond `until`; returns when it ended, or −1 where the agent became sure in it."""
     arms, n = s.arms, s.arms.shape[1]
     _set_shares(task, s, t)
     watched = task.watching and (math.isnan(out[FLOOR]) or math.isnan(out[ALARM]))
     steps = _length(task, s, t, until, out[DIVERGENCE] if watched else 0.0) if t > n else 1.0
-    if steps == 1.0 and not task.uses_posterior:
+    if steps == 1.0 and task.keeps_shares:
         _take_turns(s)
     divergence, cost = _set_rates(task, s, t, steps)
     shorter = _length(task, s, t, until, divergence if watched else 0.0)
@@ -343,7 +357,7 @@ def _leap(task: Task, s: Space, path: Word, leap: Word, t: float, until: float, 
     return t + steps
 
 
-@part
+@sealed
 def _watch(task: Task, s: Space, before: float, t: float, out: FloatArray) -> None:
     """What the leap told the observers, and whether one of them raises the alarm."""
     arms, told = s.arms, 0.0
@@ -362,7 +376,7 @@ def _raise_alarm(task: Task, s: Space, before: float, t: float, last: float, now
     """The time and the posterior error of the first alarm."""
     if math.isnan(out[0]) and now >= task.threshold:
         out[0] = math.ceil(before + (t - before) * (task.threshold - last) / (now - last))
-        out[1] = _log_error(s)
+        out[1] = _log_error(s, task.best)
 
 
 @part
@@ -379,7 +393,7 @@ def _walk(task: Task, s: Space, path: Word, out: FloatArray, course: FloatArray)
         if task.watching:
             _watch(task, s, before, t, out)
         while row < task.checkpoints.size and t >= task.checkpoints[row]:
-            course[row, 0], course[row, 1] = _log_error(s), out[LOG_RATIO]
+            course[row, 0], course[row, 1] = _log_error(s, task.best), out[LOG_RATIO]
             course[row, 2], course[row, 3] = out[LOG_E], out[SPENT]
             for a in range(n):
                 course[row, 4 + a] = arms[PULLS, a]

@@ -1,8 +1,7 @@
-"""The maximin exponent and what follows from it: rates of pulls, and the planner."""
+"""The maximin exponent and what follows from it: rates of pulls."""
 
 from feint.theory.earning import Earning, optimal_earning
 from feint.theory.maximin import Allocation, gamma, optimal_allocation, optimal_boosting
-from feint.theory.planner import Plan, plan, plan_epsilon, plan_total
 from feint.theory.rates import (
     bernoulli_limit,
     bernoulli_process,
@@ -15,7 +14,6 @@ from feint.theory.rates import (
 __all__ = [
     "Allocation",
     "Earning",
-    "Plan",
     "bernoulli_limit",
     "bernoulli_process",
     "boost_limit",
@@ -24,9 +22,6 @@ __all__ = [
     "optimal_allocation",
     "optimal_boosting",
     "optimal_earning",
-    "plan",
-    "plan_epsilon",
-    "plan_total",
     "predicted_pulls",
     "pull_rate",
 ]

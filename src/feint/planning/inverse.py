@@ -1,0 +1,122 @@
+"""The inverse questions: which ε, or which total, to be done by a given time."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from feint.bandit import Bandit
+from feint.budgets import Constant, TotalBudget
+from feint.explorers import TopTwo
+from feint.numerics._validate import check_level, is_whole
+from feint.planning.plan import stopping_paths
+from feint.theory.maximin import optimal_boosting
+
+_SAME_TIME = 0.005
+_SAME_SHARE = 0.002
+_TRIES = 25
+_SMALLEST, _LARGEST = 1e-9, 1e4
+
+
+def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Any = TopTwo()) -> float:  # noqa: B008
+    """The constant ε with which `plan` expects to be done by `time`, to 0.5 % of the time.
+
+    0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
+
+    >>> bandit = Bandit(public=[2.0, 0.0], private=[0.0, 2.0])
+    >>> from feint import plan
+    >>> abs(plan(bandit, plan_epsilon(bandit, 200, 0.01), 0.01).time / 200 - 1) < 0.006
+    True
+    """
+    if isinstance(time, bool) or not isinstance(time, int | float | np.number) or not bandit.n_arms < time < math.inf:
+        raise ValueError(f"time is {time!r}; it must be a number of pulls above {bandit.n_arms}, the initial round.")
+    check_level(delta, "delta, the error to stop at,")
+
+    def expected(epsilon: float) -> float:
+        times = stopping_paths(bandit, explorer, Constant(epsilon), delta).stopped
+        return float(np.nanmean(times))
+
+    shortest = expected(math.inf)
+    if shortest > time:
+        raise ValueError(
+            f"No epsilon is expected to reach confidence {1 - delta:g} in {time:g} pulls: without any limit it takes "
+            f"{shortest:.4g}; allow more time or a larger delta."
+        )
+    # A bracket in log ε about the first-order answer, then regula falsi (Illinois) in logarithms, in which the time is
+    # nearly a line.
+    point = math.log((math.log(1.0 / delta) / optimal_boosting(bandit).gamma) ** 2 / time)
+    point = min(math.log(_LARGEST), max(math.log(_SMALLEST), point))
+    low = high = math.nan
+    value_low = value_high = 0.0
+    for _ in range(_TRIES):
+        value = math.log(expected(math.exp(point)) / time)
+        if abs(value) < _SAME_TIME:
+            break
+        if value > 0.0:
+            low, value_low, value_high = point, value, 0.5 * value_high if low == low else value_high
+        else:
+            high, value_high, value_low = point, value, 0.5 * value_low if high == high else value_low
+        if math.isnan(high):
+            point = min(math.log(_LARGEST), point + max(0.3, value))
+        elif math.isnan(low):
+            if point <= math.log(_SMALLEST):
+                return 0.0
+            point = max(math.log(_SMALLEST), point + 1.3 * min(-0.3, value))
+        elif high - low < 1e-6:
+            break
+        else:
+            share = value_low / (value_low - value_high)
+            point = low + min(0.95, max(0.05, share)) * (high - low)
+    return math.exp(point)
+
+
+def plan_total(
+    bandit: Bandit,
+    time: int,
+    delta: float,
+    *,
+    share: float = 0.5,
+    explorer: Any = TopTwo(),  # noqa: B008 - frozen
+) -> float:
+    """The total B with which `share` of the runs are done by `time`, spent evenly until then: `TotalBudget(B, time)`.
+
+    The runs that are not done by then have no budget left, so that a mean would say nothing: what is planned is the
+    share. 0 where Thompson Sampling's own pulls are enough.
+
+    >>> bandit = Bandit(public=[2.0, 0.0], private=[0.0, 2.0])
+    >>> from feint import TotalBudget, plan
+    >>> total = plan_total(bandit, 200, 0.01)
+    >>> abs(plan(bandit, TotalBudget(total, 200), 0.01).quantiles[1] / 200 - 1) < 0.03
+    True
+    """
+    if not is_whole(time, bandit.n_arms + 1):
+        raise ValueError(f"time is {time!r}; it must be a whole number of pulls above {bandit.n_arms}.")
+    check_level(delta, "delta, the error to stop at,")
+    check_level(share, "share, the part of the runs that are to be done,")
+
+    def done(total: float) -> float:
+        budget = Constant(math.inf) if total == math.inf else TotalBudget(total, int(time))
+        return float(np.isfinite(stopping_paths(bandit, explorer, budget, delta, float(time)).stopped).mean())
+
+    most = done(math.inf)
+    if most < share:
+        raise ValueError(
+            f"No total is enough for {100 * share:g} % of the runs to be done by {time}: without any limit it is "
+            f"{100 * most:.3g} %; allow more time or a larger delta."
+        )
+    if done(0.0) >= share:
+        return 0.0
+    low, high = math.log(_SMALLEST), math.log(_LARGEST * time)
+    guess = 2.0 * math.log(math.log(1.0 / delta) / optimal_boosting(bandit).gamma)
+    for _ in range(_TRIES):
+        middle = min(high - 0.1 * (high - low), max(low + 0.1 * (high - low), guess))
+        found = done(math.exp(middle))
+        if abs(found - share) < _SAME_SHARE or high - low < 1e-4:
+            return math.exp(middle)
+        if found < share:
+            low = middle
+        else:
+            high = middle
+        # The share moves by about 0.4 for each factor e of the total: a step by that, inside the bracket.
+        guess = middle + (share - found) / 0.4 if high - low > 0.5 else 0.5 * (low + high)
+    return math.exp(0.5 * (low + high))

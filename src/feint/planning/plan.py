@@ -1,0 +1,211 @@
+r"""The plan: how long until the agent is sure, what it costs, and who notices when.
+
+The stopping time has a law, not a value: with one rival the evidence at stopping is inverse Gaussian with mean
+L = log(1/δ) and variance 2L, time grows with its square, and chance in the public rewards adds as much again. So it is
+drawn: `_PATHS` paths in leaps (`paths`), the same every time; `standard_error` is what that costs.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from feint.bandit import Bandit
+from feint.budgets import as_budget, checked_at
+from feint.evidence.boost_mixture import nearly_boosted
+from feint.explorers import TopTwo
+from feint.numerics._validate import FloatArray, check_level
+from feint.planning.law import LATEST, Paths, draw_paths
+from feint.planning.notice import Notice, followed, notice_of, paths_of, quantiles_of
+from feint.theory.maximin import optimal_allocation, optimal_boosting
+from feint.theory.rates import total_budget
+
+_PATHS = 4000
+_GRID = 4000  # times at which the sum of a budget of a user's own is read
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `plan` answers. Times count pulls, the initial round included; arrays are (K,).
+
+    `time` is the expected stopping time with Monte Carlo standard error `standard_error`, `quantiles` its 10, 50 and
+    90 % points; `never` is the share of runs that are never sure, which are left out of all means. `weights` are the
+    shares of boosts, `pulls` the pulls of each arm and `kl_spent` the total KL divergence B when the agent stops, in
+    the mean; `power` is the most that any test of level `alpha` can have after that B. `informed` and `observer` say
+    who notices when. `gamma` and `case` are those of `optimal_boosting` (`optimal_allocation` if ε = ∞), and
+    `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the exponent alone, for comparison.
+    """
+
+    epsilon: Any
+    delta: float
+    alpha: float
+    explorer: Any
+    time: float
+    standard_error: float
+    quantiles: tuple[float, float, float]
+    never: float
+    weights: FloatArray
+    pulls: FloatArray
+    kl_spent: float
+    power: float
+    informed: Notice
+    observer: Notice
+    gamma: float
+    case: str
+    first_order_time: float
+
+    def _repr_html_(self) -> str:
+        from feint.html import table
+
+        rows = [(a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.0f}") for a in range(self.weights.size)]
+        head = ("arm", "share of boosts", "pulls")
+        return table(
+            f"Plan for ε = {self.epsilon} and δ = {self.delta:g}", head, rows, [": ".join(f) for f in facts(self)]
+        )
+
+
+def facts(plan: Plan) -> list[tuple[str, str]]:
+    """A plan in words, for the terminal and for notebooks."""
+    low, median, high = plan.quantiles
+    found = [
+        ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
+        ("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f}"),
+        ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
+        ("KL spent by then", f"{plan.kl_spent:,.4g}; power of any level-{plan.alpha:g} test at most {plan.power:.4g}"),
+    ]
+    if plan.never:
+        found.insert(2, ("never sure", f"{100 * plan.never:.2g} % of runs, left out of the means"))
+    return found + [
+        (f"noticed at level {plan.alpha:g}{who}", notice_words(notice))
+        for who, notice in (("", plan.observer), (", if the private rewards were known", plan.informed))
+    ]
+
+
+def notice_words(notice: Notice) -> str:
+    """When, and how sure the agent is by then."""
+    if not notice.share:
+        return "never"
+    low, median, high = notice.quantiles
+    never = f", in {100 * notice.share:.3g} % of runs" if notice.share < 1 else ""
+    return f"median {median:,.0f} pulls ({low:,.0f} to {high:,.0f} in 80 %{never}), error by then {notice.error:.2g}"
+
+
+# Each option can be left out; a bundle of them would only hide their names.
+def plan(
+    bandit: Bandit,
+    epsilon: Any,
+    delta: float,
+    *,
+    explorer: Any = TopTwo(),  # noqa: B008 - frozen
+    alpha: float = 0.05,
+) -> Plan:
+    r"""How long to confidence 1 − δ with a KL budget ε a step, at what cost, and who notices when.
+
+    .. math:: \text{power} \le q^*(\alpha; B), \quad B = E \textstyle\sum_t \mathrm{KL}_t
+
+    is the paper's own boost function: an observer's test of level α is an event of probability α under the reference,
+    and no event can be lifted above q*(α) by a total divergence B.
+
+    Parameters
+    ----------
+    epsilon
+        A number, math.inf, `PowerLaw`, `TotalBudget` or anything with `at(t)`. With 0 there is nothing to plan.
+    delta, alpha
+        Strictly between 0 and 1.
+    explorer
+        Whom to boost: `TopTwo()` (Algorithm 1), `TopTwoTransport()`, or `FixedBoosting(weights)`.
+
+    Examples
+    --------
+    >>> bandit = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> answer = plan(bandit, 0.1, 0.001)
+    >>> 14_000 < answer.time < 18_000, answer.power
+    (True, 1.0)
+    >>> answer.informed.quantiles[1] < answer.observer.quantiles[1] < answer.quantiles[1]
+    True
+    """
+    budget = checked_budget(epsilon)
+    check_level(delta, "delta, the error to stop at,")
+    check_level(alpha, "alpha, the level of a test,")
+    unlimited = checked_at(budget, 1) == math.inf
+    best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit)
+    paths = stopping_paths(bandit, explorer, budget, delta)
+    done = ~np.isnan(paths.stopped)
+    if not done.mean() > 0.5:
+        raise ValueError(
+            f"With this budget {100 * done.mean():.2g} % of runs reach confidence {1 - delta:g} within {LATEST:g} "
+            "pulls; give a larger one."
+        )
+    times = paths.stopped[done]
+    seen = followed(bandit, explorer, budget, alpha)
+    spent = float(paths.spent[done].mean())
+    boosts = paths.boosts[done].mean(0)
+    return Plan(
+        epsilon=epsilon,
+        delta=float(delta),
+        alpha=float(alpha),
+        explorer=explorer,
+        time=float(times.mean()),
+        standard_error=float(times.std() / math.sqrt(times.size)),
+        quantiles=quantiles_of(paths.stopped),
+        never=1.0 - float(done.mean()),
+        weights=boosts / boosts.sum(),
+        pulls=paths.pulls[done].mean(0),
+        kl_spent=spent,
+        power=float(nearly_boosted(np.log(alpha), spent)),
+        informed=notice_of(seen.floor),
+        observer=notice_of(seen.alarm),
+        gamma=best.gamma,
+        case=best.case,
+        first_order_time=_first_order_time(budget, math.log(1.0 / delta) / best.gamma),
+    )
+
+
+def checked_budget(epsilon: Any) -> Any:
+    """A budget above 0, at least at first."""
+    budget = as_budget(epsilon)
+    if checked_at(budget, 1) == 0.0:
+        raise ValueError(
+            "The budget is 0: without one the exponent is zero (Thompson Sampling pulls the publicly worse arms only "
+            "about log T times, so the error does not fall like exp(-√T)); give an epsilon above 0."
+        )
+    return budget
+
+
+def stopping_paths(bandit: Bandit, explorer: Any, budget: Any, delta: float, horizon: float = LATEST) -> Paths:
+    """Paths until the agent is sure."""
+    return draw_paths(bandit, explorer, budget, paths_of(bandit, _PATHS), delta=delta, horizon=horizon)
+
+
+def _first_order_time(budget: Any, root: float) -> float:
+    """T with B(T) = root², or root itself if there is no limit; ∞ if the budget never adds up to that."""
+    if checked_at(budget, 1) == math.inf:
+        return root
+    if not hasattr(budget, "kernel"):
+        times = np.geomspace(1.0, LATEST, _GRID)
+        values = np.array([checked_at(budget, round(t)) for t in times])
+        sums = np.append(values[0], values[0] + np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(times)))
+        return float(np.interp(root**2, sums, times, right=math.inf))
+    low, high = 0.0, 300.0 * math.log(10.0)
+    # Below the first pull all is spent at the rate of the first.
+    if root**2 <= checked_at(budget, 1):
+        return root**2 / checked_at(budget, 1)
+    if float(total_budget(budget, np.array([math.exp(high)]))[0]) < root**2:
+        return math.inf
+    while high - low > 1e-13 * high:
+        middle = 0.5 * (low + high)
+        if _sum_to(budget, math.exp(middle)) < root**2:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def _sum_to(budget: Any, t: float) -> float:
+    """Σ ε_s up to a real t: the last pull in part."""
+    whole = math.floor(t)
+    first = float(total_budget(budget, np.array([whole], dtype=float))[0])
+    if t > 1e15:
+        return first
+    return first + (t - whole) * checked_at(budget, whole + 1)

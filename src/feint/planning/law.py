@@ -135,7 +135,8 @@ def draw_paths(
             np.empty((ARM_ROWS, n_arms)),
             np.empty(n_arms, dtype=np.uint64),
             np.empty((SCRATCH_ROWS, n_arms)),
-            *(belief(side, usual_prior(side), np.zeros(n_arms)) for side in families),
+            belief(families[0], usual_prior(families[0]), np.zeros(n_arms)),
+            belief(families[1], usual_prior(families[1]), np.zeros(n_arms)),
             test,
             np.empty(test.experts.weights.shape),
         )

@@ -16,7 +16,7 @@ from feint.bandit import Bandit
 from feint.numerics._validate import FloatArray
 from feint.planning.law import Paths, draw_paths
 
-PATHS = 600
+PATHS = 400
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from feint.planning.notice import Notice, followed, notice_of, paths_of, quantil
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
-_PATHS = 4000
+_PATHS = 3000
 _GRID = 4000  # times at which the sum of a budget of a user's own is read
 
 

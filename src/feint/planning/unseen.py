@@ -12,14 +12,19 @@ same number of extra pulls at every time*. Then, with x = d·c·t,
 While d·B is small ε rises in proportion to time and d·gain = √(d·B), where even spending has √(8/9) of it; for large
 d·B both tend to the first-order law √(2d·B). So what is spent is `RisingBudget`; docs/theory.md has the derivation.
 
-**On whom.** Shares w* of the exponent, or those of Algorithm 1: whichever leaves the smaller error on the paths.
+**On whom.** The fluid equations (`theory.rates`) say what each way to spend B gains, and Σ_a Φ(−√E_a), E_a the evidence
+at those pulls, what error to expect: the mean of Φ(−Z) for a lead Z ~ N(√(2E_a), 1). Compared are the shares w* of the
+exponent, all on the best private arm, and equal ones, each spent evenly and rising. What the best of them reaches with
+chance on both sides is read off paths.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfc, erfcinv, spence
 
 from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
@@ -27,20 +32,22 @@ from feint.explorers import FixedBoosting, TopTwo
 from feint.numerics._validate import FloatArray, as_number, check_level, is_whole
 from feint.planning.law import Paths, draw_paths
 from feint.planning.notice import paths_of
-from feint.theory.maximin import optimal_boosting, public_divergences
+from feint.theory.maximin import divergences_at, optimal_boosting, public_divergences
+from feint.theory.rates import fluid
 
 _PATHS = 2000
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """What `plan_unseen` answers; arrays are (K,), means over runs of `horizon` pulls.
+    """What `plan_unseen` answers; arrays are (K,), after `horizon` pulls.
 
-    `total` is B, `explorer` and `budget` the best of the `ways` to spend it, which have the error that each would reach
-    (`standard_error` is that of the best one). `pulls` by then, of which `gained` are more than the reference's own;
-    `error`, the expected posterior error, and `own_error`, what the reference's own pulls would reach anyway.
-    `first_order` is √(2·w*·B/d), what the first-order law promises of pulls gained (0 for the best public arm), and
-    `informed_power` that of the best test of an observer who knows the private rewards but not the draws.
+    `total` is B; `explorer`, `weights` and `budget` are the best of the `ways` to spend it, each of which has its
+    (pulls gained in all, error to expect) of the fluid equations. `gained` is by arm what the best way pulls more than
+    the reference would, `first_order` = √(2·w·B/d) what the first-order law promises instead (0 for the best public
+    arm). `pulls` and `error`, the posterior error, are means over paths, with standard error `standard_error` of the
+    latter; `own_error` is what the reference's own pulls reach anyway. `informed_power` is about the power of an
+    observer who knows every boost, Φ(√(2B) − z_α).
     """
 
     power: float
@@ -52,12 +59,12 @@ class Unseen:
     weights: FloatArray
     pulls: FloatArray
     gained: FloatArray
+    first_order: FloatArray
     error: float
     standard_error: float
     own_error: float
-    first_order: FloatArray
     informed_power: float
-    ways: dict[str, float]
+    ways: dict[str, tuple[float, float]]
 
     def _repr_html_(self) -> str:
         from feint.html import table
@@ -72,13 +79,13 @@ class Unseen:
 
 def unseen_facts(found: Unseen) -> list[tuple[str, str]]:
     """In words, for the terminal and for notebooks."""
-    ways = "; ".join(f"{name} {error:.4g}" for name, error in found.ways.items())
+    ways = "; ".join(f"{name} {gained:.3g}" for name, (gained, _) in found.ways.items())
     return [
         ("total KL", f"{found.total:.4g} nats leave any level-{found.alpha:g} test a power of at most {found.power:g}"),
         ("error reached", f"{found.error:.4g} (± {found.standard_error:.2g} Monte Carlo)"),
         ("error without any boost", f"{found.own_error:.4g}"),
-        ("ways to spend it", ways),
-        ("best informed test", f"has a power of about {found.informed_power:.3g}"),
+        ("pulls gained by ways to spend it", ways),
+        ("a test that knew every boost", f"would have a power of about {found.informed_power:.3g}"),
     ]
 
 
@@ -89,7 +96,7 @@ def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Uns
 
     >>> bandit = Bandit(public=[1.0, 0.0], private=[0.0, 0.5])
     >>> answer = plan_unseen(bandit, 0.5, 0.05, 10_000)
-    >>> round(answer.total, 3), bool(answer.error < answer.own_error), answer.informed_power < 0.5
+    >>> round(answer.total, 3), bool(answer.gained[1] > 0), answer.informed_power < 0.5
     (0.83, True, True)
     """
     check_level(power, "power, the most that a test may have,")
@@ -100,47 +107,82 @@ def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Uns
     if not is_whole(int(horizon), bandit.n_arms + 1) or int(horizon) != horizon:
         raise ValueError(f"horizon is {horizon!r}; it must be a whole number of pulls above {bandit.n_arms}.")
     total = power * math.log(power / alpha) + (1.0 - power) * math.log((1.0 - power) / (1.0 - alpha))
-    end, best = int(horizon), optimal_boosting(bandit)
-    n_paths = paths_of(bandit, _PATHS)
-
-    def spend(explorer: Any, budget: Any) -> Paths:
-        return draw_paths(bandit, explorer, budget, n_paths, horizon=float(end), checkpoints=[end], alpha=alpha)
-
-    ways = {
-        f"{who}, {when}": (explorer, budget)
-        for who, explorer in (("Algorithm 1", TopTwo()), ("fixed shares w*", FixedBoosting(best.weights)))
-        for when, budget in (("rising with time", RisingBudget(total, end)), ("even", TotalBudget(total, end)))
-    }
-    paths = {name: spend(*way) for name, way in ways.items()}
-    errors = {name: float(np.exp(found.course[:, 0, 0]).mean()) for name, found in paths.items()}
-    chosen = min(errors, key=lambda name: errors[name])
-    own, found = spend(TopTwo(), Constant(0.0)), paths[chosen]
-    pulls, boosts = found.course[:, 0, 4:].mean(0), found.boosts.mean(0)
+    end = int(horizon)
+    own, ways = _ways(bandit, total, end)
+    chosen = min(ways, key=lambda name: ways[name].error)
+    way = ways[chosen]
+    found, alone = _paths(bandit, FixedBoosting(way.weights), way.budget), _paths(bandit, TopTwo(), Constant(0.0), end)
+    errors = np.exp(found.course[:, 0, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
-        first_order = np.sqrt(2.0 * best.weights * total / public_divergences(bandit))
+        first_order = np.sqrt(2.0 * way.weights * total / public_divergences(bandit))
     return Unseen(
         power=float(power),
         alpha=float(alpha),
         horizon=end,
         total=total,
-        explorer=ways[chosen][0],
-        budget=ways[chosen][1],
-        weights=boosts / boosts.sum(),
-        pulls=pulls,
-        gained=pulls - own.course[:, 0, 4:].mean(0),
-        error=errors[chosen],
-        standard_error=float(np.exp(found.course[:, 0, 0]).std() / math.sqrt(n_paths)),
-        own_error=float(np.exp(own.course[:, 0, 0]).mean()),
+        explorer=FixedBoosting(way.weights),
+        budget=way.budget,
+        weights=way.weights,
+        pulls=found.course[:, 0, 4:].mean(0),
+        gained=way.pulls - own,
         first_order=np.nan_to_num(first_order, nan=0.0, posinf=0.0),
-        informed_power=_best_power(found.course[:, 0, 1], alpha),
-        ways=errors,
+        error=float(errors.mean()),
+        standard_error=float(errors.std() / math.sqrt(errors.size)),
+        own_error=float(np.exp(alone.course[:, 0, 0]).mean()),
+        informed_power=float(
+            0.5 * erfc(-(math.sqrt(2.0 * total) - math.sqrt(2.0) * erfcinv(2.0 * alpha)) / math.sqrt(2.0))
+        ),
+        ways={name: (way.gained, way.error) for name, way in ways.items()},
     )
 
 
-def _best_power(log_ratios: FloatArray, alpha: float) -> float:
-    """Power of the best test of size α, from log(dQ/dP) under Q: reject the largest, as long as the size under P, E_Q of
-    their e^{−log ratio}, is at most α.
-    """
-    ordered = np.sort(log_ratios)[::-1]
-    sizes = np.cumsum(np.exp(-ordered)) / ordered.size
-    return float(np.searchsorted(sizes, alpha)) / ordered.size
+class _Way(NamedTuple):
+    """One way to spend the total, by the fluid equations."""
+
+    weights: FloatArray
+    budget: Any
+    pulls: FloatArray
+    gained: float  # of all arms but the best public one
+    error: float
+
+
+def _ways(bandit: Bandit, total: float, end: int) -> tuple[FloatArray, dict[str, _Way]]:
+    """(pulls of the reference alone, the ways by name)."""
+    times, i_star, best = np.array([float(end)]), bandit.best_public, bandit.best_private
+    others = np.arange(bandit.n_arms) != i_star
+    shares = {"w*": optimal_boosting(bandit).weights, "equal shares": others / others.sum()}
+    if best != i_star:
+        shares["best private arm alone"] = np.eye(bandit.n_arms)[best]
+    own = fluid(bandit, shares["w*"], Constant(0.0), times)[0][0]
+    found = {}
+    for who, weights in shares.items():
+        for when, budget in (("rising", RisingBudget(total, end)), ("even", TotalBudget(total, end))):
+            pulls = fluid(bandit, weights, budget, times)[0][0]
+            gained = float((pulls - own)[others].sum())
+            found[f"{who}, {when}"] = _Way(weights, budget, pulls, gained, _expected_error(bandit, pulls))
+    return own, found
+
+
+def _best_gain(spent: float) -> float:
+    """d·gain of the best way to spend a total B on one arm, from d·B = `spent`: the formulas of "When" above."""
+
+    def missing(x: float) -> float:
+        # ∫₀^x (y/(1 − e^−y) − 1) dy = x²/2 − x + ∫₀^x y/(e^y − 1) dy, the last by spence: Li₂(1 − e^−x).
+        area = 0.25 * x * x if x < 1e-4 else 0.5 * x * x - x + float(spence(math.exp(-x)))
+        return area - spent
+
+    end = float(brentq(missing, 0.0, 3.0 + 4.0 * math.sqrt(spent), xtol=1e-300, rtol=1e-14))
+    return math.log(math.expm1(end) / end) if end < 700.0 else end - math.log(end)
+
+
+def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
+    """Σ_a Φ(−√E_a) at the true means."""
+    best = bandit.best_private
+    others = np.flatnonzero(np.arange(bandit.n_arms) != best)
+    first, second = divergences_at(bandit, others, pulls[others] / pulls[best])
+    return float((0.5 * erfc(np.sqrt(0.5 * (pulls[best] * first + pulls[others] * second)))).sum())
+
+
+def _paths(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:
+    horizon = budget.horizon if end is None else end
+    return draw_paths(bandit, explorer, budget, paths_of(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon])

@@ -1,0 +1,308 @@
+"""Plans: the law of the stopping time, what they report, who notices, the inverse questions, and the command."""
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import norm
+from typer.testing import CliRunner
+
+import feint
+from cases import PAPER
+from feint.bandit import Bandit
+from feint.budgets import PowerLaw, RisingBudget, TotalBudget
+from feint.cli import app
+from feint.numerics import boost_probability
+from feint.planning import plan, plan_epsilon, plan_total
+from feint.theory import optimal_allocation, optimal_boosting
+
+SURE = norm.isf(5e-7)  # two-sided rate of false failures: 1e-6
+PAIR = Bandit([2.0, 0.0], [0.0, 2.0])  # quick: two arms, two or three pulls decide
+
+# The ten rows of docs/theory.md: public and private means, ε, δ.
+ROWS = [
+    ((0.6, 0.3, 0, 0.2), (0.2, 0.5, 0.1, 0), 0.1, 1e-3),
+    ((0.6, 0.3, 0, 0.2), (0.2, 0.5, 0.1, 0), 1.0, 1e-3),
+    ((0.6, 0.3, 0, 0.2), (0.2, 0.5, 0.1, 0), math.inf, 1e-3),
+    ((0.6, 0.3, 0.1), (0.2, 0.5, 0.3), 0.1, 1e-3),
+    ((0.8, 0.3, 0.6), (0.1, 0.35, 0.2), 0.3, 1e-2),
+    ((0.6, 0.1, 0.1, 0.1), (0.2, 0.5, 0, 0), 0.1, 1e-3),
+    ((0.6, 0.5, 0, 0.3), (0.2, 0.5, 0, 0), 0.03, 1e-3),
+    ((1, 0), (0, 1), 0.01, 1e-4),
+    ((2, 0), (0, 1), 0.1, 1e-8),
+    ((1, 0.5, 0, 0.2, 0.7), (1, 0.3, 0.4, 0.2, 0), 0.1, 1e-3),
+]
+
+
+@cache
+def paper(epsilon=0.1, delta=0.001):
+    return plan(PAPER, epsilon, delta)
+
+
+def test_stopping_law_against_another_simulation():
+    """Two arms without a limit, pulled in turn: stop when the lead over √(4/t) reaches Φ⁻¹(1 − δ). Drawn in NumPy."""
+    gap, delta, paths, horizon = 0.5, 0.01, 4000, 2000
+    rng = np.random.default_rng(0)
+    pairs = np.arange(1, horizon // 2 + 1)
+    lead = np.cumsum(gap + math.sqrt(2.0) * rng.normal(size=(paths, pairs.size)), axis=1)  # sums of differences
+    stopped = abs(lead) / np.sqrt(2.0 * pairs) >= -ndtri(delta)
+    assert stopped.any(1).all()
+    times = 2.0 * (1 + stopped.argmax(1))
+    found = plan(Bandit([1.0, 0.0], [0.0, gap]), math.inf, delta, explorer=feint.FixedBoosting([0.5, 0.5]))
+    # Half a pull of either arm in between is looked at here and not there, and leaps look 45 times each: 5 % at most.
+    error = SURE * math.hypot(found.standard_error, times.std() / math.sqrt(paths))
+    assert abs(found.time - times.mean()) < error + 2 + 0.05 * times.mean()
+
+
+def test_the_exponent_governs_small_delta():
+    """time/((log(1/δ)/Γ)²/ε) → 1; at ε = 1 the second order log(1/ε) vanishes, and 1 + 2/L remains."""
+    ratios = []
+    for delta in (1e-20, 1e-80, 1e-300):
+        found = plan(PAIR, 1.0, delta)
+        assert found.first_order_time == pytest.approx((math.log(delta) / 2.0) ** 2, rel=1e-12)
+        ratios.append(found.time / found.first_order_time)
+    assert abs(ratios[2] - 1) < abs(ratios[1] - 1) < abs(ratios[0] - 1)
+    assert ratios[2] == pytest.approx(1.0, abs=0.03)
+
+
+def test_first_order_time_of_schedules():
+    """B(T) = (log(1/δ)/Γ)², by hand: Γ = 2, δ = e⁻⁶ ask for B = 9; Σ t^−½ ≈ 2√T + ζ(½) and Σ 2t·b/(h(h + 1))."""
+    delta = math.exp(-6.0)
+    assert plan(PAIR, PowerLaw(1.0, 0.5), delta).first_order_time == pytest.approx(((9 + 1.4603545) / 2) ** 2, rel=0.02)
+    assert plan(PAIR, TotalBudget(18.0, 100), delta).first_order_time == pytest.approx(50.0, rel=1e-9)
+    assert plan(PAIR, TotalBudget(8.9, 1000), delta).first_order_time == math.inf
+    rising = plan(PAIR, RisingBudget(18.0, 100), delta).first_order_time
+    assert rising == pytest.approx(math.sqrt(50 * 101 + 0.25) - 0.5, rel=2e-3)
+    # The number of the referee's report, on the paper's instance.
+    assert plan(PAPER, PowerLaw(1.0, 0.5), 1e-3).first_order_time == pytest.approx(2_434_468, rel=1e-4)
+
+
+def test_what_a_plan_says():
+    found, best = paper(), optimal_boosting(PAPER)
+    assert (found.gamma, found.case) == (best.gamma, best.case)
+    assert found.pulls.sum() == pytest.approx(found.time, rel=1e-3)
+    assert found.weights.sum() == pytest.approx(1.0)
+    assert 0.97 * 0.1 * (found.time - 4) < found.kl_spent <= 0.1 * (found.time - 4) * (1 + 1e-3)
+    assert found.quantiles[0] < found.quantiles[1] < found.time < found.quantiles[2]
+    assert found.standard_error < 0.03 * found.time
+    assert found.never == 0.0
+    for notice in (found.informed, found.observer):
+        assert notice.share == 1.0
+        assert notice.quantiles[0] < notice.quantiles[1] < notice.quantiles[2] < found.time
+        assert found.delta < notice.error < 0.75
+    assert found.informed.quantiles[1] < found.observer.quantiles[1]
+    with pytest.raises(FrozenInstanceError):
+        found.time = 0.0
+    again = plan(PAIR, 0.1, 0.01)
+    assert plan(PAIR, 0.1, 0.01) == again or plan(PAIR, 0.1, 0.01).time == again.time
+
+
+def test_fixed_shares_are_kept():
+    weights = optimal_boosting(PAPER).weights
+    found = plan(PAPER, 1.0, 0.1, explorer=feint.FixedBoosting(weights))
+    np.testing.assert_allclose(found.weights, weights, atol=2e-3)
+    with pytest.raises(ValueError, match="does not say with which probability"):
+        plan(PAPER, 1.0, 0.1, explorer=feint.Tracking())
+
+
+def test_power_is_the_boost_of_alpha():
+    """At α = .05 a budget B of .1, .5, 1, 2, 3 allows power .17, .38, .56, .82, 1; here B is the plan's."""
+    easy = Bandit([1.0, 0.0], [0.0, 3.0])
+    for alpha in (0.01, 0.3):
+        found = plan(easy, 0.05, 0.01, alpha=alpha)
+        assert found.power == pytest.approx(boost_probability(alpha, found.kl_spent), rel=1e-9)
+        assert alpha < found.power < 1.0
+
+
+def test_a_plan_is_never_longer_with_more_budget():
+    for bandit, delta in ((Bandit([1.0, 0.0], [0.0, 1.0]), 1e-4), (PAPER, 0.05)):
+        times = [plan(bandit, epsilon, delta).time for epsilon in (0.1, 1.0, 5.0, 100.0, 1e4, math.inf)]
+        assert (np.diff(times) <= 0).all(), times
+        assert times[-2] == times[-1]
+        # A step in the confidence is a step in time.
+        assert plan(bandit, 1.0, delta / 10).time > times[1]
+
+
+def test_without_a_limit_shares_come_near_the_classical_ones():
+    """δ = 10⁻¹⁰⁰, where Algorithm 1 has had time to learn: its boosts tend to the allocation of Garivier & Kaufmann."""
+    bandit = Bandit([1.0, 0.0, 0.5], [0.0, 1.0, 0.2])
+    found = plan(bandit, math.inf, 1e-100)
+    np.testing.assert_allclose(found.weights, optimal_allocation(bandit).weights, atol=0.03)
+
+
+def test_units_do_not_matter():
+    scaled = plan(Bandit(3 * np.array(PAIR.public), 3 * np.array(PAIR.private), sigma=3.0), 0.1, 0.01)
+    assert scaled.time == pytest.approx(plan(PAIR, 0.1, 0.01).time, rel=1e-2)
+
+
+def test_a_total_that_runs_out():
+    """Half of the runs are done by the end, and of the others those that need much more never are."""
+    total = plan_total(PAIR, 200, 0.01)
+    found = plan(PAIR, TotalBudget(total, 200), 0.01)
+    assert found.quantiles[1] == pytest.approx(200, rel=0.03)
+    most = plan_total(PAIR, 200, 0.01, share=0.9)
+    assert most > total
+    runs = feint.simulate(
+        PAIR, epsilon=TotalBudget(most, 200), horizon=200, replications=2000, delta=0.01, checkpoints=[200], seed=3
+    )
+    # 4 standard errors of the simulated share, and 0.02 for the leaps.
+    assert abs(float(runs.stopping_time.notnull().mean()) - 0.9) < 4 * math.sqrt(0.09 / 2000) + 0.02
+
+
+def test_inverse_question():
+    epsilon = plan_epsilon(PAIR, 300, 0.01)
+    assert plan(PAIR, epsilon, 0.01).time == pytest.approx(300, rel=6e-3)
+
+
+def test_no_budget_is_needed_for_an_easy_instance():
+    """Private gap 3σ, public gap σ/10: Thompson Sampling pulls both arms, and two or three pulls decide."""
+    easy = Bandit([0.1, 0.0], [0.0, 3.0])
+    assert plan(easy, 1e-6, 0.01).quantiles[1] < 20
+    assert plan_epsilon(easy, 1000, 0.01) < 1e-3
+    assert plan_total(easy, 100, 0.01) == 0.0
+
+
+def test_bad_input_is_explained():
+    for epsilon in (0.0, PowerLaw(0.0, 0.5), TotalBudget(0.0, 10)):
+        with pytest.raises(ValueError, match="exponent is zero"):
+            plan(PAPER, epsilon, 0.01)
+    for delta in (0.0, 1.0, -0.1, math.nan, True, "0.1"):
+        with pytest.raises(ValueError, match=r"delta.* strictly between 0 and 1"):
+            plan(PAPER, 0.1, delta)
+    with pytest.raises(ValueError, match=r"alpha.* got 2"):
+        plan(PAPER, 0.1, 0.01, alpha=2)
+    with pytest.raises(ValueError, match="0 or more"):
+        plan(PAPER, -0.1, 0.01)
+    with pytest.raises(ValueError, match="tie for the best public"):
+        plan(Bandit([1, 1], [0, 1]), 0.1, 0.01)
+    with pytest.raises(ValueError, match="% of runs reach confidence"):
+        plan(PAIR, TotalBudget(1e-3, 100), 1e-100)
+    with pytest.raises(ValueError, match="without any limit it takes"):
+        plan_epsilon(PAIR, 3, 1e-9)
+    with pytest.raises(ValueError, match="pulls above 4"):
+        plan_epsilon(PAPER, 4, 0.01)
+    with pytest.raises(ValueError, match="without any limit it is"):
+        plan_total(PAIR, 3, 1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", range(10))
+def test_fixed_shares_against_simulation(row):
+    """Mean and 10, 50 and 90 % points within 10 % (docs/theory.md); 3.5 standard errors of both sides are allowed on
+    top, 0.05 % a comparison.
+    """
+    public, private, epsilon, delta = ROWS[row]
+    bandit = Bandit(public, private)
+    best = optimal_allocation(bandit) if epsilon == math.inf else optimal_boosting(bandit)
+    explorer = feint.FixedBoosting(best.weights)
+    found = plan(bandit, epsilon, delta, explorer=explorer)
+    end, n = 10**7, 1500
+    runs = feint.simulate(
+        bandit, explorer, epsilon=epsilon, horizon=end, replications=n, checkpoints=[end], delta=delta, seed=13
+    )
+    times = np.nan_to_num(runs.stopping_time.values, nan=math.inf)
+    stopped = times[np.isfinite(times)]
+    error = math.hypot(stopped.std() / math.sqrt(n), found.standard_error)
+    assert abs(found.time - stopped.mean()) < 0.1 * stopped.mean() + 3.5 * error
+    for share, quantile in zip((0.1, 0.5, 0.9), found.quantiles, strict=True):
+        # The plan's quantile lies between those of the simulation at shares 3.5 standard errors off, times 1 ± 10 %.
+        off = 3.5 * math.sqrt(share * (1 - share) * (1 / n + 1 / 3000))
+        low, high = np.quantile(times, (share - off, min(1.0, share + off)), method="nearest")
+        assert 0.9 * low < quantile < 1.1 * high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, math.inf])
+@pytest.mark.parametrize("row", [0, 3, 4, 5, 6, 7, 8, 9])
+def test_algorithm_1_against_simulation(row, epsilon):
+    """The mean within 20 %, and 3.5 standard errors on top."""
+    public, private, _, delta = ROWS[row]
+    bandit = Bandit(public, private)
+    found = plan(bandit, epsilon, delta)
+    end = 10**7
+    runs = feint.simulate(
+        bandit, epsilon=epsilon, horizon=end, replications=500, checkpoints=[end], delta=delta, seed=17
+    )
+    times = runs.stopping_time.dropna("replication").values
+    error = math.hypot(times.std() / math.sqrt(times.size), found.standard_error)
+    assert abs(found.time - times.mean()) < 0.2 * times.mean() + 3.5 * error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "horizon", "n"), [(1.0, 400, 400), (0.1, 2500, 300), (0.01, 8000, 200)])
+@pytest.mark.parametrize("row", [0, 3, 4, 6, 9, 7])
+def test_who_notices_against_simulation(row, epsilon, horizon, n):
+    """Medians within 20 %; between the order statistics 3.5 standard errors off, both sides."""
+    bandit = Bandit(*ROWS[row][:2])
+    found = plan(bandit, epsilon, 0.1)
+    runs = feint.simulate(
+        bandit, epsilon=epsilon, horizon=horizon, replications=n, checkpoints=[horizon], observe=True, seed=23
+    )
+    off = 3.5 * 0.5 * math.sqrt(1 / n + 1 / 400)
+    for notice, times in ((found.informed, runs.floor_time), (found.observer, runs.detection_time)):
+        low, high = np.quantile(times.fillna(math.inf).values, (0.5 - off, 0.5 + off), method="nearest")
+        assert 0.8 * low - 1 < notice.quantiles[1] < 1.2 * high + 1
+
+
+COMMAND = ["plan", "--public", "2,0", "--private", "0,2", "--delta", "0.01"]
+
+
+def test_command_prints_a_table_and_json(tmp_path):
+    runner = CliRunner()
+    answer = plan(PAIR, 0.1, 0.01)
+    table = runner.invoke(app, [*COMMAND, "--epsilon", "0.1"])
+    assert table.exit_code == 0
+    for text in (f"{answer.time:,.0f} pulls", f"{answer.weights[1]:.4f}", "best private", "noticed at level 0.05"):
+        assert text in table.output
+    file = tmp_path / "mine.toml"
+    file.write_text("public = [2.0, 0.0]\nprivate = [0.0, 2.0]\n")
+    options = ["plan", "--instance", str(file), "--delta", "0.01", "--epsilon", "0.1", "--alpha", "0.01", "--json"]
+    fields = json.loads(runner.invoke(app, options).output)
+    assert fields["time"] == answer.time
+    assert fields["weights"] == answer.weights.tolist()
+    assert (fields["epsilon"], fields["alpha"], fields["families"][0]["sigma"]) == (0.1, 0.01, 1.0)
+    assert fields["informed"]["quantiles"][1] > answer.informed.quantiles[1]  # a stricter level
+    unlimited = json.loads(runner.invoke(app, [*COMMAND, "--epsilon", "inf", "--json"]).output)
+    assert unlimited["epsilon"] == "inf"
+
+
+def test_command_draws_and_does_not_overwrite(tmp_path):
+    picture = tmp_path / "plan.png"
+    drawn = CliRunner().invoke(app, [*COMMAND, "--epsilon", "0.1", "--plot", str(picture)])
+    assert drawn.exit_code == 0
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(FileExistsError):
+        CliRunner().invoke(app, [*COMMAND, "--epsilon", "0.1", "--plot", str(picture)], catch_exceptions=False)
+
+
+def test_command_answers_the_inverse_questions():
+    by_time = CliRunner().invoke(app, [*COMMAND, "--time", "300", "--json"])
+    assert json.loads(by_time.output)["time"] == pytest.approx(300, rel=6e-3)
+    by_total = CliRunner().invoke(app, [*COMMAND, "--total", "9", "--horizon", "300", "--json"])
+    fields = json.loads(by_total.output)
+    assert fields["epsilon"] == {"kind": "TotalBudget", "total": 9.0, "horizon": 300}
+    assert fields["time"] == plan(PAIR, TotalBudget(9.0, 300), 0.01).time
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--epsilon", "0"], "exponent is zero"),
+        (["--epsilon", "0.1", "--time", "100"], "Give one of --epsilon"),
+        (["--epsilon", "0.1", "--horizon", "100"], "with --total or --unseen"),
+        (["--unseen", "0.5", "--horizon", "1.5"], "whole number of pulls"),
+        (["--epsilon", "0.1", "--public", "0.6,x"], "--public is '0.6,x'"),
+    ],
+)
+def test_command_explains_bad_input(arguments, sentence):
+    result = subprocess.run([sys.executable, "-m", "feint", *COMMAND, *arguments], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stderr.startswith("feint: ")
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr

@@ -294,7 +294,8 @@ def _fill_divergences(family: Any, x: FloatArray, change: FloatArray, out: Float
 
 def divergences(settings: Any, x: npt.ArrayLike, change: npt.ArrayLike) -> FloatArray:
     """KL(ν_x ‖ ν_{x + change}) of arrays that broadcast, by a family's part."""
-    first, second = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(change, dtype=float))
+    # Copies: what `broadcast_arrays` returns warns when somebody asks whether it may be written to, as Numba does.
+    first, second = map(np.array, np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(change, dtype=float)))
     out = np.empty(first.shape)
     _fill_divergences(settings, first.ravel(), second.ravel(), out.reshape(-1))
     return out[()]

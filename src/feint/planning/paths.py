@@ -5,7 +5,7 @@ A leap of m steps holds the step's probabilities fixed and draws how often each 
 1. *Probabilities.* π at the sample means of the public rewards and the pulls expected in the middle of the leap (those
    now, plus half a leap at the last rates: so the error is of second order in the leap's length); w, the shares of
    boosts, from the private posterior now; q*(π_b) for every b; p_a = Σ_b w_b·q^b(a), all by the exact kernels.
-2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (one pull, if that is
+2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (`_LEAST` pulls, if that is
    more). While the observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too. A leap of one
    step is a step of Algorithm 1, exactly; the first ones all are.
 3. *Pulls.* Binomial numbers, one arm after the other, by inversion (beyond `_MANY` expected: a rounded normal number).
@@ -40,6 +40,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _GROWTH = 0.15
+_LEAST = 0.3
 _NATS = 0.1
 _MANY = 25.0
 _SINGLY = 12.0
@@ -182,7 +183,7 @@ def _length(task: Task, s: Space, t: float, until: float, divergence: float) -> 
     if t < task.last:
         longest = min(longest, task.last - t)
     for a in range(s.arms.shape[1]):
-        gain = max(1.0, _GROWTH * s.arms[PULLS, a])
+        gain = max(_LEAST, _GROWTH * s.arms[PULLS, a])
         if s.arms[RATE, a] * longest > gain:
             longest = gain / s.arms[RATE, a]
     return max(1.0, math.floor(longest))
@@ -348,8 +349,8 @@ def _leap(task: Task, s: Space, path: Word, leap: Word, t: float, until: float, 
             if arms[COUNT, a] > 0.0:
                 _pull(task, s, a, piece, pieces)
         if task.delta > 0.0 and _is_sure(task, s):
-            steps *= (piece + 1) / pieces
-            out[STOPPED] = math.floor(t + steps)
+            steps = math.ceil(steps * (piece + 0.5) / pieces)  # a pull lies somewhere in its piece
+            out[STOPPED] = t + steps
             break
     out[SPENT] += steps * cost
     for a in range(n):

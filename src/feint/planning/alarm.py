@@ -13,6 +13,7 @@ from feint.numerics._jit import inlined, sealed
 from feint.numerics._validate import FloatArray
 
 _MEMORY = 0.2  # of 1/η: the longest stride
+_MOST = 64.0  # strides: a leap longer than 2,000 pulls has next to nothing to tell in each
 
 
 @sealed
@@ -25,10 +26,10 @@ def bet_leap(bets: Bets, log_pi: FloatArray, counts: FloatArray, gains: FloatArr
         steps += counts[a]
     for j in range(n_sizes):
         _set_gains(bets, log_pi, counts, steps, j, gains)
-    strides = math.ceil(steps * e.share / _MEMORY)
+    strides = min(_MOST, math.ceil(steps * e.share / _MEMORY))
     length = steps / strides
     kept = math.exp(length * math.log1p(-e.share))
-    for _ in range(strides):
+    for _ in range(int(strides)):
         before = e.pulls[0]
         e.pulls[0] += length
         released = held_back(before) - held_back(e.pulls[0])

@@ -5,16 +5,16 @@ A leap of m steps holds the step's probabilities fixed and draws how often each 
 1. *Probabilities.* π at the sample means of the public rewards and the pulls expected in the middle of the leap (those
    now, plus half a leap at the last rates: so the error is of second order in the leap's length); w, the shares of
    boosts, from the private posterior now; q*(π_b) for every b; p_a = Σ_b w_b·q^b(a), all by the exact kernels.
-2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (`_LEAST` pulls, if that is
-   more). While the observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too. A leap of one
-   step is a step of Algorithm 1, exactly; the first ones all are.
+2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (or `_LEAST` of a pull,
+   if that is more). While observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too. A leap
+   of one step is a step of the agent, exactly; the first ones all are.
 3. *Pulls.* Binomial numbers, one arm after the other, by inversion (beyond `_MANY` expected: a rounded normal number).
 4. *Rewards.* One by one up to `_SINGLY` pulls of an arm; beyond, a normal number with the mean and the variance of
    their sum. They come in pieces of about one pull of an arm other than the most likely one, and after each the
-   posterior error is compared with δ: exactly, wherever the sum of the pairwise errors does not decide (`_is_sure`).
+   posterior error is compared with δ, exactly (`_is_sure`).
 
-The draws of path i come from Philox by (i, leap, use, piece, arm), so that paths are the same every time, and plans of
-nearly the same budget follow nearly the same paths.
+The draws of path i come from Philox by (i, leap, arm), so that paths are the same every time, and plans of nearly the
+same budget follow nearly the same paths.
 """
 
 import math

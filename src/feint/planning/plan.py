@@ -158,7 +158,7 @@ def plan(
         observer=notice_of(seen.alarm),
         gamma=best.gamma,
         case=best.case,
-        first_order_time=_first_order_time(budget, math.log(1.0 / delta) / best.gamma),
+        first_order_time=first_order_time(budget, math.log(1.0 / delta) / best.gamma),
     )
 
 
@@ -178,7 +178,7 @@ def stopping_paths(bandit: Bandit, explorer: Any, budget: Any, delta: float, hor
     return draw_paths(bandit, explorer, budget, paths_of(bandit, _PATHS), delta=delta, horizon=horizon)
 
 
-def _first_order_time(budget: Any, root: float) -> float:
+def first_order_time(budget: Any, root: float) -> float:
     """T with B(T) = root², or root itself if there is no limit; ∞ if the budget never adds up to that."""
     if checked_at(budget, 1) == math.inf:
         return root

@@ -79,15 +79,17 @@ def test_first_order_time_of_schedules():
     assert first_order_time(TotalBudget(8.9, 1000), 3.0) == math.inf
     rising = first_order_time(RisingBudget(18.0, 1000), 3.0)
     assert rising == pytest.approx(math.sqrt(500 * 1001 + 0.25) - 0.5, rel=1e-3)
-    # The number of the referee's report, on the paper's instance.
+    # The paper's instance, where ∫ t^−½ = 2√T has it at 2,434,468: Σ t^−½ is less by 1.46.
     needed = math.log(1e3) / optimal_boosting(PAPER).gamma
-    assert first_order_time(PowerLaw(1.0, 0.5), needed) == pytest.approx(2_434_468, rel=1e-4)
+    assert first_order_time(PowerLaw(1.0, 0.5), needed) == pytest.approx(
+        (math.sqrt(2_434_468) + 0.7301773) ** 2, rel=1e-5
+    )
 
 
 def test_what_a_plan_says():
     found, best = paper(), optimal_boosting(PAPER)
     assert (found.gamma, found.case) == (best.gamma, best.case)
-    assert found.pulls.sum() == pytest.approx(found.time, rel=1e-3)
+    assert found.pulls.sum() == pytest.approx(found.time, rel=1e-2)  # a pull counts whole, its time as the middle
     assert found.weights.sum() == pytest.approx(1.0)
     assert 0.97 * 0.1 * (found.time - 4) < found.kl_spent <= 0.1 * (found.time - 4) * (1 + 1e-3)
     assert found.quantiles[0] < found.quantiles[1] < found.time < found.quantiles[2]
@@ -146,17 +148,20 @@ def test_units_do_not_matter():
 
 
 def test_a_total_that_runs_out():
-    """Half of the runs are done by the end, and of the others those that need much more never are."""
-    total = plan_total(PAIR, 200, 0.01)
-    found = plan(PAIR, TotalBudget(total, 200), 0.01)
-    assert found.quantiles[1] == pytest.approx(200, rel=0.03)
-    most = plan_total(PAIR, 200, 0.01, share=0.9)
-    assert most > total
-    runs = feint.simulate(
-        PAIR, epsilon=TotalBudget(most, 200), horizon=200, replications=2000, delta=0.01, checkpoints=[200], seed=3
-    )
-    # 4 standard errors of the simulated share, and 0.02 for the leaps.
-    assert abs(float(runs.stopping_time.notnull().mean()) - 0.9) < 4 * math.sqrt(0.09 / 2000) + 0.02
+    """What `plan_total` promises: by the plan of that budget, and by simulation."""
+    bandit, time = Bandit([1.0, 0.0], [0.0, 1.0]), 500
+    total = plan_total(bandit, time, 1e-4)
+    found = plan(bandit, TotalBudget(total, time), 1e-4)
+    assert found.quantiles[1] == pytest.approx(time, rel=0.03)
+    most = plan_total(bandit, time, 1e-4, share=0.9)
+    assert most > 2 * total
+    for share, planned in ((0.5, total), (0.9, most)):
+        runs = feint.simulate(
+            bandit, epsilon=TotalBudget(planned, time), horizon=time, replications=4000, delta=1e-4, checkpoints=[time]
+        )
+        # 5 standard errors of both shares (1e-6), and 0.02 for the leaps.
+        off = 5 * math.sqrt(share * (1 - share) * (1 / 4000 + 1 / 3000)) + 0.02
+        assert abs(float(runs.stopping_time.notnull().mean()) - share) < off
 
 
 def test_inverse_question():

@@ -349,3 +349,12 @@ def test_the_challengers_probability_has_the_half():
     ratio = log_p / (-scale * (3.0 * 2.0) / (3.0 + 2.0) * 0.4**2 / 2)
     assert (np.diff(abs(ratio - 1)) < 0).all()
     assert ratio[-1] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_fluid_at_the_end_of_a_total_budget():
+    """The last pull that has a budget is not left out: one pull before, everything is nearly the same."""
+    weights, budget = [0.0, 1.0], TotalBudget(5.0, 1000)
+    bandit = Bandit([1.0, 0.0], [0.0, 1.0])
+    at_end = predicted_pulls(bandit, weights, budget, [1000])[0]
+    np.testing.assert_allclose(at_end, predicted_pulls(bandit, weights, budget, [999, 1000, 2000])[1], rtol=1e-6)
+    np.testing.assert_allclose(at_end, predicted_pulls(bandit, weights, budget, [999])[0] + [1, 0], rtol=2e-3)

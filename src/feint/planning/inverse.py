@@ -83,10 +83,10 @@ def plan_total(
     The runs that are not done by then have no budget left, so that a mean would say nothing: what is planned is the
     share. 0 where Thompson Sampling's own pulls are enough.
 
-    >>> bandit = Bandit(public=[2.0, 0.0], private=[0.0, 2.0])
+    >>> bandit = Bandit(public=[1.0, 0.0], private=[0.0, 1.0])
     >>> from feint import TotalBudget, plan
-    >>> total = plan_total(bandit, 200, 0.01)
-    >>> abs(plan(bandit, TotalBudget(total, 200), 0.01).quantiles[1] / 200 - 1) < 0.03
+    >>> total = plan_total(bandit, 500, 0.0001)
+    >>> abs(plan(bandit, TotalBudget(total, 500), 0.0001).quantiles[1] / 500 - 1) < 0.03
     True
     """
     if not is_whole(time, bandit.n_arms + 1):

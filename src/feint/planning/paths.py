@@ -6,8 +6,9 @@ A leap of m steps holds the step's probabilities fixed and draws how often each 
    now, plus half a leap at the last rates: so the error is of second order in the leap's length); w, the shares of
    boosts, from the private posterior now; q*(π_b) for every b; p_a = Σ_b w_b·q^b(a), all by the exact kernels.
 2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (or `_LEAST` of a pull,
-   if that is more). While observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too. A leap
-   of one step is a step of the agent, exactly; the first ones all are.
+   if that is more). While observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too, unless
+   that is less than `_SLOWEST` of the time so far, which matters only to observers who notice late. A leap of one step
+   is a step of the agent, exactly; the first ones all are.
 3. *Pulls.* Binomial numbers, one arm after the other, by inversion (beyond `_MANY` expected: a rounded normal number).
 4. *Rewards.* One by one up to `_SINGLY` pulls of an arm; beyond, a normal number with the mean and the variance of
    their sum. They come in pieces of about one pull of an arm other than the most likely one, and after each the
@@ -41,7 +42,7 @@ _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _GROWTH = 0.15
 _LEAST = 0.3
-_NATS = 0.1
+_NATS, _SLOWEST = 0.1, 0.03
 _MANY = 25.0
 _SINGLY = 12.0
 _PIECES = 45.0
@@ -179,7 +180,7 @@ def _length(task: Task, s: Space, t: float, until: float, divergence: float) -> 
     """Steps of the coming leap at the rates of the last one, and at its divergence if observers are followed."""
     longest = until - t
     if divergence * longest > _NATS:
-        longest = _NATS / divergence
+        longest = min(longest, max(_NATS / divergence, _SLOWEST * t))
     if t < task.last:
         longest = min(longest, task.last - t)
     for a in range(s.arms.shape[1]):

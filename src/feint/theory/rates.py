@@ -246,7 +246,7 @@ def fluid(bandit: Bandit, weights: FloatArray, budget: Any, times: FloatArray) -
     result = np.empty((times.size, bandit.n_arms + 1))
     # A total budget ends at its horizon: a piece before and a piece after the jump.
     for stop, active in ((last, True), (math.inf, False)):
-        inside = [i for i in order if start <= times[i] and (times[i] < stop or stop == math.inf)]
+        inside = [i for i in order if start <= times[i] <= stop]
         end = stop if stop < times.max() else float(times.max())
         if start < end:
             points = np.append(np.log(times[inside]), math.log(end)).clip(math.log(start), math.log(end))

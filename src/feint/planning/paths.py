@@ -140,7 +140,7 @@ def _set_shares(task: Task, s: Space, t: float) -> None:
     means, family = s.private.means, s.private.family
     for a in range(arms.shape[1]):
         means[a] = arms[PRIVATE, a] / arms[PULLS, a]
-    view = View(int(t), arms[PULLS], arms[BOOSTS], means, means, family, family, s.scratch)
+    view = View(int(t), arms[PULLS], arms[BOOSTS], means, means, family, family, s.scratch, s.private)
     fill_shares(task.explorer, view, arms[LOG_BEST], arms[SHARE])
 
 

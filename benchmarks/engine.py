@@ -119,8 +119,8 @@ def profile() -> str:
     else:
         os.environ["FEINT_THREADS"] = threads
     lines.append(
-        "\nA region is built after nearly every pull of another arm than the most pulled one (9 in 1,000 steps at 10⁵, "
-        "3 at 10⁶) and takes four to six evaluations of the best-arm kernel; a challenger's draw stays undecided in 16 "
-        "and 2 of 1,000 steps. What is left at 10⁶ is the draws and a step's own bookkeeping.\n"
+        "\nOf 1,000 steps at 10⁴ and 10⁵, 23 and 5 evaluate a side exactly, which gives slopes for what follows; 53 "
+        "and 17 build a region from such slopes, at the price of a step. What is left at 10⁶ is the draws and a step's "
+        "own bookkeeping.\n"
     )
     return "\n".join(lines)

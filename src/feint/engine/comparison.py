@@ -40,7 +40,7 @@ from feint.families.base import (
     recentre,
 )
 from feint.families.base import tangents as tangents_of
-from feint.numerics._jit import inlined, part
+from feint.numerics._jit import inlined, part, sealed
 from feint.numerics._validate import FloatArray
 from feint.numerics.boost_table import TABLE_SHAPE, boost_bounds
 from feint.numerics.normal import exp_nonpositive
@@ -175,7 +175,7 @@ def _fill_reference(logs: FloatArray, bounds: FloatArray) -> bool:
 @part
 def bound_private(belief: Belief, c: Comparison) -> bool:
     """Bounds of the private probabilities and their cuts as posteriors are now; false where they are of no use."""
-    if math.isnan(c.private.log_best[0]):
+    if not has_tangents(belief.family) or math.isnan(c.private.log_best[0]):
         return False
     fill_log_bounds(belief.family, c.private, c.logs[LOG_LOW], c.logs[LOG_HIGH])
     return _fill_private(c.logs, c.bounds)
@@ -184,7 +184,7 @@ def bound_private(belief: Belief, c: Comparison) -> bool:
 @part
 def bound_reference(belief: Belief, c: Comparison) -> bool:
     """The same of the reference's probabilities."""
-    if math.isnan(c.public.log_best[0]):
+    if not has_tangents(belief.family) or math.isnan(c.public.log_best[0]):
         return False
     fill_log_bounds(belief.family, c.public, c.logs[LOG_LOW], c.logs[LOG_HIGH])
     return _fill_reference(c.logs, c.reference)
@@ -207,7 +207,7 @@ def _bound_box(belief: Belief, side: Tangents, c: Comparison, dominant: int, rai
     displace(belief.family, belief, side, dominant)
 
 
-@part
+@sealed
 def enter_by_tangents(
     region: Region, known: Known, c: Comparison, dominant: int, bounds_private: bool, bounds_reference: bool
 ) -> bool:

@@ -12,8 +12,8 @@ A family in plain Python, a user's own, has
 Those of the package have, instead of `log_best`, all that the engine, the observer and the theory need:
 
 - `kernel()`: settings for kernels, a NamedTuple whose class has the parts below (without `fill_region` only the eager
-  method runs, without `draw_sum` not the event-driven one) and `normal`, whether rewards are drawn from normals or
-  from uniform numbers;
+  method runs, without `draw_sum` not the event-driven one, without tangents fewer steps are decided by bounds) and
+  `normal`, whether rewards are drawn from normals or from uniform numbers;
 - `prior(given)`: a prior as the two numbers that `posterior` takes, None for the usual one; `posterior(prior, pulls,
   sums)`: the two parameters of every arm's posterior; `log_probabilities(first, second)` of many rows of them;
   `is_proper(prior)`: whether there is a posterior before the first pull;

@@ -14,9 +14,20 @@ from feint.numerics._validate import FloatArray, as_floats
 class Bandit:
     """A K-armed bandit with public and private means (the paper's Section 3).
 
-    `family` is the distribution of the rewards, or a pair of them: public, private. `sigma=…` is short for
-    `family=Gaussian(sigma)`. A tie for the best public arm is a fair instance to simulate; only the theory refuses it.
+    A tie for the best public arm is a fair instance to simulate; only the theory refuses it.
 
+    Parameters
+    ----------
+    public, private
+        (K,) mean rewards of the arms, K at least 2: what everyone sees, and what only the agent does. No two arms tie
+        for the best private mean.
+    sigma
+        Short for `family=Gaussian(sigma)`.
+    family
+        The distribution of the rewards, or a pair of them: public, private. `Gaussian(1.0)` if neither is given.
+
+    Examples
+    --------
     >>> bandit = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
     >>> bandit.best_public, bandit.best_private
     (0, 1)

@@ -63,8 +63,17 @@ class Budget(Protocol):
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """ε_t = scale·t^(−exponent), with exponent ≥ 0.
+    """ε_t = scale·t^(−exponent), a budget that falls over time, or not (exponent 0).
 
+    Parameters
+    ----------
+    scale
+        ε_1, 0 or more.
+    exponent
+        How fast it falls, 0 or more.
+
+    Examples
+    --------
     >>> PowerLaw(scale=1.0, exponent=0.5).at(100)
     0.1
     """
@@ -102,6 +111,15 @@ class TotalBudget:
 
     The K pulls of the initial round leave their share unspent, so total·(1 − K/horizon) is spent in all.
 
+    Parameters
+    ----------
+    total
+        Nats in all, 0 or more.
+    horizon
+        Over how many pulls, 1 or more.
+
+    Examples
+    --------
     >>> TotalBudget(total=3.0, horizon=1000).at(1)
     0.003
     """

@@ -53,8 +53,10 @@ class Observer:
         Of the public rewards: `sigma` is short for `family=Gaussian(sigma)`.
     initial_round
         Whether the agent pulls every arm once first. False tests the first K pulls too, where the prior allows it.
-    epsilons, share
-        Of the test.
+    epsilons
+        (n,) grid of KL budgets a step that the test bets on.
+    share
+        How much of the test's capital changes arms with every pull: the faster a deceiver changes arms, the larger.
 
     Examples
     --------

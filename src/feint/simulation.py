@@ -51,6 +51,8 @@ def simulate(
 
     Parameters
     ----------
+    bandit
+        The instance, of K arms.
     explorer, reference
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md). In plain Python
         a step takes about 200 µs; with a kernel, well below 1 µs.
@@ -63,7 +65,7 @@ def simulate(
     seed
         Replication r of a seed is the same whatever the number of replications or threads, and lazy or eager.
     checkpoints
-        Times to record, from K to the horizon; by default about 100 on a logarithmic grid.
+        (n,) times to record, from K to the horizon; by default about 100 on a logarithmic grid.
     delta
         Stop a replication when the largest private posterior probability reaches 1 − δ. What it had then is repeated
         at later checkpoints.
@@ -84,17 +86,21 @@ def simulate(
 
     Returns
     -------
-    Dataset with `pulls`, `boosts` (replication, time, arm), `log_error` = log P(the best private arm is another than
-    the true one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time), and
-    `stopping_time(replication)` if `delta` is given (NaN where not reached). `time` counts pulls made. With an explorer
-    that tilts, such as `Earn`, also `private_gain` (replication, time) = Σ private mean × (its pulls − those of an
-    honest twin); the twin is the reference itself on the same draws, so ε = 0 (NaN after a stop). If observed,
-    also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the evidence it left;
-    `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that of one who knows all
-    that the agent knows but not its draws, which is the most that a real observer can hope for (NaN where the explorer
-    does not say with which probability it boosts an arm). By replication `detection_time` and `floor_time`, the first
-    alarms of the observer and of the latter (NaN where there was none), and `p_value`, the anytime p-value at the end,
-    so that one run serves every level. Means, gaps and what distinguishes the run are coordinates.
+    xarray.Dataset
+        `pulls`, `boosts` (replication, time, arm); `log_error` = log P(the best private arm is another than the true
+        one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time); and
+        `stopping_time` (replication) if `delta` is given (NaN where not reached). `time` counts pulls made.
+        With an explorer that tilts, such as `Earn`, also `private_gain` (replication, time) = Σ private mean × (its
+        pulls − those of an honest twin); the twin is the reference itself on the same draws, so ε = 0 (NaN after a
+        stop).
+
+        If observed, also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the evidence it
+        left; `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that of one who
+        knows all that the agent knows but not its draws, which is the most that a real observer can hope for (NaN where
+        the explorer does not say with which probability it boosts an arm). By replication `detection_time` and
+        `floor_time`, the first alarms of the observer and of the latter (NaN where there was none), and `p_value`, the
+        anytime p-value at the end, so that one run serves every level. Means, gaps and what distinguishes the run are
+        coordinates.
 
     Examples
     --------

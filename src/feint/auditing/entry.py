@@ -100,6 +100,11 @@ def audit(
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
 
+    Returns
+    -------
+    AuditReport
+        The verdict, the evidence by row, each arm's departure from the claim, and what explains it.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -162,9 +167,39 @@ def audit_log(
     """`audit` of a file, of standard input ("-") or of a table (pandas, polars, Arrow), read in chunks.
 
     CSV, TSV, Parquet, JSON lines and Vowpal Wabbit's dsjson, each also compressed (.gz, .zst). Columns p_0 … p_{K−1} or
-    p_<label>, or a list in `probabilities`, are taken for probabilities, else `propensity`, else `reward`; `names`
-    calls them otherwise, and `mode` chooses. A column `time` or `timestamp` must not go back, unless `ignore_time`. The
-    other arguments are those of `audit`. `progress(what, total)` returns a function to call with progress.
+    p_<label>, or a list in `probabilities`, are taken for probabilities, else `propensity`, else `reward`.
+
+    Parameters
+    ----------
+    source
+        A path, "-", or a table of n rows.
+    names
+        How the columns are called, where they are not called `arm`, `reward`, `propensity`, `p_…`, `probabilities`.
+    mode
+        "probabilities", "propensities" or "rewards", where the log has more than one of them.
+    delimiter
+        Of a text file; by default it is recognised.
+    ignore_time
+        A column `time` or `timestamp` must not go back, unless this is set.
+    progress
+        `progress(what, total)` returns a function to call with progress.
+    n_arms, reference, sigma, family, initial_round, batch, delay, discount, propensity_draws, floor, within
+        The claim, as in `audit`.
+    alpha, tolerance, skip_bad, explain
+        As in `audit`.
+
+    Returns
+    -------
+    AuditReport
+        The same that `audit` gives for the columns as arrays.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> table = pandas.DataFrame({"arm": [0, 1, 0, 0, 1, 0], "p_0": 0.5, "p_1": 0.5})
+    >>> report = audit_log(table)
+    >>> report.mode, report.verdict
+    ('probabilities', 'no evidence against')
     """
     timing = Timing(delay, batch, isinstance(names, Names) and names.reward_time is not None, discount)
     options = Options(tolerance, floor, within, propensity_draws)

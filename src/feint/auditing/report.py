@@ -63,7 +63,40 @@ class ArmReport:
 
 @dataclass(frozen=True, eq=False)
 class AuditReport:
-    """The result of an audit; rows count from 1, in the order of the log, bad ones included."""
+    """The result of an audit; rows count from 1, in the order of the log, bad ones included.
+
+    Parameters
+    ----------
+    mode, claim
+        What was tested: "probabilities", "propensities" or "rewards", and the claim in words.
+    n_arms, rows, tested, alpha
+        K; rows of the log, and how many of them were tested; the level.
+    log_e_value, highest_log_e_value, log_e_values
+        log E at the end and at its highest, and of its parts at the end: `boosts`, `calibration`.
+    rejected_at, impossible
+        The row at which E reached 1/α; pulls of arms to which the claim gives probability 0. None where there is none.
+    arms
+        One `ArmReport` an arm: `observed`, `expected`, `excess` and its interval `low`, `high`.
+    groups, n_groups
+        One `GroupReport` for each of the worst 20, and how many there are.
+    boosted_arm, boosted_epsilon
+        The constant boost that explains the pulls best, be it poorly.
+    smallest_log_probability, smallest_row
+        Of the least likely pull.
+    bad_rows, bad_examples, warnings
+        Rows left out by reason, some of them in words, and what else should be known.
+    diagnosis
+        What explains a rejected log best.
+    history_rows, history_log_e_values
+        (n,) rows and log E there, for a figure.
+
+    Examples
+    --------
+    >>> import feint
+    >>> report = feint.audit([0, 1, 0, 0, 1, 0], probabilities=[[0.5, 0.5]] * 6)
+    >>> report.verdict, report.tested, [arm.observed for arm in report.arms]
+    ('no evidence against', 6, [4, 2])
+    """
 
     mode: str
     claim: str

@@ -32,6 +32,14 @@ class Earn:
     arm that looks bad once is suppressed and never looked at again (docs/theory.md has how often, and what else was
     tried). The gain grows like √(εT) with the constant of `optimal_earning`; `simulate` records it as `private_gain`.
     The arm that counts as boosted is that with the largest draw. It runs eagerly, whatever the method.
+
+    Examples
+    --------
+    >>> import feint
+    >>> bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> runs = feint.simulate(bandit, feint.Earn(), epsilon=0.1, horizon=300, replications=2)
+    >>> runs.private_gain.dims
+    ('replication', 'time')
     """
 
     def kernel(self, n_arms: int) -> "EarnKernel":

@@ -55,8 +55,19 @@ class FixedBoosting:
     So every B_a stays within K of s·w_a, without randomness; the w of the paper's Section 5. An arm of weight 0 is
     never boosted.
 
-    >>> FixedBoosting([0.5, 0.25, 0.25]).weights
-    (0.5, 0.25, 0.25)
+    Parameters
+    ----------
+    weights
+        (K,), 0 or more, summing to 1; `optimal_boosting` finds the best.
+
+    Examples
+    --------
+    >>> import feint
+    >>> bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> explorer = feint.FixedBoosting([0, 0.25, 0.5, 0.25])
+    >>> runs = feint.simulate(bandit, explorer, epsilon=0.1, horizon=404, replications=1)
+    >>> runs.boosts.isel(replication=0, time=-1).values
+    array([  0, 100, 200, 100])
     """
 
     weights: tuple[float, ...]

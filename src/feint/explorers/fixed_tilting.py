@@ -31,6 +31,13 @@ class FixedTilting:
 
     With the true private means it is what an agent who knows them would do to earn; with 1{arm} it boosts that arm.
 
+    Parameters
+    ----------
+    values
+        (K,) finite numbers: what a pull of each arm is worth. Only their differences count.
+
+    Examples
+    --------
     >>> FixedTilting([0.2, 0.5, 0.1]).values
     (0.2, 0.5, 0.1)
     """

@@ -42,8 +42,18 @@ class RoundRobinKernel(NamedTuple):
 class RoundRobin:
     """Boost the given arms in turn; all suboptimal arms equally is the paper's first experiment.
 
-    >>> RoundRobin([1, 2, 3]).arms
-    (1, 2, 3)
+    Parameters
+    ----------
+    arms
+        (n,) arms, counted from 0, in the order in which they are boosted.
+
+    Examples
+    --------
+    >>> import feint
+    >>> bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> runs = feint.simulate(bandit, feint.RoundRobin([1, 2, 3]), epsilon=0.1, horizon=304, replications=1)
+    >>> runs.boosts.isel(replication=0, time=-1).values
+    array([  0, 100, 100, 100])
     """
 
     arms: tuple[int, ...]

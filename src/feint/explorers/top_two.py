@@ -74,6 +74,14 @@ class TopTwo:
 
     Leader and challenger are drawn from the exact posterior probabilities; rejection sampling of the challenger would
     never end once the agent is sure.
+
+    Examples
+    --------
+    >>> import feint
+    >>> bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> runs = feint.simulate(bandit, feint.TopTwo(), epsilon=0.1, horizon=300, replications=2)
+    >>> runs.explorer.item()
+    'TopTwo()'
     """
 
     def kernel(self, n_arms: int) -> "TopTwoKernel":

@@ -99,6 +99,14 @@ class TopTwoTransport:
     W(l, c) = min_x N_l·D(μ̂_l, x) + N_c·D(μ̂_c, x), D the private divergence, and 0 where c is ahead; for normal rewards
     max(0, μ̂_l − μ̂_c)²/(2σ²(1/N_l + 1/N_c)), Shang et al. (2020), Eq. 5. The first of equals. It needs no challenger
     probabilities.
+
+    Examples
+    --------
+    >>> import feint
+    >>> bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> runs = feint.simulate(bandit, feint.TopTwoTransport(), epsilon=0.1, horizon=300, replications=2)
+    >>> runs.explorer.item()
+    'TopTwoTransport()'
     """
 
     def kernel(self, n_arms: int) -> "TopTwoTransportKernel":

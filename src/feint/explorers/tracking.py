@@ -46,6 +46,14 @@ class Tracking:
     D-tracking after Garivier & Kaufmann (2016), with boosts B_a in the place of pulls: after s boosts, if some arm has
     B_a < √s − K/2, boost the least boosted (forced exploration, without which a wrong estimate could starve an arm for
     good); else boost argmax_a (s + 1)·ŵ_a − B_a. Ties go to the first arm.
+
+    Examples
+    --------
+    >>> import feint
+    >>> bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+    >>> runs = feint.simulate(bandit, feint.Tracking(), epsilon=0.1, horizon=300, replications=2)
+    >>> int(runs.boosts.isel(replication=0, time=-1).sum())  # every pull after the initial round
+    296
     """
 
     def kernel(self, n_arms: int) -> "TrackingKernel":

@@ -145,6 +145,8 @@ class BernoulliKernel(NamedTuple):
 class Bernoulli:
     """Rewards 0 and 1; a prior is (successes, failures) of a Beta, by default (1, 1), the uniform one.
 
+    Examples
+    --------
     >>> Bernoulli().divergence(0.5, 0.25).round(4)
     np.float64(0.1438)
     """

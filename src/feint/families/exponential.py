@@ -120,6 +120,8 @@ class ExponentialKernel(NamedTuple):
 class Exponential:
     """Rewards above 0 with density e^(−r/μ)/μ; a prior is (shape, rate) of the Gamma of 1/μ, by default (0, 0).
 
+    Examples
+    --------
     >>> Exponential().divergence(2.0, 1.0).round(4)
     np.float64(0.3069)
     """

@@ -212,6 +212,13 @@ class GaussianKernel(NamedTuple):
 class Gaussian:
     """Normal rewards of standard deviation σ; a prior is (mean, sd) of a normal, by default flat.
 
+    Parameters
+    ----------
+    sigma
+        σ, above 0.
+
+    Examples
+    --------
     >>> Gaussian(2.0).divergence(0.0, 1.0)
     np.float64(0.125)
     """

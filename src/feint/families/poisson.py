@@ -181,6 +181,8 @@ class PoissonKernel(NamedTuple):
 class Poisson:
     """Rewards 0, 1, 2, …; a prior is (shape, rate) of a Gamma, by default (½, 0), Jeffreys'.
 
+    Examples
+    --------
     >>> Poisson().divergence(2.0, 1.0).round(4)
     np.float64(0.3863)
     """

@@ -34,8 +34,9 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
 
     Returns
     -------
-    (..., K). The relative error of every p is below 1e-12; with `log`, the error of log p is below
-    1e-12·max(1, \|log p\|). A p below 1e-308 leaves float64's range, so ask for its logarithm.
+    (..., K) array
+        The relative error of every p is below 1e-12; with `log`, the error of log p is below 1e-12·max(1, \|log p\|). A p
+        below 1e-308 leaves float64's range, so ask for its logarithm.
 
     Examples
     --------
@@ -57,6 +58,20 @@ def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nod
     It is off by tens of percent where posteriors are unequally sharp, because the sharp arm's Φ is a step on the
     scale of the others; see docs/errata.md.
 
+    Parameters
+    ----------
+    means, sds
+        (..., K) with K ≥ 2; they broadcast against each other.
+    nodes
+        Of the rule; the paper has 32.
+
+    Returns
+    -------
+    (..., K) array
+        They need not sum to 1.
+
+    Examples
+    --------
     >>> pulls = np.array([1000, 20, 10, 15])
     >>> gauss_hermite_probabilities([0.6, 0.3, 0.0, 0.2], 1 / np.sqrt(pulls)).round(4)
     array([0.8271, 0.0931, 0.0315, 0.0507])

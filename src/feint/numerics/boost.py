@@ -34,11 +34,16 @@ def boost_probability(
     Parameters
     ----------
     p
-        Probabilities, any shape; None where `log_p` is given.
+        Probabilities, any shape (...); None where `log_p` is given.
     epsilon
         KL budget from 0 to ∞; broadcasts against p.
     log_p
-        Instead of p, for probabilities below float64's range.
+        Instead of p, for probabilities below float64's range; the same shapes.
+
+    Returns
+    -------
+    array or float
+        q*, of the shape to which p and ε broadcast.
 
     Examples
     --------
@@ -84,6 +89,20 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
     The clip at 1 is missing in the paper. W(ε/p) is evaluated as ω(log ε − log p) with Wright's ω(y) = W(e^y), which
     does not overflow.
 
+    Parameters
+    ----------
+    p
+        Probabilities, any shape (...).
+    epsilon
+        KL budget from 0 to ∞; broadcasts against p.
+
+    Returns
+    -------
+    array or float
+        q-hat, of the shape to which p and ε broadcast.
+
+    Examples
+    --------
     >>> boost_probability_approx([0.5, 1e-3, 1e-6], 0.1).round(6)
     array([0.658114, 0.029537, 0.010771])
     """
@@ -114,7 +133,16 @@ def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
         (..., K), each row summing to 1 within 1e-9.
     arm
         Index from 0 to K − 1.
+    epsilon
+        KL budget from 0 to ∞.
 
+    Returns
+    -------
+    (..., K) array
+        Each row sums to 1.
+
+    Examples
+    --------
     >>> boost([0.83, 0.09, 0.03, 0.05], 2, 0.1).round(4)
     array([0.7423, 0.0805, 0.1325, 0.0447])
     """

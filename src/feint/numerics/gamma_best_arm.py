@@ -93,9 +93,10 @@ def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *,
 
     Returns
     -------
-    (..., K). The relative error of every p is below 1e-10 for shapes up to 1e8 and K ≤ 30, and grows as that of
-    `beta_best_arm_probabilities`: 3e-10 for 1e8 and K = 100 arms that tie. With `log`, the error of log p is below that
-    times max(1, \|log p\|).
+    (..., K) array
+        The relative error of every p is below 1e-10 for shapes up to 1e8 and K ≤ 30, and grows as that of
+        `beta_best_arm_probabilities`: 3e-10 for 1e8 and K = 100 arms that tie. With `log`, the error of log p is below
+        that times max(1, \|log p\|).
 
     Examples
     --------

@@ -34,7 +34,12 @@ def tilt(
     epsilon
         (...) KL budget from 0 to ∞, one for all rows or one a row.
     log_pi
-        Instead of pi, for probabilities below float64's range.
+        Instead of pi, (..., K), for probabilities below float64's range.
+
+    Returns
+    -------
+    (..., K) array
+        Each row sums to 1.
 
     Examples
     --------

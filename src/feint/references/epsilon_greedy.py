@@ -36,8 +36,19 @@ class EpsilonGreedyKernel(NamedTuple):
 class EpsilonGreedy:
     """Pull the arm of the largest public sample mean, but with probability ε any arm; equals share.
 
-    >>> EpsilonGreedy(0.1).epsilon
-    0.1
+    Parameters
+    ----------
+    epsilon
+        Above 0 and at most 1; not the KL budget of the agent.
+
+    Examples
+    --------
+    >>> import feint
+    >>> observer = feint.Observer(2, feint.EpsilonGreedy(0.1))
+    >>> for arm, reward in [(0, 1.0), (1, 0.5)]:
+    ...     _ = observer.update(arm, reward)
+    >>> observer.reference_probabilities().round(4)
+    array([0.95, 0.05])
     """
 
     epsilon: float

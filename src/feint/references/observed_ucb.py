@@ -41,7 +41,7 @@ class ObservedUCB:
     UCB is deterministic, but the observer does not see what the agent saw. After N_a pulls of an arm, its own N_a
     independent samples have the mean μ̂²_a. With a flat prior its belief about the true mean is N(μ̂²_a, σ²/N_a); given
     the true mean, the agent's mean is N(μ_a, σ²/N_a) and independent of the observer's samples. So the observer's
-    belief about the agent's mean has
+    belief about the agent's mean has::
 
         E[μ̂¹_a] = μ̂²_a,        Var[μ̂¹_a] = σ²/N_a + σ²/N_a = 2σ²/N_a,
 
@@ -50,6 +50,20 @@ class ObservedUCB:
 
     The Remark leaves open whether the agent knows the observer's samples. Here it does: otherwise it could not know
     what the observer expects, nor meet the constraint exactly.
+
+    Parameters
+    ----------
+    exploration
+        UCB's factor, 0 or more.
+
+    Examples
+    --------
+    >>> import feint
+    >>> agent = feint.Agent(2, reference=feint.ObservedUCB(), epsilon=0.1)
+    >>> for sample, private in [(1.0, 0.0), (0.2, 0.5)]:  # the observer's own samples
+    ...     agent.update(agent.pull(), sample, private)
+    >>> agent.reference_probabilities().round(3)
+    array([0.655, 0.345])
     """
 
     exploration: float = 2.0

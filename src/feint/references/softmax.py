@@ -35,8 +35,19 @@ class SoftmaxKernel(NamedTuple):
 class Softmax:
     """Pull arm a with probability ∝ exp(μ̂_a/temperature), μ̂ the sample means of the public rewards.
 
-    >>> Softmax(0.5).temperature
-    0.5
+    Parameters
+    ----------
+    temperature
+        Above 0, in the units of the rewards.
+
+    Examples
+    --------
+    >>> import feint
+    >>> observer = feint.Observer(2, feint.Softmax(0.5))
+    >>> for arm, reward in [(0, 1.0), (1, 0.5)]:
+    ...     _ = observer.update(arm, reward)
+    >>> observer.reference_probabilities().round(4)  # odds of e^(0.5/0.5) to 1
+    array([0.7311, 0.2689])
     """
 
     temperature: float

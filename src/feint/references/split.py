@@ -31,8 +31,17 @@ class SplitKernel(NamedTuple):
 class Split:
     """Pull arm a with probability `weights[a]`, whatever happens; without weights, all arms alike.
 
-    >>> Split([0.5, 0.5]).weights
-    (0.5, 0.5)
+    Parameters
+    ----------
+    weights
+        (K,), above 0 and summing to 1; None for 1/K each.
+
+    Examples
+    --------
+    >>> import feint
+    >>> report = feint.audit([0, 1, 1, 0, 1, 0], n_arms=2, reference=feint.Split([0.5, 0.5]), initial_round=False)
+    >>> report.verdict, report.tested
+    ('no evidence against', 6)
     """
 
     weights: tuple[float, ...] | None = None

@@ -26,11 +26,17 @@ class ThompsonSamplingKernel(NamedTuple):
 class ThompsonSampling:
     """Pull arm a with the probability that it is the best under its posterior (the paper's Section 2.2).
 
-    `prior` is a pair of numbers whose meaning depends on the rewards: (mean, sd) for normal ones, (successes, failures)
-    for 0 and 1, (shape, rate) for counts and, of the reciprocal mean, for exponential ones; or a list of such pairs,
-    one for every arm. None is the usual one: flat, (1, 1), (½, 0) and (0, 0). `simulate` and `Agent` pull every arm
-    once first, whatever the prior.
+    `simulate` and `Agent` pull every arm once first, whatever the prior.
 
+    Parameters
+    ----------
+    prior
+        A pair of numbers whose meaning depends on the rewards: (mean, sd) for normal ones, (successes, failures) for 0
+        and 1, (shape, rate) for counts and, of the reciprocal mean, for exponential ones; or (K, 2), such a pair for
+        every arm. None is the usual one: flat, (1, 1), (½, 0) and (0, 0).
+
+    Examples
+    --------
     >>> ThompsonSampling(prior=(0.0, 1.0)).prior
     (0.0, 1.0)
     >>> ThompsonSampling(prior=[(1, 1), (8, 2)]).prior

@@ -47,6 +47,18 @@ def optimal_earning(bandit: Bandit) -> Earning:
     with g_a the private advantage of arm a over the best public arm and d_a its public divergence from it. Private
     regret stays linear: T·(μ_1 − μ_{i*}) less the gain.
 
+    Parameters
+    ----------
+    bandit
+        The instance; one arm is publicly the best.
+
+    Returns
+    -------
+    Earning
+        `weights`, `pulls` (K,); `gain`, `regret` and the certificate `gap`.
+
+    Examples
+    --------
     >>> best = optimal_earning(Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.4, 0.0]))
     >>> best.weights.round(4), round(best.gain, 4), abs(best.gap) < 1e-12
     (array([0. , 0.9, 0.1, 0. ]), 2.1082, True)

@@ -84,6 +84,8 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
 
     Parameters
     ----------
+    bandit
+        The instance; one arm is publicly the best.
     weights
         (K,), 0 or more, summing to 1: the share of steps that boost each arm. A share of the best public arm is wasted,
         for it is pulled nearly always without.
@@ -107,9 +109,15 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
 
     the paper's Eq. (max_min_all), solved by one bracketed root (`maximin_kernel`).
 
+    Parameters
+    ----------
+    bandit
+        The instance; one arm is publicly the best.
+
     Returns
     -------
-    Allocation: `weights` (K,) with 0 at the best public arm, `gamma` = Γ*, `case` in words, `gap`.
+    Allocation
+        `weights` (K,) with 0 at the best public arm, `gamma` = Γ*, `case` in words, `gap`.
 
     Examples
     --------
@@ -150,6 +158,18 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     for normal rewards the paper's Eq. (max_min_gaussian), with w_a where it prints w_1. Here `weights` (K,) are shares
     of pulls, log(1 − p*) ≈ −T·`gamma`, and 1/`gamma` is T* of Garivier & Kaufmann (2016).
 
+    Parameters
+    ----------
+    bandit
+        The instance, of which only the private side matters.
+
+    Returns
+    -------
+    Allocation
+        `weights` (K,), `gamma`, `case` in words, `gap`.
+
+    Examples
+    --------
     >>> best = optimal_allocation(Bandit(public=[0.0, 1.0, 0.0], private=[1.0, 0.0, 0.0]))
     >>> best.weights.round(4), round(1 / best.gamma, 3)  # equal gaps: w_1 = 1/(1 + √2), T* = 2(1 + √2)²
     (array([0.4142, 0.2929, 0.2929]), 11.657)

@@ -169,6 +169,8 @@ def predicted_pulls(
 
     Parameters
     ----------
+    bandit
+        The instance; one arm is publicly the best.
     weights
         (K,) on the simplex.
     epsilon
@@ -176,14 +178,17 @@ def predicted_pulls(
     times
         (n,) numbers of pulls, each K or more (the initial round pulls every arm once).
     order
-        "first", "second" or "fluid"; the formulas stand at the top of this file. The first two are limits: they leave
+        "first", "second" or "fluid"; docs/theory.md has the formulas. The first two are limits: they leave
         out what Thompson Sampling pulls by itself, and give an arm that is never boosted 0 pulls. The best public arm
         gets what remains of t.
 
     Returns
     -------
-    (n, K). docs/theory.md compares all three with simulations.
+    (n, K) array
+        docs/theory.md compares all three with simulations.
 
+    Examples
+    --------
     >>> bandit = Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
     >>> predicted_pulls(bandit, [0, 1/3, 1/3, 1/3], 0.09, [10_000], order="first").round(2)
     array([[9740.19,  115.47,   57.74,   86.6 ]])

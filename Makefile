@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup test test-slow lint bench reproduce clean
+.PHONY: setup test test-slow lint bench reproduce docs dist clean
 
 setup: .venv/.ready .venv/.kernels
 
@@ -39,6 +39,19 @@ bench: setup
 reproduce: setup
 	$(BIN)/feint reproduce --out results
 
+.venv/.docs: .venv/.ready requirements/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
+
+# Figures are drawn and formulas set without a network; a warning is an error. Open build/docs/index.html.
+docs: setup .venv/.docs
+	$(BIN)/sphinx-build -b html -W --keep-going -d build/doctrees docs build/docs
+
+# The wheel is built from the sdist, so both are whole.
+dist: .venv/.ready
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist docs/built .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,77 @@
+"""The book: `make docs` builds it into build/docs, with warnings as errors and nothing fetched from anywhere."""
+
+import sys
+from pathlib import Path
+
+from sphinx_gallery.sorting import FileNameSortKey
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
+
+import api_pages  # noqa: E402 - beside this file
+
+import feint  # noqa: E402
+
+project = "feint"
+author = "The feint authors"
+copyright = "The feint authors, MIT licence"
+release = version = feint.__version__
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",  # MathJax from the package, not from a network host
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["logs", "gallery/*", "**/sg_execution_times.rst", "sg_execution_times.rst"]
+nitpicky = True  # a link to what does not exist is an error
+nitpick_ignore_regex = [("py:.*", ".*")]  # types in signatures: some are private, others of packages without a book here
+suppress_warnings = ["config.cache"]  # the gallery's sort key is a class
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+
+autodoc_typehints = "none"  # the docstrings say types and shapes in words
+autodoc_member_order = "bysource"
+default_role = "code"
+numpydoc_show_class_members = False
+numpydoc_validation_checks: set[str] = set()  # tests/test_book.py has what the house asks for
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "built/gallery",
+    "filename_pattern": "/draw_",
+    "within_subsection_order": FileNameSortKey,
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "image_srcset": ["2x"],
+    "plot_gallery": True,
+}
+
+html_theme = "furo"
+html_title = "feint"
+html_static_path = ["static"]
+html_css_files = ["book.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"},
+    "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
+}
+
+
+def setup(app):
+    """The pages of the reference are written before anything is read."""
+    app.connect("builder-inited", lambda app: api_pages.write(HERE / "built" / "api"))

@@ -1,0 +1,50 @@
+"""
+One run, step by step
+=====================
+
+A live agent beside its observer. Above: which arm it pulled. In the middle: how likely Thompson Sampling was to pull the
+best private arm, and how likely the agent made it. Below: the observer's evidence, with an honest twin that pulls what is
+expected of it.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import feint
+
+bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
+
+
+def live(epsilon, steps=600):
+    """Arms, what was expected of arm 1, what the agent made of it, and log E."""
+    rng = np.random.default_rng(1)
+    agent, observer = feint.Agent(4, epsilon=epsilon, seed=5), feint.Observer(4)
+    arms, expected, bent, evidence = [], [], [], []
+    for _ in range(steps):
+        arm = agent.pull()
+        public, private = rng.normal([bandit.public[arm], bandit.private[arm]])
+        expected.append(agent.reference_probabilities()[1])
+        bent.append(agent.probabilities()[1])
+        agent.update(arm, public, private)
+        evidence.append(observer.update(arm, public))
+        arms.append(arm)
+    return np.array(arms), np.array(expected), np.array(bent), np.array(evidence)
+
+
+arms, expected, bent, evidence = live(0.1)
+honest = live(0.0)[3]
+figure, (top, middle, bottom) = plt.subplots(3, figsize=(7, 6.4), sharex=True, layout="constrained")
+top.scatter(np.arange(1, arms.size + 1), arms, s=4, color="#0072b2")
+top.set(yticks=range(4), ylabel="arm", ylim=(3.5, -0.5))
+middle.semilogy(bent, color="#d55e00", linewidth=0.8, label="the agent's probability of arm 1")
+middle.semilogy(expected, color="#777777", linewidth=1.2, label="what the observer expects")
+middle.set(ylim=(1e-4, 1.5), ylabel="probability")
+middle.legend(frameon=False, loc="lower left", ncols=2)
+bottom.plot(evidence, color="#d55e00", label="deceptive, ε = 0.1")
+bottom.plot(honest, color="#009e73", label="honest twin")
+bottom.axhline(np.log(20), color="#777777", linestyle=":", label="alarm at α = 5 %")
+bottom.set(xlabel="pulls", ylabel="evidence log E", xlim=(0, arms.size))
+bottom.legend(frameon=False, loc="upper left")
+for axes in (top, middle, bottom):
+    axes.spines[["top", "right"]].set_visible(False)
+plt.show()

@@ -23,8 +23,8 @@ SECTIONS = {
 
 _HEAD = """# API reference
 
-Every public name is an attribute of `feint`, and every example on these pages is run by the tests. Arms count from 0; K is
-the number of arms.
+Every public name is an attribute of `feint`, and every example on these pages is run by the tests. Arms count from 0; K
+is the number of arms.
 """
 
 

@@ -9,7 +9,6 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import api_pages  # noqa: E402 - beside this file
-
 import feint  # noqa: E402
 
 project = "feint"
@@ -30,7 +29,8 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["logs", "gallery/*", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 nitpicky = True  # a link to what does not exist is an error
-nitpick_ignore_regex = [("py:.*", ".*")]  # types in signatures: some are private, others of packages without a book here
+# but for types in docstrings: some are private, others of packages whose books would have to be fetched
+nitpick_ignore_regex = [("py:.*", ".*")]
 suppress_warnings = ["config.cache"]  # the gallery's sort key is a class
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]

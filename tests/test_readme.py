@@ -1,28 +1,40 @@
-"""The commands that README.md shows, typed: what they print is what it says."""
+"""README.md: the commands that it shows, typed, print what it says; and it stays short."""
 
 import re
 import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
-README = Path(__file__).parent.parent / "README.md"
+from consoles import assert_shown, typed
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 
 def test_console_blocks_show_what_is_printed(tmp_path):
-    blocks = re.findall(r"```console\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    compared = 0
-    for block in blocks:
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, expected = part.partition("\n")
-            program, *arguments = shlex.split(command)
-            assert program == "feint"
-            result = subprocess.run(
-                [sys.executable, "-m", "feint", *arguments], capture_output=True, text=True, cwd=tmp_path
-            )
-            assert result.stderr == ""
-            if expected.strip():
-                printed = "\n".join(line.rstrip() for line in result.stdout.splitlines())
-                assert printed.strip("\n") == expected.strip("\n")
-                compared += 1
-    assert compared == 2
+    verbs = set()
+    for command, shown in typed(README):
+        program, verb, *arguments = shlex.split(command)
+        assert program == "feint"
+        result = subprocess.run(
+            [sys.executable, "-m", "feint", verb, *arguments], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert result.stderr == ""
+        if shown:
+            assert_shown(shown, result.stdout, whole=True)
+            verbs.add(verb)
+    assert verbs == {"run", "plan", "audit"}
+
+
+def test_it_stays_short():
+    """A first screen and little more: what is long belongs into the book."""
+    lines = README.splitlines()
+    assert len(lines) <= 120
+    rows = [i for i, line in enumerate(lines) if line.startswith("|")]
+    longest = run = 1 if rows else 0
+    for before, after in pairwise(rows):
+        run = run + 1 if after == before + 1 else 1
+        longest = max(longest, run)
+    assert longest <= 12  # ten rows, a head and its rule
+    assert len(re.findall(r"!\[.*?\]\(docs/images/", README)) == 1

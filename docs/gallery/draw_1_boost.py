@@ -2,8 +2,8 @@
 How far a small probability can be raised
 =========================================
 
-Within ε nats of divergence the probability p of an event can be lifted to q*(p). The smaller p, the larger the factor: at
-ε = 0.1 one in a million becomes one in 84. This is why a deceiver can pull an arm that nobody would.
+Within ε nats of divergence the probability p of an event can be lifted to q*(p). The smaller p, the larger the factor:
+at ε = 0.1 one in a million becomes one in 84. This is why a deceiver can pull an arm that nobody would.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,9 @@ figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for epsilon, shade in zip((0.001, 0.01, 0.1, 1.0), (0.35, 0.5, 0.7, 0.95), strict=True):
     axes.loglog(p, feint.boost_probability(p, epsilon), color=plt.cm.Blues(shade), label=f"ε = {epsilon:g}")
 axes.loglog(p, p, color="#777777", linestyle=":", label="no boost")
-axes.set(xlabel="probability that the observer expects", ylabel="probability after the boost", xlim=(1e-9, 1), ylim=(1e-9, 2))
+axes.set(
+    xlabel="probability that the observer expects", ylabel="probability after the boost", xlim=(1e-9, 1), ylim=(1e-9, 2)
+)
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
 plt.show()

@@ -2,8 +2,8 @@
 More budget, sooner sure
 ========================
 
-The posterior probability of a wrong private arm, over time, for six budgets. Without a limit it falls exponentially; with
-one it falls like exp(−√(εT)·Γ*), and at ε = 0 the agent can only watch Thompson Sampling. Means of 100 runs.
+The posterior probability of a wrong private arm, over time, for six budgets. Without a limit it falls exponentially;
+with one it falls like exp(−√(εT)·Γ*), and at ε = 0 the agent can only watch Thompson Sampling. Means of 100 runs.
 """
 
 import math

@@ -2,9 +2,9 @@
 One run, step by step
 =====================
 
-A live agent beside its observer. Above: which arm it pulled. In the middle: how likely Thompson Sampling was to pull the
-best private arm, and how likely the agent made it. Below: the observer's evidence, with an honest twin that pulls what is
-expected of it.
+A live agent beside its observer. Above: which arm it pulled. In the middle: how likely Thompson Sampling was to pull
+the best private arm, and how likely the agent made it. Below: the observer's evidence, with an honest twin that pulls
+what is expected of it.
 """
 
 import matplotlib.pyplot as plt

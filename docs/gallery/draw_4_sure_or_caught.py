@@ -2,8 +2,8 @@
 Sure or caught
 ==============
 
-A step's budget is small, and an observer adds steps up. Each dot is a run: when the agent was sure (posterior error 1 %),
-and when the observer raised the alarm (α = 5 %). Above the line the agent was caught first.
+A step's budget is small, and an observer adds steps up. Each dot is a seed: when the agent was sure (posterior error
+1 %), and when the observer raised the alarm (α = 5 %). Above the line the agent was caught first.
 """
 
 import matplotlib.pyplot as plt

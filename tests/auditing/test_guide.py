@@ -9,23 +9,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from consoles import assert_shown, typed
 from feint.cli import app
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
-LEFT_OUT = "…"
 VERDICTS = {"rejected at row": 1, "no evidence against": 0}
 
 
-def typed():
-    """(command, lines shown) of the guide's console blocks."""
-    for block in re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, shown = part.partition("\n")
-            yield command, shown.splitlines()
-
-
-(SCRIPT, NOTHING), *COMMANDS = typed()
+(SCRIPT, NOTHING), *COMMANDS = typed(GUIDE)
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +38,7 @@ def test_prints_what_the_guide_shows(command, shown, folder, monkeypatch):
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
     verdict = next(words for words in VERDICTS if shown[0].strip().startswith(words))
     assert result.exit_code == VERDICTS[verdict], result.output
-    printed = iter([line.rstrip() for line in result.output.strip("\n").splitlines()])
-    anywhere = False
-    for line in shown:
-        if line == LEFT_OUT:
-            anywhere = True
-        elif anywhere:
-            assert line in printed, f"{line!r} is not printed, or not in this place:\n{result.output}"
-            anywhere = False
-        else:
-            assert next(printed) == line
+    assert_shown(shown, result.output)
 
 
 def test_every_log_is_audited(folder):

@@ -35,8 +35,8 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
     Returns
     -------
     (..., K) array
-        The relative error of every p is below 1e-12; with `log`, the error of log p is below 1e-12·max(1, \|log p\|). A p
-        below 1e-308 leaves float64's range, so ask for its logarithm.
+        The relative error of every p is below 1e-12; with `log`, the error of log p is below 1e-12·max(1, \|log p\|).
+        A p below 1e-308 leaves float64's range, so ask for its logarithm.
 
     Examples
     --------

@@ -35,8 +35,8 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
     (..., K) array
         The relative error of every p is below 1e-10 for parameters up to 1e8 and K ≤ 30. It grows like the root of the
         parameters and, where many large arms tie, like K: 3e-10 for 1e8 and K = 100, 1e-9 for 1e10 and K ≤ 30. With
-        `log`, the error of log p is below that times max(1, \|log p\|), and near p = 1 times \|log p\|. A p below 1e-308
-        leaves float64's range, so ask for its logarithm.
+        `log`, the error of log p is below that times max(1, \|log p\|), and near p = 1 times \|log p\|. A p below
+        1e-308 leaves float64's range, so ask for its logarithm.
 
     Examples
     --------

@@ -36,9 +36,9 @@ def boost_probability(
     p
         Probabilities, any shape (...); None where `log_p` is given.
     epsilon
-        KL budget from 0 to ∞; broadcasts against p.
+        (...) KL budget from 0 to ∞; broadcasts against p.
     log_p
-        Instead of p, for probabilities below float64's range; the same shapes.
+        Instead of p, (...), for probabilities below float64's range.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
     p
         Probabilities, any shape (...).
     epsilon
-        KL budget from 0 to ∞; broadcasts against p.
+        (...) KL budget from 0 to ∞; broadcasts against p.
 
     Returns
     -------

@@ -1,0 +1,29 @@
+"""Commands that a page shows in its console blocks, and whether they print what it says."""
+
+import re
+
+LEFT_OUT = "…"  # stands for lines that a page leaves out
+
+
+def typed(text):
+    """(command, lines shown) of a page's console blocks, in order."""
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            yield command, shown.strip("\n").splitlines()
+
+
+def assert_shown(shown, output, *, whole=False):
+    """The lines stand in the output, one after the other but where some are left out; `whole`: to its end."""
+    printed = iter([line.rstrip() for line in output.strip("\n").splitlines()])
+    anywhere = False
+    for line in shown:
+        if line == LEFT_OUT:
+            anywhere = True
+        elif anywhere:
+            assert line in printed, f"{line!r} is not printed, or not in this place:\n{output}"
+            anywhere = False
+        else:
+            assert next(printed) == line
+    if whole and not anywhere:
+        assert list(printed) == []

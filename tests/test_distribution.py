@@ -1,0 +1,45 @@
+"""A wheel made from the sdist, in an environment that has nothing else: the three verbs work there."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.slow
+def test_wheel_and_sdist_work_in_an_empty_environment(tmp_path):
+    dist, home = tmp_path / "dist", tmp_path / "home"
+    subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, ROOT], check=True)
+    (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    assert (wheel.name, sdist.name) == ("feint-0.1.0-py3-none-any.whl", "feint-0.1.0.tar.gz")
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--constraint", ROOT / "requirements" / "runtime.txt", wheel], check=True)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+    def feint(*arguments, code=0):
+        done = subprocess.run(
+            [home / "bin" / "feint", *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout
+
+    instance = ("--public", "0.6,0.3,0,0.2", "--private", "0.2,0.5,0.1,0", "--epsilon", "0.1")
+    assert "best private arm found in 97" in feint("run", *instance, "--horizon", "3000", "--log", "log.csv")
+    assert '"time"' in feint("plan", *instance, "--json")
+    assert "rejected at row 223" in feint("audit", "log.csv", "--arms", "4", code=1)
+    where = subprocess.run(
+        [python, "-c", "import feint; print(feint.__file__)"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert Path(where.stdout.strip()).is_relative_to(home)
+    assert (Path(where.stdout.strip()).parent / "py.typed").exists()

@@ -25,10 +25,10 @@ for epsilon, colour in {0.0: "#9a9a9a", 0.01: "#9ecae1", 0.1: "#4292c6", 1.0: "#
 left.set(
     xscale="log", xlim=(10, 1e4), ylim=(-6, 0), xlabel="pulls", ylabel="log₁₀ of the error", title="The agent learns"
 )
-right.axhline(np.log10(20), color="#d55e00", linestyle=":", label="alarm, α = 5 %")
+right.axhline(np.log10(20), color="#d55e00", linestyle=":")
+right.text(9_000, np.log10(20) - 0.25, "alarm, α = 5 %", color="#d55e00", ha="right", va="top", fontsize=8)
 right.set(xscale="log", xlim=(10, 1e4), ylim=(-2, 12), xlabel="pulls", ylabel="log₁₀ E", title="The observer notices")
 left.legend(frameon=False, loc="lower left", fontsize=8)
-right.legend(frameon=False, loc="upper left", fontsize=8)
 for axes in (left, right):
     axes.spines[["top", "right"]].set_visible(False)
 plt.show()

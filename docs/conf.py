@@ -57,7 +57,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
     "write_computation_times": False,
     "image_srcset": ["2x"],
-    "plot_gallery": True,
+    "notebook_extensions": set(),
 }
 
 html_theme = "furo"

@@ -3,7 +3,8 @@ One run, step by step
 =====================
 
 A live agent beside its observer. Above: which arm it pulled. In the middle: how likely Thompson Sampling was to pull
-the best private arm, and how likely the agent made it. Below: the observer's evidence, with an honest twin that pulls
+the best private arm, and how likely the agent made it (not at all, and off the scale, where it boosts the best public
+arm and that becomes sure). Below: the observer's evidence, with an honest twin that pulls
 what is expected of it.
 """
 
@@ -36,10 +37,10 @@ honest = live(0.0)[3]
 figure, (top, middle, bottom) = plt.subplots(3, figsize=(7, 6.4), sharex=True, layout="constrained")
 top.scatter(np.arange(1, arms.size + 1), arms, s=4, color="#0072b2")
 top.set(yticks=range(4), ylabel="arm", ylim=(3.5, -0.5))
-middle.semilogy(bent, color="#d55e00", linewidth=0.8, label="the agent's probability of arm 1")
+middle.semilogy(bent, ".", color="#d55e00", markersize=2, label="the agent's probability of arm 1")
 middle.semilogy(expected, color="#777777", linewidth=1.2, label="what the observer expects")
-middle.set(ylim=(1e-4, 1.5), ylabel="probability")
-middle.legend(frameon=False, loc="lower left", ncols=2)
+middle.set(ylim=(1e-3, 8), ylabel="probability")
+middle.legend(frameon=False, loc="upper right", ncols=2)
 bottom.plot(evidence, color="#d55e00", label="deceptive, ε = 0.1")
 bottom.plot(honest, color="#009e73", label="honest twin")
 bottom.axhline(np.log(20), color="#777777", linestyle=":", label="alarm at α = 5 %")

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import feint
 
 bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
-figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
+figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
 for epsilon, colour in zip((0.03, 0.1, 0.3, 1.0), ("#9ecae1", "#4292c6", "#2171b5", "#08306b"), strict=True):
     # The two are asked for apart: a run that has stopped is watched no longer.
     sure = feint.simulate(bandit, epsilon=epsilon, horizon=300_000, replications=60, delta=0.01).stopping_time
@@ -20,5 +20,5 @@ for epsilon, colour in zip((0.03, 0.1, 0.3, 1.0), ("#9ecae1", "#4292c6", "#2171b
 axes.plot([5, 1e5], [5, 1e5], color="#777777", linestyle=":", label="at the same time")
 axes.set(xlabel="pulls until the alarm", ylabel="pulls until the agent is sure", xlim=(5, 3e3), ylim=(5, 3e5))
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False, loc="lower right")
+axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()

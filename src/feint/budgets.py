@@ -156,6 +156,15 @@ class RisingBudget:
 
     The best way to spend a small total (docs/theory.md): ε_t = total·2t/(horizon·(horizon + 1)).
 
+    Parameters
+    ----------
+    total
+        Nats in all, 0 or more.
+    horizon
+        Over how many pulls, 1 or more.
+
+    Examples
+    --------
     >>> RisingBudget(total=3.0, horizon=999).at(333)
     0.002
     """

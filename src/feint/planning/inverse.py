@@ -23,6 +23,19 @@ def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Any = T
 
     0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
 
+    Parameters
+    ----------
+    bandit
+        The instance; one arm is publicly the best.
+    time
+        Pulls, more than K.
+    delta
+        Posterior error to stop at, strictly between 0 and 1.
+    explorer
+        Whom to boost, as in `plan`.
+
+    Examples
+    --------
     >>> bandit = Bandit(public=[2.0, 0.0], private=[0.0, 2.0])
     >>> from feint import plan
     >>> abs(plan(bandit, plan_epsilon(bandit, 200, 0.01), 0.01).time / 200 - 1) < 0.006
@@ -83,6 +96,21 @@ def plan_total(
     The runs that are not done by then have no budget left, so that a mean would say nothing: what is planned is the
     share. 0 where Thompson Sampling's own pulls are enough.
 
+    Parameters
+    ----------
+    bandit
+        The instance; one arm is publicly the best.
+    time
+        Pulls, more than K.
+    delta
+        Posterior error to stop at, strictly between 0 and 1.
+    share
+        Of the runs, strictly between 0 and 1.
+    explorer
+        Whom to boost, as in `plan`.
+
+    Examples
+    --------
     >>> bandit = Bandit(public=[1.0, 0.0], private=[0.0, 1.0])
     >>> from feint import TotalBudget, plan
     >>> total = plan_total(bandit, 500, 0.0001)

@@ -109,12 +109,20 @@ def plan(
 
     Parameters
     ----------
+    bandit
+        The instance; one arm is publicly the best.
     epsilon
         A number, math.inf, `PowerLaw`, `TotalBudget` or anything with `at(t)`. With 0 there is nothing to plan.
     delta, alpha
         Strictly between 0 and 1.
     explorer
         Whom to boost: `TopTwo()` (Algorithm 1), `TopTwoTransport()`, or `FixedBoosting(weights)`.
+
+    Returns
+    -------
+    Plan
+        `time`, `standard_error`, `quantiles`, `never`; `weights`, `pulls` (K,), `kl_spent`, `power` when it stops;
+        `gamma`, `case`, `first_order_time`; and who notices when: `observer`, `informed`.
 
     Examples
     --------

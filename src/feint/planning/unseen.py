@@ -94,6 +94,23 @@ def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Uns
 
     .. math:: B = \mathrm{KL}(\mathrm{Ber}(\text{power}) \,\|\, \mathrm{Ber}(\alpha))
 
+    Parameters
+    ----------
+    bandit
+        The instance; one arm is publicly the best.
+    power, alpha
+        The most power that a test of level alpha may have; 0 < alpha < power < 1.
+    horizon
+        Pulls, more than K.
+
+    Returns
+    -------
+    Unseen
+        `total`, the explorer and the budget to use; `weights`, `pulls`, `gained`, `first_order` (K,); the error to
+        expect and that of the reference's own pulls.
+
+    Examples
+    --------
     >>> bandit = Bandit(public=[1.0, 0.0], private=[0.0, 0.5])
     >>> answer = plan_unseen(bandit, 0.5, 0.05, 10_000)
     >>> round(answer.total, 3), bool(answer.gained[1] > 0), answer.informed_power < 0.5

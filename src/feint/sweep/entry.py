@@ -22,10 +22,12 @@ class Sweep(Study):
     explorers, references, epsilons
         Lists, or dicts of labels. As in `simulate`, each may be of your own.
     horizon, replications, seed, delta, observe, alpha, checkpoints, method
-        As in `simulate`, the same for all cells; checkpoints begin at the largest number of arms.
+        As in `simulate`, the same for all cells; checkpoints (n,) begin at the largest number of arms.
     cells
         Which combinations to run, if not all: dicts that name some of bandit, explorer, reference and epsilon by label,
         or by a list of labels; what is left out stands for all.
+    text
+        What the store keeps as the study's own words; `feint sweep` puts its file there.
 
     Examples
     --------

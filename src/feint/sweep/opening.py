@@ -23,6 +23,18 @@ def open_sweep(store: "str | os.PathLike[str]") -> "xr.Dataset":
     `epsilon` has numbers if all budgets are numbers, else labels; `budget` has them in words. The attributes `study`,
     `text` and `versions` say what was run: as JSON, as it was written in its file, and by which versions.
 
+    Parameters
+    ----------
+    store
+        A folder, or an fsspec URL.
+
+    Returns
+    -------
+    xarray.Dataset
+        What `simulate` gives, with the dimensions above.
+
+    Examples
+    --------
     >>> open_sweep("nowhere.zarr")
     Traceback (most recent call last):
     FileNotFoundError: nowhere.zarr does not exist; write one with feint.Sweep(…).run or feint sweep.

@@ -58,7 +58,7 @@ def test_poisson(mean):
 
 
 @pytest.mark.parametrize(
-    ("n", "hits", "drawn"), [(2, 1, 1), (9, 4, 5), (100, 3, 50), (1000, 700, 500), (10**6, 10, 5 * 10**5)]
+    ("n", "hits", "drawn"), [(5, 2, 1), (9, 4, 5), (100, 3, 50), (1000, 700, 500), (10**6, 10, 5 * 10**5)]
 )
 def test_hypergeometric(n, hits, drawn):
     found = many(draw_hypergeometric, 3, 200_000, float(n), float(hits), float(drawn))

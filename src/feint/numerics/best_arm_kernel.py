@@ -56,7 +56,7 @@ from feint.numerics.best_arm_arms import (
     standardise,
 )
 from feint.numerics.best_arm_moments import add_moments, complete_moments
-from feint.numerics.normal import SQRT_2PI, exp_nonpositive, reverse_hazard, scaled_tail
+from feint.numerics.normal import SQRT_2PI, exp_or_little, reverse_hazard, scaled_tail
 from feint.numerics.sorting import sort_by
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(NODES)
@@ -153,7 +153,7 @@ def _panel_factor(
     for i in range(NODES):
         z = z0 + step * _NODES[i]
         q = -0.5 * z * z
-        density = exp_nonpositive(q - shift)
+        density = exp_or_little(q - shift)
         tail = ratios[a, i]
         mantissa = tail if z < 0.0 else 1.0 - density * scale * tail
         exponents[i] += q if z < 0.0 else 0.0
@@ -186,7 +186,7 @@ def _panel_products(
             arms[UNIT, a] = 0.0
             continue
         shift = _density_shift(first)
-        scale = exp_nonpositive(shift) if shift < 0.0 else 1.0
+        scale = exp_or_little(shift) if shift < 0.0 else 1.0
         arms[UNIT, a] = scale / SQRT_2PI
         _panel_factor(exponents, mantissas, ratios, a, z0, step, shift, scale)
         last = z0 + step * _NODES[NODES - 1]
@@ -235,7 +235,7 @@ def _add_panel(
         for i in range(NODES):
             z = z0 + step * _NODES[i]
             # A deep arm's own Φ is 1 to within e^−_STEEP: its mantissa needs no division.
-            value = mantissas[i] * exp_nonpositive(exponents[i] - 0.5 * z * z - shift)
+            value = mantissas[i] * exp_or_little(exponents[i] - 0.5 * z * z - shift)
             total += _WEIGHTS[i] * value
             if i == NODES - 2:
                 before = value
@@ -247,10 +247,10 @@ def _add_panel(
         after = products[NODES - 1] * ratios[a, NODES - 1] * _AFTER
     scale = step / SQRT_2PI
     if shift > arms[SHIFT, a]:
-        arms[SUM, a] *= exp_nonpositive(arms[SHIFT, a] - shift)
+        arms[SUM, a] *= exp_or_little(arms[SHIFT, a] - shift)
         arms[SHIFT, a] = shift
     elif shift < arms[SHIFT, a]:
-        scale *= exp_nonpositive(shift - arms[SHIFT, a])
+        scale *= exp_or_little(shift - arms[SHIFT, a])
     arms[SUM, a] += total * scale
     if arms[FALL, a] > 0.0:
         arms[DECAY, a] += arms[FALL, a] * 2.0 * half
@@ -274,7 +274,7 @@ def _weigh_nodes(ws: Workspace, a: int, middle: float, half: float) -> None:
             shift = max(shift, exponents[i] - 0.5 * z * z)
         for i in range(NODES):
             z = z0 + step * _NODES[i]
-            ws.weights[i] = _WEIGHTS[i] * ws.mantissas[i] * exp_nonpositive(exponents[i] - 0.5 * z * z - shift)
+            ws.weights[i] = _WEIGHTS[i] * ws.mantissas[i] * exp_or_little(exponents[i] - 0.5 * z * z - shift)
     else:
         for i in range(NODES):
             ws.weights[i] = ws.products[i] * ws.ratios[a, i]
@@ -370,7 +370,7 @@ def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> 
         _panel_products(arms, ranks, exponents, mantissas, ratios, middle, half)
         top = exponents[NODES - 1]
         for i in range(NODES):
-            products[i] = _WEIGHTS[i] * mantissas[i] * exp_nonpositive(exponents[i] - top)
+            products[i] = _WEIGHTS[i] * mantissas[i] * exp_or_little(exponents[i] - top)
         for a in range(n):
             if ranks[STATE, a] == ACTIVE:
                 sum_before, shift_before = arms[SUM, a], arms[SHIFT, a]
@@ -378,7 +378,7 @@ def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> 
                     ranks[STATE, a] = DONE
                     active -= 1
                 if asked:
-                    kept = sum_before * exp_nonpositive(shift_before - arms[SHIFT, a])
+                    kept = sum_before * exp_or_little(shift_before - arms[SHIFT, a])
                     share = 1.0 - kept / arms[SUM, a]
                     _weigh_nodes(ws, a, middle, half)
                     add_moments(ws, a, share)

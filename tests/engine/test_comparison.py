@@ -13,8 +13,9 @@ from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, RE
 from feint.explorers.draws import EXACT, fill_exact_bounds
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, belief, fill_log_best, set_posterior
 from feint.numerics.best_arm_rows import complete_logs
+from feint.numerics.boost_kernel import boost_policy
 from feint.numerics.boost_table import TABLE_SHAPE
-from feint.step import Known, draw_arm, fill_policy, space
+from feint.step import Known, draw_arm, space
 
 POSITIVE = st.floats(-6, 0).map(lambda x: 10**x)
 
@@ -31,7 +32,7 @@ def test_what_bounds_draw_is_what_every_policy_inside_draws(data, n_arms, epsilo
     bounds[: regions_of.LOG_PI_LOW] = np.exp(bounds[regions_of.LOG_PI_LOW :])
     boosted, dominant = data.draw(st.integers(0, n_arms - 1)), data.draw(st.integers(0, n_arms - 1))
     policy, table = np.empty(n_arms), np.full(TABLE_SHAPE, np.nan)
-    fill_policy(pi, np.log(pi), boosted, epsilon, policy)
+    boost_policy(pi, np.log(pi), boosted, epsilon, policy)
     undecided = 0
     for u in np.linspace(0.0005, 0.9995, 100):
         pulled = compared.draw_by_bounds(bounds, table, boosted, dominant, epsilon, u)
@@ -120,6 +121,19 @@ def test_rows_hold_where_the_arms_are_and_over_a_region_about_them(data, n_arms,
             set_posterior(side.family, side, dominant)
         check_private(r.private, known.private)
         check_reference(r.reference, known.public)
+
+
+def test_rows_hold_below_where_the_quick_exponential_ends():
+    """π is e^−680 and e^−1300: q* of a boosted arm takes either π or its logarithm, so both must be right."""
+    for other in (0.25, -0.1):
+        known = known_at([10_000, 3_162], [1.0, other], [1.0, other])
+        c = compared.comparison(2)
+        compared.evaluate(known.private, c.private, np.empty(2))
+        compared.evaluate(known.public, c.public, np.empty(2))
+        assert compared.bound_private(known.private, c)
+        check_private(c.bounds, known.private)
+        assert compared.bound_reference(known.public, c)
+        check_reference(c.reference, known.public)
 
 
 def test_bounds_decide_most_steps():

@@ -43,7 +43,7 @@ from feint.families.base import tangents as tangents_of
 from feint.numerics._jit import inlined, part, sealed
 from feint.numerics._validate import FloatArray
 from feint.numerics.boost_table import TABLE_SHAPE, boost_bounds
-from feint.numerics.normal import exp_nonpositive
+from feint.numerics.normal import EXP_FLOOR, exp_nonpositive
 from feint.step import Known, update, update_means
 
 _WIDE = 1e-8
@@ -121,6 +121,12 @@ def settle(known: Known, c: Comparison, dominant: int) -> None:
         c.late[0] = 0.0
 
 
+@inlined
+def _exp(x: float) -> float:
+    """exp(x), x ≤ 0, quickly down to where `exp_nonpositive` ends: below, a bound must go on to fall."""
+    return exp_nonpositive(x) if x > EXP_FLOOR else math.exp(x)
+
+
 @part
 def _fill_bounds(logs: FloatArray, bounds: FloatArray) -> bool:
     """Widen bounds of log P, and fill those of P; false where they are of no use.
@@ -134,9 +140,8 @@ def _fill_bounds(logs: FloatArray, bounds: FloatArray) -> bool:
         low, high = logs[LOG_LOW, a], logs[LOG_HIGH, a]
         logs[LOG_LOW, a] = min(0.0, low - _WIDE + _WIDE * min(0.0, low))
         logs[LOG_HIGH, a] = min(0.0, high + _WIDE - _WIDE * min(0.0, low))
-        # exp_nonpositive ends at e^−708, which a lower bound must not.
-        bounds[P_LOW, a] = exp_nonpositive(logs[LOG_LOW, a]) if logs[LOG_LOW, a] > -700.0 else 0.0
-        bounds[P_HIGH, a] = exp_nonpositive(logs[LOG_HIGH, a])
+        bounds[P_LOW, a] = _exp(logs[LOG_LOW, a])
+        bounds[P_HIGH, a] = _exp(logs[LOG_HIGH, a]) * (1.0 + _WIDE)  # an exact P may round to more than 1
         all_low += bounds[P_LOW, a]
         all_high += bounds[P_HIGH, a]
     if not all_high - all_low < _WIDEST:  # NaN included

@@ -46,7 +46,7 @@ _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = 6.93147180369123816490e-01  # ln 2 to 33 bits, so that n·_LN2_HIGH is exact (fdlibm's split)
 _LN2_LOW = 1.90821492927058770002e-10  # ln 2 − _LN2_HIGH
 _ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it leaves the nearest integer in the low bits
-_EXP_FLOOR = -708.0  # exp below this leaves the normal range
+EXP_FLOOR = -708.0  # exp below this leaves the normal range
 _LITTLE = -600.0
 _ARTANH = tuple(2.0 / (2 * k + 1) for k in range(1, 10))
 _EXP = tuple(1.0 / math.factorial(k) for k in range(14))  # Taylor on |r| ≤ ln2/2 leaves 4e-18
@@ -55,7 +55,7 @@ _EXP = tuple(1.0 / math.factorial(k) for k in range(14))  # Taylor on |r| ≤ ln
 @inlined
 def exp_nonpositive(x: float) -> float:
     """exp(x) for x ≤ 0; exp(−708) for anything below that."""
-    x = _EXP_FLOOR if x < _EXP_FLOOR else x
+    x = EXP_FLOOR if x < EXP_FLOOR else x
     shifted = x * _LOG2_E + _ROUND
     n = shifted - _ROUND
     r = (x - n * _LN2_HIGH) - n * _LN2_LOW

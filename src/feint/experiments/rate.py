@@ -21,8 +21,8 @@ SETTINGS: dict[str, Any] = {
     "private": (0.2, 0.5, 0.1, 0.0),
     "epsilon": 0.1,
     "boosted": (1, 2, 3),
-    "horizon": 10_000_000_000,
-    "replications": 12,
+    "horizon": 1_000_000_000,
+    "replications": 50,
 }
 QUICK: dict[str, Any] = {"horizon": 1_000_000, "replications": 20}
 TITLE = "The rate of Theorem 1"

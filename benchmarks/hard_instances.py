@@ -1,14 +1,12 @@
 """Where public means lie close, or the run is young: lazy against eager and NumPy, row by row, one core, CPU time."""
 
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks import bernoulli, engine
+from benchmarks.threads import threads
 from feint.bandit import Bandit
 from feint.families import Bernoulli
 from feint.simulation import simulate
@@ -39,20 +37,6 @@ def rows() -> list[Row]:
         Row("K = 10, random", Bandit(rng.uniform(0.0, 0.6, 10), rng.uniform(-0.2, 0.6, 10))),
         Row("Bernoulli (0.6, 0.5, 0.4, 0.3)", Bandit([0.6, 0.5, 0.4, 0.3], [0.2, 0.5, 0.1, 0.3], family=Bernoulli())),
     ]
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """So that CPU time is a step's."""
-    before = os.environ.get("FEINT_THREADS")
-    os.environ["FEINT_THREADS"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["FEINT_THREADS"]
-        else:
-            os.environ["FEINT_THREADS"] = before
 
 
 def feint_seconds(bandit: Bandit, horizon: int, replications: int, method: str, seed: int) -> float:
@@ -90,7 +74,7 @@ def speed() -> str:
     lines = [f"## Hard instances: Algorithm 1, ε = {EPSILON:g}, µs of CPU time a trajectory-step, one core\n"]
     lines.append("| public means | horizon | NumPy, 100 seeds | eager | lazy | eager/lazy | NumPy/lazy |")
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
-    with one_thread():
+    with threads(1):
         for horizon, replications in HORIZONS.items():
             for row in rows():
                 found = measure(row, horizon, replications)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import feint
+from benchmarks.threads import threads
 from feint.sweep.layout import FAILURE, RECORD
 from feint.sweep.store import SweepStore
 
@@ -35,7 +36,7 @@ def seconds_a_task() -> Iterator[tuple[float, float]]:
         for epsilon in EPSILONS:
             feint.simulate(PAPER, epsilon=epsilon, horizon=_HORIZON, replications=_REPLICATIONS)
 
-    with tempfile.TemporaryDirectory() as folder, _threads(1):
+    with tempfile.TemporaryDirectory() as folder, threads(1):
         sweep.run(f"{folder}/warm.zarr")
         for repeat in range(_REPEATS):
             start = time.process_time()
@@ -43,19 +44,6 @@ def seconds_a_task() -> Iterator[tuple[float, float]]:
             between = time.process_time()
             sweep.run(f"{folder}/{repeat}.zarr")
             yield between - start, time.process_time() - between
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = os.environ.get("FEINT_THREADS")
-    os.environ["FEINT_THREADS"] = str(count)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["FEINT_THREADS"]
-        else:
-            os.environ["FEINT_THREADS"] = before
 
 
 def overhead() -> str:
@@ -95,7 +83,7 @@ def workers() -> str:
                     times.setdefault(key, []).append(_wall(sweep, f"{folder}/d{count}{repeat}.zarr", scheduler=client))
         for repeat in range(_REPEATS):
             for count in (1, 2):
-                with _threads(count):
+                with threads(count):
                     key = ("threads", count)
                     times.setdefault(key, []).append(_wall(sweep, f"{folder}/t{count}{repeat}.zarr"))
         for name in ("threads", "Dask workers"):

@@ -245,6 +245,11 @@ def checked_at(budget: Any, t: int) -> float:
     return number
 
 
+def may_grow(budget: Any) -> bool:
+    """Whether ε_t is not known to be at most ε_s for every t > s."""
+    return not hasattr(budget, "kernel") or budget.kernel().exponent < 0.0
+
+
 def as_budget(epsilon: Any) -> Any:
     """A number becomes a constant budget; whatever has `at` passes."""
     return epsilon if hasattr(epsilon, "at") and not isinstance(epsilon, type) else Constant(epsilon)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from feint.assembly import Assembly, assemble
 from feint.bandit import Bandit
-from feint.budgets import Pieces, as_budget
+from feint.budgets import Pieces, as_budget, may_grow
 from feint.dataset import describe
 from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
@@ -240,7 +240,7 @@ def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
         f"the reference {agent.reference!r}; it needs ThompsonSampling": agent.plain or not agent.follows_posterior,
         f"the explorer {agent.explorer!r}, whose boosts it cannot bound": not agent.has_event_boosts,
         f"{public!r} and {private!r} rewards, whose sums it cannot draw": not agent.has_sums,
-        f"the budget {budget!r}, which might grow": not hasattr(budget, "kernel"),
+        f"the budget {budget!r}, which might grow": may_grow(budget),
     }
     for what, present in obstacles.items():
         if present:

@@ -138,6 +138,13 @@ def most_pulled(pulls: IntArray) -> int:
 
 
 @inlined
+def still_most_pulled(pulls: IntArray, dominant: int, pulled: int) -> int:
+    """D after one more pull of an arm, where it was `dominant` before."""
+    ahead = pulls[pulled] - pulls[dominant]
+    return pulled if ahead > 0 or (ahead == 0 and pulled < dominant) else dominant
+
+
+@inlined
 def likeliest(logs: FloatArray) -> int:
     """The arm with the largest private probability, the first of equals, from the row EXACT of `logs`."""
     top = 0

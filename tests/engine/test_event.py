@@ -340,6 +340,7 @@ class Growing:
         ({"reference": feint.Softmax(0.1)}, "Softmax"),
         ({"reference": feint.ObservedUCB()}, "ObservedUCB"),
         ({"epsilon": Growing()}, "grow"),
+        ({"epsilon": feint.RisingBudget(10.0, 100)}, "grow"),
         ({"bandit": instance("exponential")}, "Exponential"),
         ({"bandit": instance("bernoulli"), "horizon": 10**10}, "1,000,000,000 pulls"),
     ],

@@ -75,6 +75,7 @@ def plan(
     if plot is not None:
         from feint.planning.figure import draw_plan
 
+        # A Plan: --unseen with --plot was refused above.
         save_figure(draw_plan(bandit, answer), plot, force)  # type: ignore[arg-type]
         typer.echo(f"drew {plot}", err=as_json)
 

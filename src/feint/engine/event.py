@@ -50,7 +50,16 @@ from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.counts import draw_binomial
 from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start
-from feint.step import add_rewards, choose_exactly, draw_arm, most_pulled, set_policy, update, view_of
+from feint.step import (
+    add_rewards,
+    choose_exactly,
+    draw_arm,
+    most_pulled,
+    set_policy,
+    still_most_pulled,
+    update,
+    view_of,
+)
 
 _CALM = 0.15  # enter a region only where events are rarer than this: else it would not last
 _SPAN = 4.0  # of a region, in standard deviations of what D's mean moves until the next pull of another arm
@@ -322,10 +331,7 @@ def _advance(
         else:
             pulled = _step_exactly(run, events, t, dominant)
             t += 1
-        if known.pulls[pulled] > known.pulls[dominant] or (
-            known.pulls[pulled] == known.pulls[dominant] and pulled < dominant
-        ):
-            dominant = pulled
+        dominant = still_most_pulled(known.pulls, dominant, pulled)
 
 
 @kernel

@@ -36,7 +36,7 @@ from feint.families.base import slack
 from feint.numerics._jit import kernel, part
 from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.boost_kernel import boost_policy
-from feint.step import draw_arm, most_pulled, set_policy, view_of
+from feint.step import draw_arm, most_pulled, set_policy, still_most_pulled, view_of
 
 # Build a region only where D is pulled with more than this probability: else it would not last.
 _CALM = 0.85
@@ -170,10 +170,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
             follow(known, c, pulled)
             settle(known, c, dominant)
             inside = False
-            if known.pulls[pulled] > known.pulls[dominant] or (
-                known.pulls[pulled] == known.pulls[dominant] and pulled < dominant
-            ):
-                dominant = pulled
+            dominant = still_most_pulled(known.pulls, dominant, pulled)
         else:
             put_off(known, c, dominant)
             inside = inside and is_inside(region, known, dominant)

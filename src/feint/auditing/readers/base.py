@@ -12,6 +12,27 @@ Tick = Callable[[int], object]
 EMPTY_LINE = "the line is empty"
 
 
+class Texts(Sequence[str]):
+    """Cells that Arrow holds: columns of numbers never become Python's strings."""
+
+    def __init__(self, arrow: Any) -> None:
+        self.arrow = arrow
+
+    def __len__(self) -> int:
+        return len(self.arrow)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.arrow[int(i)].as_py()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrow.to_pylist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of every list
+
+
 class Batch(NamedTuple):
     """Some rows of a log."""
 

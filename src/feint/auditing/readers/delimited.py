@@ -1,23 +1,24 @@
 """CSV and TSV.
 
-Read with the standard library rather than a table library: it knows the line of every row, and a broken line is told
-apart from a missing value.
+Blocks of lines that all have the header's fields and no quotes, as logs of machines do, are split by Arrow. All others
+are read with the standard library: it knows the line of every row, and tells a broken line from a missing value.
 """
 
 import csv
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
-from feint.auditing.readers.base import EMPTY_LINE, Batch, Tick, empty_lines, naming, places
+from feint.auditing.readers.base import EMPTY_LINE, Batch, Texts, Tick, empty_lines, naming, places
 from feint.auditing.readers.stored import Stored
 from feint.numerics._validate import IntArray
 
 HINT = "; is a quote not closed?"
 MOST_CELLS = 60_000  # in memory at once, of all columns
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
+Rows = list[list[str]] | list[Texts]  # rows, or the wanted columns
 
 
 class DelimitedLog:
@@ -32,19 +33,58 @@ class DelimitedLog:
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         at_once = max(1, min(n_rows, MOST_CELLS // len(self.columns)))
+        where = places(self.columns, columns)
         with naming(self.name, csv.Error, hint=HINT), self._file.text() as (text, stream):
-            reader = csv.reader(text, delimiter=self._delimiter)
-            next(reader)
-            done = 0
+            head = csv.reader(text, delimiter=self._delimiter)
+            next(head)
+            line, done = head.line_num, 0
 
-            def take() -> tuple[list[list[str]], int]:
-                nonlocal done
-                rows = list(islice(reader, at_once))
+            def take() -> tuple[Rows, int]:
+                nonlocal line, done
+                lines = list(islice(text, at_once))
+                rows: Rows | None = _split_plainly(lines, self._delimiter, len(self.columns), where)
+                used = len(lines)
+                if rows is None:
+                    rows, used = _read_carefully(lines, text, self._delimiter)
+                line += used
                 tick(stream.position() - done)
                 done = stream.position()
-                return rows, reader.line_num
+                return rows, line
 
-            yield from assemble(self.columns, columns, reader.line_num, at_once, take)
+            yield from assemble(self.columns, columns, line, at_once, take)
+
+
+def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int]) -> list[Texts] | None:
+    """The columns at these places; none unless every line has `width` fields, without quotes."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    text = "".join(lines)
+    if width == 1 or not delimiter.isascii() or not text or any(c in text for c in '"\r\0') or "\n" in lines:
+        return None  # of an empty line Arrow would make empty fields
+    names = [str(i) for i in range(width)]
+    wanted = [names[i] for i in where]
+    try:
+        found = arrow_csv.read_csv(
+            pa.py_buffer(text.encode()),
+            arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=2**30),
+            arrow_csv.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), include_columns=wanted, strings_can_be_null=False
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeEncodeError):
+        return None
+    return [Texts(found.column(name).combine_chunks()) for name in wanted] if len(found) == len(lines) else None
+
+
+def _read_carefully(lines: list[str], more: Iterator[str], delimiter: str) -> tuple[list[list[str]], int]:
+    """(the rows of these lines, how many lines they are: a quoted text may go on beyond)."""
+    reader = csv.reader(chain(lines, more), delimiter=delimiter)
+    rows = []
+    while reader.line_num < len(lines):
+        rows.append(next(reader))
+    return rows, reader.line_num
 
 
 def delimiter_of(delimiter: str | None, usual: str) -> str:
@@ -66,7 +106,7 @@ def header(row: list[str]) -> list[str]:
 
 
 def assemble(
-    columns: list[str], wanted: list[str], line: int, n_rows: int, take: Callable[[], tuple[list[list[str]], int]]
+    columns: list[str], wanted: list[str], line: int, n_rows: int, take: Callable[[], tuple[Rows, int]]
 ) -> Iterator[Batch]:
     """Batches of what `take` gives, (the next rows, none at the end; the line of the last); `line` is the header's."""
     width, where = len(columns), places(columns, wanted)
@@ -75,6 +115,12 @@ def assemble(
         rows, last = take()
         if not rows:
             return
+        if isinstance(rows[0], Texts):
+            yield from empty_lines(wanted, "", line, waiting, n_rows)
+            waiting = 0
+            yield Batch(dict(zip(wanted, rows, strict=True)), last - line, np.arange(line + 1, last + 1), {})
+            line = last
+            continue
         lines, malformed = _line_numbers(rows, line, last)
         end = next((i for i in range(len(rows), 0, -1) if rows[i - 1]), 0)
         if end:

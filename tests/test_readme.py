@@ -38,3 +38,16 @@ def test_it_stays_short():
         longest = max(longest, run)
     assert longest <= 12  # ten rows, a head and its rule
     assert len(re.findall(r"!\[.*?\]\(docs/images/", README)) == 1
+
+
+def test_it_counts_claims_as_the_page_of_claims_does():
+    """The counts of docs/claims.md, and each refuted claim by its name."""
+    page = (Path(__file__).parent.parent / "docs" / "claims.md").read_text(encoding="utf-8")
+    counts = re.findall(r"^- (the paper's|ours): (\d+) shown, (\d+) refuted, (\d+) undecided", page, re.M)
+    assert len(counts) == 2
+    for row in counts:
+        assert f"| {' | '.join(row)} |" in README
+    refuted = [line.split(" | ")[1] for line in page.splitlines() if line.endswith("| **refuted** |")]
+    assert len(refuted) == sum(int(row[2]) for row in counts)
+    for name in refuted:
+        assert f"*{name.removesuffix(chr(92) + '*').rstrip()}*" in README

@@ -1,14 +1,18 @@
 """feint run, typed by a user: a table, a plot, a store, instances from files, and one clear line for wrong input."""
 
+import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
 import feint
 from feint.cli import app
+from feint.one_run import draw_run, follow
+from layout import crowded
 
 SMALL = ["run", "--horizon", "300", "--replications", "5"]
 MEANS = ["--public", "0.6,0.3,0", "--private", "0.2,0.5,0.1"]
@@ -135,3 +139,54 @@ def test_wrong_families_get_a_sentence(options, says):
     result = CliRunner().invoke(app, ["run", "--public", "0.6,0.3,0", "--private", "0.2,0.5,0.1", *options])
     assert isinstance(result.exception, ValueError)
     assert says in str(result.exception)
+
+
+def test_horizons_budgets_and_references_by_name():
+    result = invoke(*MEANS, "--horizon", "3e2", "--epsilon", "total:5", "--reference", "softmax:0.2", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["runs"] == 5
+    assert found["pulls"] == 300
+    assert sum(found["mean_pulls"]) == pytest.approx(300)
+    bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
+    runs = feint.simulate(
+        bandit, reference=feint.Softmax(0.2), epsilon=feint.TotalBudget(5.0, 300), horizon=300, replications=5
+    )
+    assert found["mean_pulls"] == runs.pulls.isel(time=-1).mean("replication").values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--horizon", "1e2.5"], "--horizon is '1e2.5'; give a whole number"),
+        (["--horizon", "2.5"], "--horizon is '2.5'; give a whole number"),
+        (["--epsilon", "power:1"], "power:SCALE,EXPONENT"),
+        (["--epsilon", "much"], "--epsilon is 'much'"),
+        (["--reference", "greedy"], "choose thompson, ucb"),
+        (["--alpha", "0.1"], "add --observe"),
+        (["--plot", "nowhere/error.pdf"], "There is no folder nowhere"),
+    ],
+)
+def test_wrong_options_get_a_sentence(options, says):
+    command = [sys.executable, "-m", "feint", *SMALL, *MEANS, *options]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_one_run_as_a_picture(tmp_path):
+    """The run that is drawn is the first of those that are simulated."""
+    picture = tmp_path / "run.png"
+    result = invoke(*MEANS, "--picture", str(picture))
+    assert result.exit_code == 0, result.output
+    assert picture.stat().st_size > 20_000
+    bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
+    one = follow(bandit, epsilon=0.1, horizon=300)
+    runs = feint.simulate(bandit, epsilon=0.1, horizon=300, replications=1, observe=True, checkpoints=[300])
+    assert np.bincount(one.arm, minlength=3).tolist() == runs.pulls.values[0, -1].tolist()
+    assert float(one.log_e_value[-1]) == pytest.approx(float(runs.log_e_value[0, -1]), rel=1e-9)
+    assert float(one.log_error[-1]) == pytest.approx(float(runs.log_error[0, -1]), rel=1e-9)
+    assert crowded(draw_run(one, 0.05)) == []
+    with pytest.raises(ValueError, match="at most 100,000"):
+        follow(bandit, epsilon=0.1, horizon=10**6)

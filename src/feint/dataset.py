@@ -75,7 +75,7 @@ def describe(
         "explorer": text(words(settings["explorer"])),
         "reference": text(words(settings["reference"])),
         "family": text(", ".join(dict.fromkeys(words(family) for family in families))),
-        "seed": settings["seed"],
+        "seed": seed_coordinate(settings["seed"]),
     }
     data = xr.Dataset(
         {name: (axes[: values.ndim], values) for name, values in variables.items()},
@@ -89,6 +89,15 @@ def describe(
     for name in data.variables:
         data[name].attrs.update(about(str(name)))
     return data
+
+
+def seed_coordinate(seed: int) -> np.int64 | np.uint64:
+    """A seed that Zarr can store: what NumPy makes of a number above 2⁶³ by itself is a type that Zarr does not know.
+
+    >>> seed_coordinate(7).dtype, seed_coordinate(2**64 - 1).dtype
+    (dtype('int64'), dtype('uint64'))
+    """
+    return np.int64(seed) if seed < 2**63 else np.uint64(seed)
 
 
 def about(name: str) -> dict[str, str]:

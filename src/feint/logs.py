@@ -9,6 +9,7 @@ from feint.agent import Agent
 from feint.bandit import Bandit
 from feint.families.base import PlainFamily, draw_reward
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
+from feint.references import ThompsonSampling
 
 _BLOCK = 10_000  # pulls whose rewards are drawn at once
 
@@ -42,6 +43,7 @@ class RewardStream:
 def public_log(
     bandit: Bandit,
     explorer: Any,
+    reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
     *,
     epsilon: Any,
     horizon: int,
@@ -56,7 +58,15 @@ def public_log(
     >>> table["arm"].tolist()[:2], table["time"].tolist()
     ([0, 1], [1, 2, 3, 4, 5])
     """
-    agent = Agent(bandit.n_arms, explorer, epsilon=epsilon, family=bandit.families, seed=seed, replication=replication)
+    agent = Agent(
+        bandit.n_arms,
+        explorer,
+        reference,
+        epsilon=epsilon,
+        family=bandit.families,
+        seed=seed,
+        replication=replication,
+    )
     source = RewardStream(bandit, seed, replication)
     arms, rewards = [], []
     for t in range(horizon):

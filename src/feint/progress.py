@@ -40,6 +40,8 @@ def progress_bars(unit: str = "", *, always: bool = False) -> Iterator[Callable[
             return lambda done: bars.advance(task, done)
 
         yield start
+        for task in bars.tasks:  # runs that stopped early took fewer steps than were foreseen
+            bars.update(task.id, completed=task.total)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 FloatArray = npt.NDArray[np.float64]
@@ -14,6 +15,14 @@ FloatArray = npt.NDArray[np.float64]
 # Okabe & Ito (2008), in an order that keeps neighbours apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 GREY = "#777777"
+
+
+def ordered_colours(n: int) -> list[str]:
+    """So many colours from dark to light, for what has an order, such as budgets (viridis, without its yellow end)."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return [to_hex(colormaps["viridis"](x)) for x in np.linspace(0.0, 0.88, n)]
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -31,6 +40,24 @@ def band(axes: "Axes", x: FloatArray, values: FloatArray, colour: str, label: st
     half = stats.t.ppf(0.975, len(values) - 1) * values.std(0, ddof=1) / np.sqrt(len(values))
     axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
     axes.plot(x, mean, color=colour, label=label, **line)
+
+
+def draw_intervals(
+    axes: "Axes", x: FloatArray, points: list[tuple[float, float, float]], colour: str, **line: Any
+) -> None:
+    """Points with their intervals; what is infinite is not drawn."""
+    middle, low, high = np.where(np.isinf(points), np.nan, points).T
+    axes.vlines(x, low, high, color=colour, linewidth=1.2, alpha=0.6)
+    axes.plot(x, middle, color=colour, markersize=3.5, **line)
+
+
+def spread_ticks(axis: "Axis") -> None:
+    """Ticks at 1 and 3 times powers of ten, in plain numbers, for a log axis too short for powers alone."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def tidy(*all_axes: "Axes") -> None:

@@ -17,7 +17,9 @@ def _long(monkeypatch):
     monkeypatch.setattr(layout, "_BLOCK_SECONDS", 1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"delta": 0.1, "checkpoints": [10, 300]}, {"observe": True, "alpha": 0.1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"delta": 0.1, "checkpoints": [10, 300]}, {"observe": True, "alpha": 0.1}, {"seed": 2**64 - 3}]
+)
 def test_the_same_data_set(options, tmp_path):
     explorer, budget = feint.RoundRobin([1, 2]), feint.PowerLaw(1.0, 0.5)
     settings = {"epsilon": budget, "horizon": 300, "replications": 5, "seed": 3, **options}

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from xarray import Dataset
 
+    from feint.experiments.claims import Claim
+
 
 @app.command()
 def reproduce(
@@ -30,17 +32,15 @@ def reproduce(
     from feint.experiments.reproduce import reproduce as run
 
     console = Console()
-    claims = run(figures or [], out, seed=seed, quick=quick, force=force, progress=_experiment_bar(console))
+    bar = _experiment_bar(Console(stderr=True))
+    claims = run(figures or [], out, seed=seed, quick=quick, force=force, progress=bar)
     if not figures:
         console.print(_reference_table(reference_table.run()))
-    console.print(_claims_table(claims))
     found = [claim for part in claims.values() for claim in part]
-    console.print(
-        f"{sum(claim.holds for claim in found)} of {len(found)} claims hold"
-        + (" (quick run)" if quick else "")
-        + f". Report: {out / 'report.html'}",
-        highlight=False,
-    )
+    for line in claim_lines(found):
+        console.print(line, highlight=False, soft_wrap=True)
+    where = f"{out / 'report.html'} and {out / 'claims.md'}"
+    console.print(f"\n{where}{' (a quick run)' if quick else ''}", highlight=False, soft_wrap=True)
 
 
 def _experiment_bar(console: "Console") -> Any:
@@ -60,20 +60,27 @@ def _experiment_bar(console: "Console") -> Any:
     return bar
 
 
-def _claims_table(claims: dict[str, Any]) -> "Table":
-    from rich import box
-    from rich.table import Table
+_STYLES = {"shown": "green", "refuted": "red", "undecided": "yellow"}
+_NAME = 50  # columns of the longest name
 
-    table = Table(title="What the paper states, and what was measured", box=box.SIMPLE_HEAD)
-    for name in ("figure", "claim", "measured", "95 %", ""):
-        table.add_column(name, overflow="fold")
-    for name, found in claims.items():
-        for i, claim in enumerate(found):
-            interval = "" if claim.low == claim.high else f"{claim.low:.3g} … {claim.high:.3g}"
-            verdict = "[green]holds[/]" if claim.holds else "[red]fails[/]"
-            table.add_row(name if i == 0 else "", claim.name, f"{claim.measured:.4g}", interval, verdict)
-        table.add_section()
-    return table
+
+def claim_lines(claims: "list[Claim]") -> list[str]:
+    """A line a claim, of at most 80 columns, by kind, and how many of each have which verdict."""
+    from rich.markup import escape
+
+    from feint.experiments.claims import KINDS, LEVEL, count_lines
+    from feint.experiments.claims_page import marked
+
+    lines = []
+    for kind, title in KINDS.items():
+        of_kind = [claim for claim in claims if claim.kind == kind]
+        lines += ["", f"[bold]{escape(title)}[/]"] if of_kind else []
+        for claim in of_kind:
+            style = _STYLES[claim.verdict]
+            interval = claim.interval or f"{claim.measured:.4g}"
+            lines.append(f"[{style}]{claim.verdict:9}[/] {escape(marked(claim)):{_NAME}} {interval}")
+    lines += ["", f"Intervals hold with {100 * (1 - LEVEL):g} %; * exploratory, settings chosen after seeing data."]
+    return [*lines, *count_lines(claims)]
 
 
 def _reference_table(data: "Dataset") -> "Table":

@@ -1,5 +1,6 @@
 """`feint run`: the user's own instance."""
 
+import json
 import math
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, read_bandit, save_figure
+from feint.cli.shared import FIGURES, app, budget_of, check_output, read_bandit, reference_of, save_figure, whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,21 +27,30 @@ def run(
         str | None, typer.Option(help="Rewards: gaussian:SIGMA, bernoulli, poisson, exponential, or public,private.")
     ] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
-    epsilon: Annotated[float, typer.Option(help="KL budget a step; inf for no limit.")] = 0.1,
-    horizon: Annotated[int, typer.Option(help="Pulls a run, the initial round included.")] = 10_000,
+    epsilon: Annotated[
+        str, typer.Option(help="KL budget a step: a number, inf, power:SCALE,EXPONENT, total:NATS, rising:NATS.")
+    ] = "0.1",
+    horizon: Annotated[str, typer.Option(help="Pulls a run, the initial round included; 1e5 is fine.")] = "10000",
     explorer: Annotated[str, typer.Option(help=f"Whom to boost: {', '.join(EXPLORERS)}.")] = "top-two",
-    replications: Annotated[int, typer.Option(help="Runs.")] = 100,
+    reference: Annotated[
+        str, typer.Option(help="What is expected: thompson, ucb, uniform, softmax:T, epsilon-greedy:E.")
+    ] = "thompson",
+    replications: Annotated[str, typer.Option(help="Runs.")] = "100",
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
     observe: Annotated[bool, typer.Option("--observe", help="Run the observer's test beside the agent.")] = False,
-    alpha: Annotated[float, typer.Option(help="Level of that test.")] = 0.05,
+    alpha: Annotated[float | None, typer.Option(help="Level of that test; 0.05 if not given.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the runs as a Zarr store.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the error over time (.pdf, .png or .svg).")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the first run: arms, policy and evidence (.pdf, .png or .svg).")
+    ] = None,
     log: Annotated[
         Path | None,
         typer.Option(help="Write what the observer saw of the first run, for feint audit (.csv, .parquet)."),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
     """Simulate the agent on your own instance."""
@@ -53,25 +63,34 @@ def run(
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
-    chosen = _explorer(explorer, bandit)
+    check_output(picture, FIGURES, force)
+    if alpha is not None and not observe and picture is None:
+        raise ValueError("--alpha is the level of the observer's test; add --observe or --picture, or leave it out.")
+    level = 0.05 if alpha is None else alpha
+    chosen, pulls = _explorer(explorer, bandit), whole(horizon, "--horizon")
+    budget, expected = budget_of(epsilon, pulls), reference_of(reference)
     runs = simulate(
         bandit,
         chosen,
-        epsilon=epsilon,
-        horizon=horizon,
-        replications=replications,
+        reference=expected,
+        epsilon=budget,
+        horizon=pulls,
+        replications=whole(replications, "--replications"),
         seed=seed,
         delta=delta,
         observe=observe,
-        alpha=alpha,
+        alpha=level,
         progress=sys.stderr.isatty(),
     )
-    console = Console()
-    console.print(_summary(bandit, runs))
+    console = Console(stderr=as_json)
+    if as_json:
+        print(json.dumps(_as_json(runs), ensure_ascii=False))
+    else:
+        console.print(_summary(bandit, runs))
     if log is not None:
         from feint.logs import public_log, write_log
 
-        table = public_log(bandit, chosen, epsilon=epsilon, horizon=horizon, seed=seed, delta=delta)
+        table = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta)
         write_whole(log, lambda name: write_log(table, name), force=force)
         console.print(f"logged {log}", highlight=False, markup=False, soft_wrap=True)
     if save is not None:
@@ -80,6 +99,12 @@ def run(
     if plot is not None:
         save_figure(_draw(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
+    if picture is not None:
+        from feint.one_run import draw_run, follow
+
+        one = follow(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed)
+        save_figure(draw_run(one, level), picture, force)
+        console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _explorer(name: str, bandit: "Bandit") -> Any:
@@ -133,7 +158,22 @@ def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":
     return table
 
 
-def _draw(runs: "Dataset", epsilon: float) -> Any:
+def _as_json(runs: "Dataset") -> dict[str, Any]:
+    """The summary in plain types: means over runs at the end, and medians of times."""
+    final = runs.isel(time=-1)
+    found: dict[str, Any] = {"runs": runs.sizes["replication"], "pulls": int(runs.time[-1])}
+    found["mean_log_error"] = float(final.log_error.mean())
+    found["recommended"] = [int((final.recommendation == a).sum()) for a in range(runs.sizes["arm"])]
+    found["mean_pulls"] = final.pulls.mean("replication").values.tolist()
+    found["mean_boosts"] = final.boosts.mean("replication").values.tolist()
+    for name in ("stopping_time", "detection_time"):
+        if name in runs:
+            times = runs[name].dropna("replication")
+            found[name] = {"runs": times.size, "median": float(times.median()) if times.size else None}
+    return found
+
+
+def _draw(runs: "Dataset", epsilon: str) -> Any:
     from feint.style import COLOURS, band, new_figure, tidy
 
     figure = new_figure(7.2, 3.0)
@@ -143,7 +183,7 @@ def _draw(runs: "Dataset", epsilon: float) -> Any:
     for a in range(runs.sizes["arm"]):
         band(right, t, runs.pulls.isel(arm=a).values.astype(float), COLOURS[a % len(COLOURS)], f"arm {a}")
     left.set(xscale="log", xlabel="time $t$", ylabel=r"$\log_{10}(1 - p^*_t)$, mean of runs")
-    left.set_title(rf"$\varepsilon = {epsilon:g}$", fontsize=10)
+    left.set_title(f"ε = {epsilon}", fontsize=10)
     right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="pulls")
     right.legend(frameon=False, fontsize=8)
     tidy(left, right)

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from feint.bandit import Bandit
 from feint.experiments import paper_method
-from feint.experiments.claims import LEVEL, Claim
+from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
 from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin, TopTwo
-from feint.style import COLOURS, band, new_figure, tidy
+from feint.intervals import bootstrap, normal_interval
+from feint.style import COLOURS, GREY, band, new_figure, ordered_colours, spread_ticks, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +28,10 @@ SETTINGS: dict[str, Any] = {
 }
 QUICK: dict[str, Any] = {"horizon": 600, "replications": 60, "replications_pulls": 600}
 TITLE = "What the paper's two approximations do to figures 1 and 2"
+CAPTION = (
+    "Pulls of boosted arms ({replications_pulls} seeds) and error probability ({replications} seeds), exactly "
+    "(solid) and by the paper's quadrature and closed form (dashed); means with 95 % bands."
+)
 EXACT, PAPER = 0, 1  # along `approach`
 
 
@@ -66,46 +70,45 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 def plot(data: xr.Dataset) -> "Figure":
     """Left: pulls of the boosted arms. Right: error probability. Solid: exact; dashed: the paper's method."""
-    figure = new_figure(7.2, 3.1)
+    figure = new_figure(7.2, 3.5)
     left, right = figure.subplots(1, 2)
     t = data.time.values
     late = t >= 50
-    for style, approach, name in (("-", EXACT, "exact"), ("--", PAPER, "paper's")):
+    for style, approach in (("-", EXACT), ("--", PAPER)):
         for arm in range(1, data.sizes["arm"]):
             values = data.pulls.isel(approach=approach, arm=arm).values
-            band(left, t[late], values[:, late], COLOURS[arm], f"arm {arm + 1}, {name}", linestyle=style)
-        for colour, epsilon in zip(COLOURS[3:], data.epsilon.values, strict=False):
+            band(
+                left, t[late], values[:, late], COLOURS[arm], f"arm {arm}" if approach == EXACT else "", linestyle=style
+            )
+        for colour, epsilon in zip(ordered_colours(data.sizes["epsilon"]), data.epsilon.values, strict=True):
             values = data.log_error.isel(approach=approach).sel(epsilon=epsilon).values / np.log(10)
-            label = rf"$\varepsilon = {epsilon:g}$, {name}"
+            label = rf"$\varepsilon = {epsilon:g}$" if approach == EXACT else ""
             band(right, t[late], values[:, late], colour, label, linestyle=style)
     left.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="pulls $N_{a,t}$")
     right.set(xscale="log", xlabel="time $t$", ylabel=r"$\log_{10}(1 - p^*_t)$, mean of seeds")
-    left.legend(frameon=False, fontsize=7, ncols=2)
-    right.legend(frameon=False, fontsize=7, ncols=2)
+    for axes in (left, right):
+        axes.plot([], [], color=GREY, label="exact")
+        axes.plot([], [], color=GREY, linestyle="--", label="the paper's")
+        axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
+        spread_ticks(axes.xaxis)
+    spread_ticks(left.yaxis)
     tidy(left, right)
     return figure
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """The approximations move the mean pulls: the closed form wastes budget, and the quadrature errs both ways."""
-    last = int(data.time[-1])
-    changes = []
-    for arm in range(1, data.sizes["arm"]):
-        exact, paper = (data.pulls.isel(approach=i, arm=arm, time=-1).values for i in (EXACT, PAPER))
-        change = paper.mean() / exact.mean() - 1
-        spread = np.hypot(paper.std(ddof=1) / exact.mean(), exact.std(ddof=1) * paper.mean() / exact.mean() ** 2)
-        half = 1.96 * spread / np.sqrt(exact.size)
-        changes.append((stats.ttest_ind(exact, paper, equal_var=False).pvalue, arm, change, half))
-    p_value, arm, change, half = min(changes)
+    """The approximations cost pulls, above all since the closed form wastes budget."""
+    boosted = data.pulls.isel(time=-1, arm=slice(1, None)).sum("arm").values  # (approach, run)
+    value, error = bootstrap(lambda medians: np.log(medians[PAPER] / medians[EXACT])[None], boosted)
+    change, low, high = 100 * np.expm1(normal_interval(float(value[0]), float(error[0]), LEVEL))
     return [
         Claim(
-            "the approximations change the pulls",
-            "(not in the paper, which uses them throughout)",
-            f"the paper's method against the exact one, mean pulls of arm {arm + 1} at t = {last:,}, % "
-            "(holds if the difference is significant)",
-            100 * float(change),
-            100 * float(change - half),
-            100 * float(change + half),
-            bool(p_value * len(changes) < LEVEL),
+            "the paper's approximations cost pulls",
+            OURS,
+            f"median pulls of boosted arms at t = {int(data.time[-1]):,}, by the paper's method against the exact, %",
+            float(change),
+            float(low),
+            float(high),
+            at_most=0.0,
         )
     ]

@@ -1,24 +1,39 @@
-"""What the paper states, what was measured, and whether it holds: one row of the claims table."""
+"""What is claimed, what was measured, and whether that shows it, refutes it or leaves it undecided.
+
+A claim says that a number lies in a range. What is measured has an interval that misses the number with probability
+`LEVEL` at most. If the interval lies inside the range the claim is *shown*, if outside it is *refuted*, else it is
+*undecided*: a verdict is wrong with probability `LEVEL` at most, whatever the truth, and more data decide more.
+"""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from scipy import stats
+from feint.intervals import Interval
 
-FloatArray = npt.NDArray[np.float64]
+LEVEL = 1e-3  # chance of a wrong verdict, a claim
 
-LEVEL = 1e-3  # chance of calling a true claim false, a claim
+SHOWN, UNDECIDED, REFUTED = "shown", "undecided", "refuted"
+VERDICTS = (SHOWN, REFUTED, UNDECIDED)
+
+OURS = ""  # in the place of the paper's words
+
+PAPER_CLAIM, OUR_CLAIM, THEOREM = "the paper's", "ours", "theorems"
+KINDS = {
+    PAPER_CLAIM: "What the paper says of its figures, measured",
+    OUR_CLAIM: "What the paper does not say, measured",
+    THEOREM: "Theorems: these cannot fail unless the software is wrong",
+}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim and its test.
+    """That a number lies from `at_least` to `at_most`.
 
-    `low` and `high` bound the measured value with 95 % confidence; `level` is the chance that the test rejects the
-    claim although it is true (0 where nothing is random).
+    `stated` has the paper's words, arms counted from 0 as everywhere, or is `OURS`. `low` and `high` bound the number
+    but with probability `level` (0 where nothing is random). An `exploratory` claim has settings that were chosen after
+    data had been seen, so that its level is not kept; a `theorem` is a check of the software.
     """
 
     name: str
@@ -27,35 +42,107 @@ class Claim:
     measured: float
     low: float
     high: float
-    holds: bool
+    at_least: float = -math.inf
+    at_most: float = math.inf
     level: float = LEVEL
+    exploratory: bool = False
+    theorem: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Shown, refuted or undecided.
+
+        >>> Claim("shares are fair", OURS, "share", 0.5, 0.47, 0.53, 0.45, 0.55).verdict
+        'shown'
+        """
+        return verdict((self.measured, self.low, self.high), self.at_least, self.at_most)
+
+    @property
+    def kind(self) -> str:
+        """A theorem, the paper's claim, or ours."""
+        if self.theorem:
+            return THEOREM
+        return OUR_CLAIM if self.stated == OURS else PAPER_CLAIM
+
+    @property
+    def claimed(self) -> str:
+        """The range in words."""
+        if math.isinf(self.at_least):
+            return f"at most {self.at_most:.4g}"
+        if math.isinf(self.at_most):
+            return f"at least {self.at_least:.4g}"
+        return f"{self.at_least:.4g} … {self.at_most:.4g}"
+
+    @property
+    def interval(self) -> str:
+        """Low and high, or nothing where nothing is random."""
+        return "" if self.low == self.high else f"{self.low:.3g} … {self.high:.3g}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return asdict(self)
+        """Plain JSON types; what is infinite is null."""
+        plain = {
+            key: None if isinstance(value, float) and math.isinf(value) else value
+            for key, value in asdict(self).items()
+        }
+        return {**plain, "kind": self.kind, "verdict": self.verdict}
 
 
-def mean_interval(values: FloatArray) -> tuple[float, float, float]:
-    """The mean over replications and its 95 % interval (Student's t)."""
-    values = np.asarray(values, dtype=float)
-    half = stats.t.ppf(0.975, values.size - 1) * values.std(ddof=1) / math.sqrt(values.size)
-    return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
+def verdict(interval: Interval, at_least: float, at_most: float) -> str:
+    """Of an interval (value, low, high)."""
+    _, low, high = interval
+    if at_least <= low and high <= at_most:
+        return SHOWN
+    return REFUTED if high < at_least or low > at_most else UNDECIDED
 
 
-def not_below(values: FloatArray, bound: float, tests: int = 1) -> bool:
-    """False if the mean is significantly below the bound: a one-sided t test at LEVEL/tests."""
-    values = np.asarray(values, dtype=float)
-    spread = values.std(ddof=1)
-    if spread == 0.0:
-        return bool(values.mean() >= bound)
-    return bool(stats.ttest_1samp(values, bound, alternative="less").pvalue > LEVEL / tests)
+@dataclass(frozen=True)
+class Point:
+    """One of the points that a claim is about; its interval is one of several that all cover but with LEVEL."""
+
+    where: str
+    value: float
+    low: float
+    high: float
 
 
-def not_above(values: FloatArray, bound: float, tests: int = 1) -> bool:
-    """False if the mean is significantly above the bound."""
-    return not_below(-np.asarray(values), -bound, tests)
+def at_every_point(
+    name: str,
+    stated: str,
+    quantity: str,
+    points: list[Point],
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    **marks: bool,
+) -> Claim:
+    """A claim about all points, measured at the one that decides it.
+
+    That is one that refutes it, or else one that leaves it open, or else the one nearest the edge of the range. The
+    points' intervals hold together (each at LEVEL/points), so that the choice of one does not spoil its level.
+    """
+    order = (SHOWN, UNDECIDED, REFUTED)
+
+    def severity(point: Point) -> tuple[int, float]:
+        found = verdict((point.value, point.low, point.high), at_least, at_most)
+        return order.index(found), max(at_least - point.value, point.value - at_most)
+
+    worst = max(points, key=severity)
+    text = f"{quantity}; the worst of {len(points)} points, {worst.where}"
+    return Claim(name, stated, text, worst.value, worst.low, worst.high, at_least, at_most, **marks)
 
 
-def within(values: FloatArray, low: float, high: float, tests: int = 1) -> bool:
-    """False if the mean is significantly below `low` or above `high`."""
-    return not_below(values, low, 2 * tests) and not_above(values, high, 2 * tests)
+def count(claims: Iterable[Claim], kind: str) -> dict[str, int]:
+    """How many of a kind have each verdict."""
+    found = [claim.verdict for claim in claims if claim.kind == kind]
+    return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+
+def count_lines(claims: Iterable[Claim]) -> list[str]:
+    """One line a kind: how many are shown, refuted and undecided."""
+    everything, lines = list(claims), []
+    for kind in KINDS:
+        counted = count(everything, kind)
+        if total := sum(counted.values()):
+            parts = ", ".join(f"{number} {verdict}" for verdict, number in counted.items())
+            lines.append(f"{kind}: {parts} (of {total})")
+    return lines

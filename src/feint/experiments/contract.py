@@ -3,11 +3,11 @@
 A module with
 
 - `SETTINGS`, the paper's parameters and our horizons, and `QUICK`, what changes for a quick look;
-- `TITLE`, a line for the report;
+- `TITLE`, a line for the report, and `CAPTION`, what the figure shows, with the settings that it names in braces;
 - `steps(settings)`: how much there is to do, in the units in which `run` calls `tick`;
 - `run(settings, seed, tick) -> Dataset`: simulate, nothing else;
 - `plot(Dataset) -> Figure`: draw, nothing else;
-- `claims(Dataset, settings) -> list[Claim]`: test what the paper states about it.
+- `claims(Dataset, settings) -> list[Claim]`: test what is stated about it.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,9 @@ NAMES = (
     "approximations",
     "lemma2",
     "constraint",
-    "frontier",
+    "detection",
+    "schedules",
+    "power",
     "earning",
 )
 
@@ -42,6 +44,7 @@ class Experiment(Protocol):
     SETTINGS: dict[str, Any]
     QUICK: dict[str, Any]
     TITLE: str
+    CAPTION: str
 
     def steps(self, settings: dict[str, Any]) -> int:
         """How much there is to do."""
@@ -83,3 +86,9 @@ def load_experiment(name: str) -> Any:
 def settings_of(experiment: Experiment, quick: bool) -> dict[str, Any]:
     """The settings of a full or of a quick run."""
     return {**experiment.SETTINGS, **(experiment.QUICK if quick else {})}
+
+
+def caption_of(experiment: Experiment, settings: dict[str, Any]) -> str:
+    """What the figure shows, with this run's own numbers."""
+    numbers = {key: f"{value:,}" if isinstance(value, int) else value for key, value in settings.items()}
+    return experiment.CAPTION.format(**numbers)

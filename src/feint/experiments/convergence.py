@@ -1,4 +1,4 @@
-"""Figure 4 of the paper: convergence of Γ(w_t) to Γ* under Algorithm 1 on two instances, 50 seeds."""
+"""Figure 4 of the paper: convergence of Γ(w_t) to Γ* under Algorithm 1 on two instances."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import Claim, mean_interval, not_below
+from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
 from feint.experiments.kept import simulate
+from feint.intervals import median_interval
 from feint.style import COLOURS, band, new_figure, tidy
 from feint.theory import gamma, optimal_boosting
 
@@ -24,6 +25,10 @@ SETTINGS: dict[str, Any] = {
 }
 QUICK: dict[str, Any] = {"horizon": 1_000_000, "replications": 20}
 TITLE = "Convergence of Γ(w_t) to Γ*"
+CAPTION = (
+    "Figure 4: how far the exponent of the boosts so far is from the best one, on two instances; means of "
+    "{replications} seeds with 95 % bands."
+)
 
 
 def steps(settings: dict[str, Any]) -> int:
@@ -52,7 +57,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         optima.append(best)
     return xr.Dataset(
         {"shortfall": (("instance", "replication", "time"), np.array(shortfalls)), "optimum": ("instance", optima)},
-        coords={"time": runs.time.values, "instance": np.arange(1, len(optima) + 1)},
+        coords={"time": runs.time.values, "instance": np.arange(len(optima))},
     )
 
 
@@ -78,17 +83,20 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     early = int(np.searchsorted(t, t[-1] / 10))
     for instance in data.instance.values:
         share = data.shortfall.sel(instance=instance).values / float(data.optimum.sel(instance=instance))
-        fall = share[:, early] - share[:, -1]
-        mean, low, high = mean_interval(share[:, -1])
-        found.append(
+        found += [
             Claim(
-                f"Γ(w_t) → Γ*, instance {instance}",
+                f"Γ(w_t) comes closer to Γ*, instance {instance}",
                 "Γ* − Γ(w_t) approaches 0",
-                f"mean 1 − Γ(w_t)/Γ* at t = {t[-1]:,}; it fell by {fall.mean():.3f} from t = {t[early]:,}",
-                mean,
-                low,
-                high,
-                not_below(fall, 0.0, data.sizes["instance"]) and bool(fall.mean() > 0),
-            )
-        )
+                f"median fall of 1 − Γ(w_t)/Γ* from t = {t[early]:,} to {t[-1]:,}",
+                *median_interval(share[:, early] - share[:, -1], LEVEL),
+                at_least=0.0,
+            ),
+            Claim(
+                f"Γ(w_t) is within 1 % of Γ*, instance {instance}",
+                OURS,
+                f"median 1 − Γ(w_t)/Γ* at t = {t[-1]:,}",
+                *median_interval(share[:, -1], LEVEL),
+                at_most=0.01,
+            ),
+        ]
     return found

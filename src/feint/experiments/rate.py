@@ -6,10 +6,11 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import Claim, mean_interval, not_below, within
+from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
 from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin
+from feint.intervals import median_interval
 from feint.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import predicted_pulls
 
@@ -26,7 +27,12 @@ SETTINGS: dict[str, Any] = {
 }
 QUICK: dict[str, Any] = {"horizon": 1_000_000, "replications": 20}
 TITLE = "The rate of Theorem 1"
+CAPTION = (
+    "Figure 1: pulls of boosted arms against the rate φ of Theorem 1, and against two sharper predictions; means "
+    "of {replications} seeds with 95 % bands. Below, their ratio to φ."
+)
 ORDERS = ("first", "second", "fluid")
+_DRAWN = 100  # the figure begins here
 
 
 def steps(settings: dict[str, Any]) -> int:
@@ -62,7 +68,7 @@ def plot(data: xr.Dataset) -> "Figure":
     figure = new_figure(7.2, 4.4)
     panels = figure.subplots(2, data.sizes["arm"], sharex=True, sharey="row", height_ratios=(3, 2))
     t = data.time.values
-    late = t >= 100
+    late = t >= _DRAWN
     styles = {"first": (":", "φ, first order"), "second": ("--", "second order"), "fluid": ("-.", "fluid")}
     for column, arm in enumerate(data.arm.values):
         above, below = panels[:, column]
@@ -74,7 +80,7 @@ def plot(data: xr.Dataset) -> "Figure":
             values = data[order].sel(arm=arm).values
             above.plot(t[late], values[late], color=colour, linestyle=style, linewidth=1.2, label=label)
             below.plot(t[late], (values / first)[late], color=colour, linestyle=style, linewidth=1.2)
-        above.set(xscale="log", yscale="log", title=f"arm {arm + 1}")
+        above.set(xscale="log", yscale="log", title=f"arm {arm}")
         below.set(xscale="log", xlabel="time $t$", ylim=(0.8, 5))
     panels[0, 0].set_ylabel("pulls $N_{a,t}$")
     panels[1, 0].set_ylabel(r"$N_{a,t}\,/\,\phi_{a,t}$")
@@ -85,43 +91,51 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """φ underestimates, and the ratio falls towards 1."""
+    """φ underestimates, and the ratio falls towards 1. Medians: a few runs that start badly move a mean.
+
+    The paper names no times, so both are about all that the figure shows: in the end φ is right, and neither an
+    underestimate nor getting any closer. That was seen before the claims were put so.
+    """
     found = []
     t = data.time.values
-    early = int(np.searchsorted(t, t[-1] / 10))
-    arms = data.sizes["arm"]
+    late = t >= _DRAWN
+    since = f"t = {t[late][0]:,} to {t[-1]:,}"
     for arm in data.arm.values:
-        ratio = data.pulls.sel(arm=arm).values / data["first"].sel(arm=arm).values
-        found.append(
+        pulls = data.pulls.sel(arm=arm).values
+        ratio = pulls / data["first"].sel(arm=arm).values
+        off = 100 * (pulls[:, -1] / float(data["fluid"].sel(arm=arm)[-1]) - 1)
+        found += [
             Claim(
-                f"φ underestimates arm {arm + 1}",
+                f"φ underestimates arm {arm}",
                 "φ underestimates the actual expected value",
-                f"mean N/φ at t = {t[-1]:,}",
-                *mean_interval(ratio[:, -1]),
-                not_below(ratio[:, -1], 1.0, arms),
-            )
-        )
-        fall = ratio[:, early] - ratio[:, -1]
-        found.append(
+                f"median over seeds of the mean of N/φ over log t, {since}",
+                *median_interval(ratio[:, late].mean(1), LEVEL),
+                at_least=1.0,
+                exploratory=True,
+            ),
             Claim(
-                f"N/φ of arm {arm + 1} falls towards 1",
+                f"N/φ of arm {arm} falls towards 1",
                 "they get closer as time increases",
-                f"fall of N/φ from t = {t[early]:,} to {t[-1]:,}",
-                *mean_interval(fall),
-                not_below(fall, 0.0, arms) and float(ratio[:, -1].mean()) < float(ratio[:, early].mean()),
-            )
-        )
-        fluid = data.pulls.sel(arm=arm).values[:, -1] / float(data["fluid"].sel(arm=arm)[-1]) - 1
-        mean, low, high = mean_interval(100 * fluid)
-        found.append(
+                f"median fall of N/φ from {since}",
+                *median_interval(ratio[:, late][:, 0] - ratio[:, -1], LEVEL),
+                at_least=0.0,
+                exploratory=True,
+            ),
             Claim(
-                f"the fluid prediction of arm {arm + 1} is within 5 %",
-                "(not in the paper)",
-                f"simulated mean against the fluid prediction at t = {t[-1]:,}, %",
-                mean,
-                low,
-                high,
-                within(100 * fluid, -5.0, 5.0, arms),
-            )
-        )
+                f"φ of arm {arm} is within 5 % in the end",
+                OURS,
+                f"median N/φ at t = {t[-1]:,}",
+                *median_interval(ratio[:, -1], LEVEL),
+                at_least=0.95,
+                at_most=1.05,
+            ),
+            Claim(
+                f"the fluid prediction of arm {arm} is within 5 %",
+                OURS,
+                f"simulated median against the fluid prediction at t = {t[-1]:,}, %",
+                *median_interval(off, LEVEL),
+                at_least=-5.0,
+                at_most=5.0,
+            ),
+        ]
     return found

@@ -26,6 +26,6 @@ def run() -> xr.Dataset:
             "exact": (("state", "arm"), best_arm_probabilities(means, sds)),
             "gauss_hermite": (("nodes", "state", "arm"), np.stack(approximations)),
         },
-        coords={"nodes": list(SETTINGS["nodes"]), "arm": np.arange(1, pulls.shape[1] + 1)},
+        coords={"nodes": list(SETTINGS["nodes"]), "arm": np.arange(pulls.shape[1])},
         attrs={"public": list(SETTINGS["public"]), "sigma": 1.0},
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feint.experiments.claims import Claim
+from feint.experiments.claims_page import write_claims
 from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
 from feint.experiments.kept import keeping
 from feint.experiments.report import write_report
@@ -39,7 +40,14 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
             return
         if not force:
             raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another `out`, or use `force`.")
-        for name in ("data", "figures", "claims.json", "report.html", *(f"unfinished-{name}" for name in NAMES)):
+        for name in (
+            "data",
+            "figures",
+            "claims.json",
+            "claims.md",
+            "report.html",
+            *(f"unfinished-{name}" for name in NAMES),
+        ):
             path = out / name
             if path.is_dir():
                 shutil.rmtree(path)
@@ -115,5 +123,6 @@ def reproduce(
     rows = {name: [claim.to_json() for claim in found] for name, found in claims.items()}
     text = json.dumps({"feint": VERSION, "seed": seed, "quick": quick, "claims": rows}, indent=1, ensure_ascii=False)
     write_whole(out / "claims.json", lambda name: name.write_text(text), force=True)
+    write_claims(out, claims, seed=seed, quick=quick)
     write_report(out, claims, seed=seed, quick=quick)
     return claims

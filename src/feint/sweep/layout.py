@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from feint.dataset import about, versions, words
+from feint.dataset import about, seed_coordinate, versions, words
 from feint.kinds import config_of
 from feint.sweep.study import AXES, CellIndex, Study
 
@@ -188,7 +188,7 @@ class Layout:
                 "best_private": ("bandit", [bandit.best_private for bandit in bandits]),
                 "family": ("bandit", _texts(families)),
                 "is_arm": (("bandit", "arm"), [np.arange(study.most_arms) < bandit.n_arms for bandit in bandits]),
-                "seed": study.options["seed"],
+                "seed": seed_coordinate(study.options["seed"]),
             },
             attrs={
                 "study": json.dumps(study.config()),

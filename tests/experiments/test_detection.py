@@ -1,0 +1,86 @@
+"""The claims of `detection` on planted data: all shown where all are true, and each refuted where it is not."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from feint.experiments.detection import claims
+
+ALPHA = 0.05
+BOUND = "nobody is caught sooner than the bound allows"
+FLOOR = "the observer takes at most twice the floor's time"
+
+
+@pytest.fixture
+def truth():
+    """Made-up data for which every claim is true, with the scatter of real runs."""
+    rng = np.random.default_rng(0)
+    epsilons, deltas, runs = np.array([0.01, 0.1, 1.0]), np.array([0.05, 0.01]), 900
+    unit = math.log(1 / ALPHA) / epsilons[None, :, None]
+    scatter = rng.lognormal(0, 0.3, (2, 3, runs))
+    detected = 2 * unit * scatter
+    identified = 20 * unit[..., None] * rng.lognormal(0, 0.3, (2, 3, 2, runs))
+    planned = np.tile(20 * unit[..., None], (2, 1, 1, 2))[:, :, 0]
+    return xr.Dataset(
+        {
+            "identified": (("instance", "epsilon", "delta", "replication"), identified),
+            "right": (("instance", "epsilon", "delta", "replication"), np.ones(identified.shape, np.int8)),
+            "planned": (("instance", "epsilon", "delta"), planned),
+            "detected": (("instance", "epsilon", "run"), detected),
+            "floor": (("instance", "epsilon", "run"), 1.4 * unit * scatter),
+            "identify_horizon": ("epsilon", 1e4 / epsilons),
+            "detect_horizon": ("epsilon", 20 / epsilons),
+        },
+        coords={"epsilon": epsilons, "delta": deltas},
+        attrs={"alpha": ALPHA, "n_arms": 4},
+    )
+
+
+def named(data, verdict):
+    return {claim.name for claim in claims(data, {}) if claim.verdict == verdict}
+
+
+def test_all_are_shown_where_all_are_true(truth):
+    assert named(truth, "shown") == {claim.name for claim in claims(truth, {})}
+
+
+def test_few_runs_refute_nothing_that_is_true(truth):
+    few = truth.isel(run=slice(12), replication=slice(12))
+    assert named(few, "refuted") == set()
+    assert named(few, "undecided")
+
+
+def test_identified_first(truth):
+    truth["identified"][1, 0, 1] = truth.detected[1, 0].values * np.where(np.arange(900) < 600, 0.5, 2.0)
+    truth["planned"][1, 0, 1] /= 20
+    assert named(truth, "refuted") == {"caught before sure at δ = 0.01, best arms agree"}
+
+
+def test_never_detected_is_detected_later(truth):
+    truth["detected"][0, 1, :600] = math.nan
+    assert {"caught before sure at δ = 0.05, best arms differ", FLOOR} <= named(truth, "refuted")
+    assert "time to detection ∝ 1/ε, best arms differ" in named(truth, "undecided")
+
+
+def test_other_power_of_epsilon(truth):
+    truth["detected"] = truth.detected * (truth.epsilon / 0.1) ** 0.3
+    names = {f"time to detection ∝ 1/ε, best arms {which}" for which in ("differ", "agree")}
+    assert names <= named(truth, "refuted")
+
+
+def test_detected_too_soon_or_late(truth):
+    assert named(truth.assign(detected=truth.detected / 10), "refuted") == {BOUND}
+    assert named(truth.assign(detected=truth.detected * 1.6), "refuted") == {FLOOR}
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.4])
+def test_planner_off(truth, factor):
+    truth["planned"][:, :, 0] *= factor
+    assert named(truth, "refuted") == {"planned median at δ = 0.05 is within 25 %"}
+
+
+def test_wrong_too_often(truth):
+    truth["right"][0, 2, 1, :120] = 0
+    assert named(truth, "refuted") == {"wrong at δ = 0.01 with probability δ at most"}

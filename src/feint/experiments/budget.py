@@ -24,7 +24,7 @@ SETTINGS: dict[str, Any] = {
     "horizon": 3_000_000,
     "spent": 1_000_000,  # nats: small budgets run until they have spent as much, since the limit is one of √(εt)
     "limit": 100_000,  # nats from which a claim about the limit is made: a quick run has none
-    "horizon_unlimited": 40_000,  # of ε = ∞, where no step can be skipped and the error is e^−400 by then
+    "horizon_unlimited": 100_000,  # of ε = ∞, where no step can be skipped and the error is e^−1000 by then
     "replications": 100,
 }
 QUICK: dict[str, Any] = {"horizon": 10_000, "spent": 3_000, "horizon_unlimited": 3_000, "replications": 30}

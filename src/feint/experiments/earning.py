@@ -186,6 +186,7 @@ def plot(data: xr.Dataset) -> "Figure":
             right.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
     right.set(xscale="log", xlabel="time $t$", ylabel="share of runs detected, α = 5 %", ylim=(-0.02, 1.02))
     right.legend(**below, ncols=2)
+    right.xaxis.set_minor_formatter("")  # else the shortest runs have too many
     tidy(left, right)
     return figure
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 import xarray as xr
@@ -9,6 +10,7 @@ import xarray as xr
 import feint
 from feint.experiments import paper_method, reference_table
 from feint.experiments.claims import KINDS, LEVEL, REFUTED, VERDICTS
+from feint.experiments.claims_page import marked
 from feint.experiments.contract import NAMES, caption_of, load_experiment, settings_of
 from layout import crowded
 
@@ -84,6 +86,11 @@ class TestConformance:
         experiment, settings, _, ticks = done
         assert sum(ticks) == pytest.approx(experiment.steps(settings), rel=0.02)
 
+    @pytest.mark.parametrize(
+        "done",
+        [pytest.param(name, marks=pytest.mark.slow) if name == "detection" else name for name in NAMES],
+        indirect=True,
+    )
     def test_same_seed_same_data(self, done):
         experiment, settings, data, _ = done
         assert experiment.run(settings, 3, lambda steps: None).identical(data)
@@ -117,6 +124,21 @@ class TestConformance:
             assert "inf" not in claim.claimed
             assert len(claim.name) <= 50  # a line of 80 columns has no room for more
             json.dumps(claim.to_json(), allow_nan=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_quick_run_is_readable_and_refutes_nothing_that_the_full_run_shows(name):
+    """What the full run shows is in docs/claims.md; names that a quick run alone has are not there."""
+    experiment = load_experiment(name)
+    settings = settings_of(experiment, True)
+    data = experiment.run(settings, 0, lambda steps: None)
+    assert crowded(experiment.plot(data)) == []
+    page = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8").replace("\\", "")
+    shown = {line.split(" | ")[1] for line in page.splitlines() if line.endswith("| shown |")}
+    assert shown
+    refuted = {marked(claim) for claim in experiment.claims(data, settings) if claim.verdict == REFUTED}
+    assert refuted & shown == set()
 
 
 def test_settings_are_the_papers():

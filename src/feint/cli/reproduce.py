@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @app.command()
 def reproduce(
     figures: Annotated[list[str] | None, typer.Argument(help="Which to run; all if none is named.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: under a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: a minute or two.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for data, figures, claims and report.")] = Path("results"),
     seed: Annotated[int, typer.Option(help="Seed of every experiment.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace a run with other settings in the folder.")] = False,
@@ -62,6 +62,7 @@ def _experiment_bar(console: "Console") -> Any:
 
 _STYLES = {"shown": "green", "refuted": "red", "undecided": "yellow"}
 _NAME = 50  # columns of the longest name
+_LINE = 69  # of a name and its interval
 
 
 def claim_lines(claims: "list[Claim]") -> list[str]:
@@ -78,7 +79,8 @@ def claim_lines(claims: "list[Claim]") -> list[str]:
         for claim in of_kind:
             style = _STYLES[claim.verdict]
             interval = claim.interval or f"{claim.measured:.4g}"
-            lines.append(f"[{style}]{claim.verdict:9}[/] {escape(marked(claim)):{_NAME}} {interval}")
+            width = min(_NAME, _LINE - len(interval))
+            lines.append(f"[{style}]{claim.verdict:9}[/] {escape(marked(claim)):{width}} {interval}")
     lines += ["", f"Intervals hold with {100 * (1 - LEVEL):g} %; * exploratory, settings chosen after seeing data."]
     return [*lines, *count_lines(claims)]
 

@@ -68,7 +68,8 @@ def plot(data: xr.Dataset) -> "Figure":
     for i, (axes, case) in enumerate(zip(panels, CASES, strict=True)):
         for arm in range(4):
             values = data.proportion.isel(case=i, arm=arm).values
-            band(axes, t[late], values[:, late], COLOURS[arm], f"arm {arm}")
+            style = "--" if arm == 3 else "-"  # arms 2 and 3 are alike in the symmetric instance
+            band(axes, t[late], values[:, late], COLOURS[arm], f"arm {arm}", linestyle=style)
         axes.set(xscale="log", yscale="log", xlabel="time $t$", title=rf"$\mu^{{\mathrm{{pub}}}} = {means[case]}$")
     panels[0].set_ylabel("proportion of samples")
     handles = panels[0].get_legend_handles_labels()

@@ -39,7 +39,12 @@ SETTINGS: dict[str, Any] = {
     "detect_extra": 900,
     "detect_replications": 110,  # the first of the identifying ones: the same trajectories
 }
-QUICK: dict[str, Any] = {"epsilons": (0.01, 0.1, 1.0), "identify_replications": 40, "detect_replications": 40}
+QUICK: dict[str, Any] = {
+    "epsilons": (0.01, 0.1, 1.0),
+    "deltas": (0.05, 0.001),
+    "identify_replications": 40,
+    "detect_replications": 40,
+}
 TITLE = "The price of deception: sure against caught"
 CAPTION = (
     "Median pulls until the agent is sure and until the observer, who tests at {alpha}, is; "

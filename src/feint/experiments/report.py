@@ -47,7 +47,8 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; fo
 dd { margin: 0; }
 summary { color: var(--muted); font-size: .9rem; cursor: pointer; }
 @media (max-width: 600px) { thead { display: none; } tr { display: block; padding: .5rem 0;
-  border-bottom: 1px solid var(--line); } td { display: block; border: 0; padding: .1rem 0; } nav ul { columns: 1; }
+  border-bottom: 1px solid var(--line); } td { display: block; border: 0; padding: .1rem 0; }
+  td[data-label]::before { content: attr(data-label) " "; color: var(--muted); } nav ul { columns: 1; }
   dl { grid-template-columns: 1fr; } }
 """
 
@@ -60,7 +61,8 @@ def _claims_table(claims: list[Claim]) -> str:
         rows.append(
             f'<tr><td class="{claim.verdict}">{claim.verdict}</td>'
             f"<td>{html.escape(marked(claim))} <small>({claim.kind})</small>{stated}</td>"
-            f"<td>{claim.measured:.4g}{interval}</td><td>{claim.claimed}</td><td>{html.escape(claim.quantity)}</td></tr>"
+            f"<td data-label='measured'>{claim.measured:.4g}{interval}</td>"
+            f"<td data-label='claimed'>{claim.claimed}</td><td>{html.escape(claim.quantity)}</td></tr>"
         )
     head = "<th></th><th>claim</th><th>measured</th><th>claimed</th><th>what was measured</th>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

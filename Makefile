@@ -7,7 +7,7 @@ SOURCES := $(shell find src -name '*.py')
 
 setup: .venv/.ready .venv/.kernels
 
-.venv/.ready: requirements/runtime.txt requirements/dev.txt pyproject.toml
+.venv/.ready: requirements/runtime.txt requirements/app.txt requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "feint needs Python 3.11 or newer; set PYTHON=…")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt

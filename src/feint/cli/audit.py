@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, in_options, numbers, save_figure
+from feint.cli.shared import FIGURES, app, check_output, in_options, save_figure
 from feint.files import write_whole
+from feint.options import arms_of, claimed_of, share_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -103,11 +104,11 @@ def audit(
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)
     names = Names(arm, reward, propensity, prefix, probabilities, time, reward_time, group)
-    claimed, family = _claimed(reference, sigma, prior, split, clip)
-    options = Options(tolerance, floor, _share(within), propensity_draws)
+    claimed, family = claimed_of(reference, sigma, prior, split, clip)
+    options = Options(tolerance, floor, share_of(within), propensity_draws)
     timing = Timing(delay, batch, reward_time is not None, discount)
     what = Claimed.of(claimed, None, family, initial_round, timing, options)
-    common = {"names": names, "mode": mode, "n_arms": _arms_of(arms), "alpha": alpha, "skip_bad": skip_bad}
+    common = {"names": names, "mode": mode, "n_arms": arms_of(arms), "alpha": alpha, "skip_bad": skip_bad}
     try:
         if follow:
             if plot or html or as_json or group:
@@ -196,84 +197,6 @@ def _follow(log: str, delimiter: str | None, what: "Claimed", common: dict[str, 
     if not said and last is not None:
         _write(f"no evidence against the claim in {last.rows:,} rows (α = {last.alpha:g})\n")
     return rejected
-
-
-def _arms_of(text: str | None) -> Any:
-    if text is None:
-        return None
-    return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
-
-
-def _share(text: str) -> float:
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None
-
-
-def _claimed(
-    reference: str, sigma: str | None, prior: str | None, split: str | None, clip: float | None
-) -> tuple[Any, Any]:
-    """(reference, family) that the options describe."""
-    from feint.instances import family_of
-    from feint.references import Clipped, EpsilonGreedy, NormalInverseGamma, Softmax, Split, ThompsonSampling
-
-    name, _, number = reference.partition(":")
-    family: Any = None
-    if split is not None and reference != "normal":
-        raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")
-    if number and (name == "uniform" or sigma is not None):
-        raise ValueError(f"--reference is {reference!r}; leave :{number} out{' or --sigma' if sigma else ''}.")
-    if split is not None:
-        found: Any = Split(numbers(split, "--split"))
-    elif name == "uniform":
-        found = Split()
-    elif name in ("softmax", "epsilon-greedy"):
-        value = _one(number or "nan", "--reference", reference)
-        found = (Softmax if name == "softmax" else EpsilonGreedy)(value)
-    elif sigma == "unknown":
-        if name not in ("normal", "gaussian"):
-            raise ValueError(f"--sigma is about normal rewards, not --reference {reference}; leave it out.")
-        given = [None] if prior is None else _priors(prior, 4)
-        if len(given) > 1:
-            raise ValueError(f"--prior is {prior!r}; with an unknown sigma all arms have the same one.")
-        found, prior, sigma = NormalInverseGamma(given[0]), None, None  # type: ignore[arg-type]
-    else:
-        if sigma is not None and name not in ("normal", "gaussian"):
-            raise ValueError(f"--sigma is about normal rewards, not --reference {reference}; leave it out.")
-        family = family_of(reference if sigma is None else f"{name}:{_one(sigma, '--sigma', sigma)}")
-        priors = None if prior is None else _priors(prior, 2)
-        found = ThompsonSampling(None if priors is None else priors[0] if len(priors) == 1 else tuple(priors))
-        prior = sigma = None
-    if prior is not None or sigma is not None:
-        raise ValueError("--prior and --sigma are about Thompson Sampling; leave them out.")
-    return (found if clip is None else Clipped(found, clip)), family
-
-
-def _one(text: str, name: str, given: str) -> float:
-    """The number of an option that has one."""
-    found = numbers(text, name)
-    if len(found) != 1:
-        raise ValueError(f"{name} is {given!r}; give one number.")
-    return found[0]
-
-
-def _priors(text: str, size: int) -> list[tuple[float, ...]]:
-    """The numbers of a prior, or of every arm's: MEAN,SD;MEAN,SD;… or a file with a line an arm."""
-    path = Path(text)
-    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else text.split(";")
-    try:
-        found = [tuple(float(part) for part in line.replace(";", ",").split(",")) for line in lines if line.strip()]
-    except ValueError:
-        found = []
-    if not found or any(len(pair) != size for pair in found):
-        what = (
-            "two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures)" if size == 2 else "MEAN,PULLS,SHAPE,SCALE"
-        )
-        raise ValueError(
-            f"--prior is {text!r}; give {what}; of every arm with ; between, or a file with a line an arm."
-        )
-    return found
 
 
 def _print(console: "Console", report: "AuditReport") -> None:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, budget_of, check_output, read_bandit, reference_of, save_figure, whole
+from feint.cli.shared import FIGURES, app, check_output, read_bandit, save_figure
+from feint.options import EXPLORERS, budget_of, explorer_of, reference_of, whole
 
 if TYPE_CHECKING:
     from rich.table import Table
     from xarray import Dataset
 
     from feint.bandit import Bandit
-
-EXPLORERS = ("top-two", "top-two-transport", "tracking", "round-robin", "earn")
 
 
 @app.command()
@@ -67,7 +66,7 @@ def run(
     if alpha is not None and not observe and picture is None:
         raise ValueError("--alpha is the level of the observer's test; add --observe or --picture, or leave it out.")
     level = 0.05 if alpha is None else alpha
-    chosen, pulls = _explorer(explorer, bandit), whole(horizon, "--horizon")
+    chosen, pulls = explorer_of(explorer, bandit), whole(horizon, "--horizon")
     budget, expected = budget_of(epsilon, pulls), reference_of(reference)
     runs = simulate(
         bandit,
@@ -105,17 +104,6 @@ def run(
         one = follow(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _explorer(name: str, bandit: "Bandit") -> Any:
-    from feint.explorers import Earn, RoundRobin, TopTwo, TopTwoTransport, Tracking
-
-    if name == "round-robin":
-        return RoundRobin([a for a in range(bandit.n_arms) if a != bandit.best_public])
-    kinds = {"top-two": TopTwo, "top-two-transport": TopTwoTransport, "tracking": Tracking, "earn": Earn}
-    if name not in kinds:
-        raise ValueError(f"There is no explorer {name!r}; choose among {', '.join(EXPLORERS)}.")
-    return kinds[name]()
 
 
 def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":

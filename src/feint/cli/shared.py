@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from feint.files import write_whole
+from feint.options import numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,61 +23,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-def numbers(text: str, name: str) -> list[float]:
-    """The numbers of an option such as 0.6,0.3,0,0.2."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"{name} is {text!r}; give numbers with commas between, as 0.6,0.3,0,0.2.") from None
-
-
-def whole(text: str, name: str) -> int:
-    """The whole number of an option, also as 1e5.
-
-    >>> whole("1e5", "--horizon")
-    100000
-    """
-    try:
-        value = float(text.replace("_", ""))
-        number = int(text) if text.isdecimal() else int(value)
-    except (ValueError, OverflowError):
-        value, number = 0.5, 0
-    if value != number:
-        raise ValueError(f"{name} is {text!r}; give a whole number, as 100000 or 1e5.")
-    return number
-
-
-def budget_of(text: str, horizon: int) -> Any:
-    """The budget of --epsilon: a number, power:SCALE,EXPONENT, total:NATS or rising:NATS over the horizon."""
-    from feint.budgets import PowerLaw, RisingBudget, TotalBudget
-
-    name, colon, given = text.partition(":")
-    values = numbers(given if colon else text, "--epsilon")
-    if not colon and len(values) == 1:
-        return values[0]
-    if name == "power" and len(values) == 2:
-        return PowerLaw(*values)
-    if name == "total" and len(values) == 1:
-        return TotalBudget(values[0], horizon)
-    if name == "rising" and len(values) == 1:
-        return RisingBudget(values[0], horizon)
-    raise ValueError(f"--epsilon is {text!r}; give a number, inf, power:SCALE,EXPONENT, total:NATS or rising:NATS.")
-
-
-def reference_of(text: str) -> Any:
-    """The reference of --reference: thompson, ucb, uniform, softmax:T or epsilon-greedy:E."""
-    from feint.references import EpsilonGreedy, ObservedUCB, Softmax, Split, ThompsonSampling
-
-    name, colon, given = text.partition(":")
-    plain = {"thompson": ThompsonSampling, "ucb": ObservedUCB, "uniform": Split}
-    tuned = {"softmax": Softmax, "epsilon-greedy": EpsilonGreedy}
-    if name in plain and not colon:
-        return plain[name]()
-    if name in tuned and len(values := numbers(given, "--reference")) == 1:
-        return tuned[name](values[0])
-    raise ValueError(f"--reference is {text!r}; choose thompson, ucb, uniform, softmax:T or epsilon-greedy:E.")
 
 
 _OPTIONS = {"n_arms": "--arms"}

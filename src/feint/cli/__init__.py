@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from feint.cli import audit, plan, reproduce, run, sweep, warm
+from feint.cli import audit, page, plan, reproduce, run, sweep, warm
 from feint.cli.shared import app, in_options
 from feint.version import VERSION
 
-__all__ = ["app", "audit", "main", "plan", "reproduce", "run", "sweep", "warm"]
+__all__ = ["app", "audit", "main", "page", "plan", "reproduce", "run", "sweep", "warm"]
 
 
 def _show_version(asked: bool) -> None:

@@ -1,0 +1,268 @@
+"""Audit: drop a log, see what was recognised, choose the claim, get the verdict and what to keep of it."""
+
+import asyncio
+import io
+import json
+import shlex
+import tempfile
+import time
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import panel as pn
+
+from feint.app.saying import Line, number_of
+from feint.auditing import AuditReport, Names
+from feint.auditing.claims import Options
+from feint.auditing.entry import TOLERANCE, Claimed, audit_claimed
+from feint.auditing.layout import choose_layout
+from feint.auditing.page import page
+from feint.auditing.readers import naming, open_log
+from feint.options import claimed_of
+from feint.references.past import Timing
+
+MOST_MEGABYTES = 20
+_SECONDS = 60
+_LOGGED = "what the log says: its probabilities"
+
+
+class Choice(NamedTuple):
+    """A claim that a visitor can choose: options of `feint audit`, and what its number is called."""
+
+    mode: str | None
+    reference: str
+    number: str | None = None
+    usual: str = ""
+
+
+CLAIMS = {
+    "the strongest that the log allows": Choice(None, "normal", "sigma", "1"),
+    "Thompson Sampling, normal rewards": Choice("rewards", "normal", "sigma", "1"),
+    "Thompson Sampling, 0/1 rewards": Choice("rewards", "beta"),
+    "Thompson Sampling, counts": Choice("rewards", "poisson"),
+    "Thompson Sampling, waiting times": Choice("rewards", "exponential"),
+    "uniform": Choice(None, "uniform"),
+    "softmax": Choice("rewards", "softmax", "reference", "1"),
+    "ε-greedy": Choice("rewards", "epsilon-greedy", "reference", "0.1"),
+    "a split with these shares": Choice(None, "normal", "split", "0.5,0.5"),
+}
+_NUMBER = {"sigma": "σ of the rewards", "reference": "Its number", "split": "Shares, with commas"}
+
+
+class Asked(NamedTuple):
+    """Options of `feint audit`, as they would be written there."""
+
+    mode: str | None
+    reference: str
+    sigma: str | None
+    split: str | None
+    arm: str
+    reward: str
+    alpha: float
+    skip_bad: bool
+
+    def command(self, log: str) -> str:
+        """The command line that gives the same."""
+        words = ["feint", "audit", log]
+        usual = {"mode": None, "reference": "normal", "sigma": None, "split": None, "arm": "arm", "reward": "reward"}
+        for name, unsaid in usual.items():
+            value = getattr(self, name)
+            if value != unsaid:
+                words += [f"--{name}", str(value)]
+        words += [] if self.alpha == 0.05 else ["--alpha", f"{self.alpha:g}"]
+        return shlex.join([*words, "--skip-bad"] if self.skip_bad else words)
+
+    def audit(self, log: Path, progress: Any) -> AuditReport:
+        """The audit that the command would make."""
+        reference, family = claimed_of(self.reference, self.sigma, None, self.split, None)
+        options = Options(TOLERANCE, 0.0, 0.0, None)
+        what = Claimed.of(reference, None, family, True, Timing(0, 1, False, 1.0), options)
+        return audit_claimed(
+            log, what, names=self.names(), mode=self.mode, n_arms=None, alpha=self.alpha, skip_bad=self.skip_bad,
+            ignore_time=False, delimiter=None, progress=progress,
+        )  # fmt: skip
+
+    def names(self) -> Names:
+        """How the columns are called."""
+        return Names(arm=self.arm, reward=self.reward)
+
+
+class Audit:
+    """A log at a time, kept in a directory of this visitor's own until the next one, or until the visitor leaves."""
+
+    def __init__(self) -> None:
+        self._line, self._verdict = Line(), Line()
+        self._directory = tempfile.TemporaryDirectory(prefix="feint-")
+        self._log: Path | None = None
+        self._report: AuditReport | None = None
+        stretch = {"sizing_mode": "stretch_width", "margin": (4, 8)}
+        self.drop = pn.widgets.FileDropper(
+            max_file_size=f"{MOST_MEGABYTES}MB", chunk_size=1_000_000, multiple=False, sizing_mode="stretch_width",
+            css_classes=["drop"], height=90,
+        )  # fmt: skip
+        self.claim = pn.widgets.Select(name="What is claimed", options=list(CLAIMS), css_classes=["claim"], **stretch)
+        self.number = pn.widgets.TextInput(name=_NUMBER["sigma"], value="1", css_classes=["number"], **stretch)
+        self.alpha = pn.widgets.TextInput(name="Level α", value="0.05", css_classes=["alpha"], **stretch)
+        self.arm = pn.widgets.Select(name="Column of arms", options=["arm"], css_classes=["arm"], **stretch)
+        self.reward = pn.widgets.Select(name="Column of rewards", options=["reward"], css_classes=["reward"], **stretch)
+        self.skip_bad = pn.widgets.Checkbox(name="Leave bad rows out", css_classes=["skip-bad"], **stretch)
+        self.ask = pn.widgets.Button(name="Audit it", button_type="primary", width=100, margin=(8, 8), disabled=True)
+        self._seen, self._command, self._found = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
+        self._downloads = pn.FlexBox(
+            self._download("Page", "audit.html", self._page), self._download("JSON", "audit.json", self._json),
+            sizing_mode="stretch_width", visible=False,
+        )  # fmt: skip
+        self.drop.param.watch(self._dropped, "value")
+        self.claim.param.watch(self._chosen, "value")
+        for widget in (self.number, self.alpha, self.arm, self.reward, self.skip_bad):
+            widget.param.watch(lambda event: self._outdated(), "value")
+        self.ask.on_click(self._audit)
+        if pn.state.curdoc is not None:
+            pn.state.on_session_destroyed(lambda context: self._directory.cleanup())
+        flexible = {"styles": {"flex": "1 1 200px", "min-width": "0"}}
+        fields = [
+            pn.Column(*group, sizing_mode="stretch_width", **flexible)
+            for group in ((self.claim, self.number), (self.arm, self.reward), (self.alpha, self.skip_bad))
+        ]
+        self.view = pn.Column(
+            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.ask,
+            self._verdict.view, self._command, self._downloads, self._found, sizing_mode="stretch_width",
+        )  # fmt: skip
+        kinds = "CSV, TSV, Parquet, JSON lines or dsjson, also compressed"
+        self._line.say(f"Drop a log: {kinds}, up to {MOST_MEGABYTES} MB. It stays on this machine.")
+
+    def _dropped(self, event: Any) -> None:
+        self._outdated()
+        self._log, self.ask.disabled, self._seen.object = None, True, ""
+        if not event.new:
+            return
+        with self._line.wrong():
+            name, content = list(event.new.items())[-1]
+            data = content.encode() if isinstance(content, str) else content
+            if len(data) > MOST_MEGABYTES * 1_000_000:
+                raise ValueError(
+                    f"The log has more than {MOST_MEGABYTES} MB; use feint audit in a shell, which has no limit."
+                )
+            # Only the last part of a name, so that no file elsewhere can be meant.
+            path = Path(self._directory.name) / (Path(name.replace("\\", "/")).name or "log")
+            path.write_bytes(data)
+            with self._without_directory():
+                self._recognise(path)
+            self._log, self.ask.disabled = path, False
+            self._line.say(f"{path.name}, {len(data):,} bytes: choose what is claimed, and audit it.")
+
+    def _recognise(self, path: Path) -> None:
+        """Say what the columns allow."""
+        log = open_log(path)
+        columns = [str(column) for column in log.columns]
+        for widget, usual in ((self.arm, "arm"), (self.reward, "reward")):
+            widget.options = columns if usual in columns else [usual, *columns]
+            widget.value = usual
+        shown = ", ".join(columns[:12]) + (", …" if len(columns) > 12 else "")
+        try:
+            with naming(log.name):
+                layout = choose_layout(columns, Names(), None, True)
+            found = f"tests its {layout.mode}, from {', '.join(layout.used()[:8])}"
+        except ValueError as error:
+            found = f"needs more: {error}"
+        self._seen.object = f"<p>Recognised: columns {escape(shown)}. The strongest claim {escape(found)}.</p>"
+
+    def _chosen(self, event: Any) -> None:
+        choice = CLAIMS[event.new]
+        self.number.visible = choice.number is not None
+        if choice.number is not None:
+            self.number.param.update(name=_NUMBER[choice.number], value=choice.usual)
+        self._outdated()
+
+    def _outdated(self) -> None:
+        self._report = None
+        self._downloads.visible = False
+        self._command.object = self._found.object = ""
+        self._verdict.say("")
+
+    def _asked(self) -> Asked:
+        choice, number = CLAIMS[self.claim.value], self.number.value.strip()
+        if choice.number is not None and number == "":
+            raise ValueError(f"{_NUMBER[choice.number]} is empty; give it, as {choice.usual}.")
+        reference = f"{choice.reference}:{number}" if choice.number == "reference" else choice.reference
+        return Asked(
+            choice.mode,
+            reference,
+            number if choice.number == "sigma" and number != "1" else None,
+            number if choice.number == "split" else None,
+            self.arm.value,
+            self.reward.value,
+            number_of(self.alpha.value, "α", float, 1e-9, 0.5),
+            self.skip_bad.value,
+        )
+
+    async def _audit(self, event: Any) -> None:
+        log = self._log
+        if log is None or self.ask.loading:
+            return
+        self._outdated()
+        self.ask.loading = True
+        with self._verdict.wrong(), self._without_directory():
+            asked = self._asked()
+            self._verdict.say("Auditing …")
+            report = await asyncio.to_thread(asked.audit, log, _limited())
+            if report.tested == 0:
+                raise ValueError(f"{log.name}: {' '.join(report.warnings)}")
+            if log is self._log:
+                self._tell(report, log.name, asked.command(log.name))
+        self.ask.loading = False
+
+    def _tell(self, report: AuditReport, name: str, command: str) -> None:
+        self._report, self._text = report, page(report, name, command)
+        self._verdict.say(str(report), "bad" if report.rejected else "good")
+        why = "" if report.diagnosis is None else f"<p>Diagnosis: {escape(report.diagnosis.words)}</p>"
+        self._command.object = f"{why}<p>The same in a shell:</p><pre class='command'>{escape(command)}</pre>"
+        # The page itself, in a frame that may run nothing: its style and this page's stay apart.
+        self._found.object = (
+            f"<iframe title='The audit' sandbox srcdoc='{escape(self._text, quote=True)}' "
+            "style='width:100%;height:900px;border:1px solid #e3e3e3;border-radius:8px'></iframe>"
+        )
+        self._downloads.visible = True
+
+    def _download(self, label: str, name: str, content: Callable[[], str]) -> Any:
+        return pn.widgets.FileDownload(
+            callback=lambda: io.BytesIO(content().encode()), filename=name, label=label, width=120, margin=(4, 8),
+            embed=False, auto=True, css_classes=[f"download-{label.lower()}"],
+        )  # fmt: skip
+
+    def _page(self) -> str:
+        return self._text
+
+    def _json(self) -> str:
+        assert self._report is not None
+        return json.dumps(self._report.to_json(), allow_nan=False) + "\n"
+
+    def _without_directory(self) -> "_Without":
+        return _Without(self._directory.name)
+
+
+class _Without:
+    """Errors that name the log as the visitor does, not where it was put."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, ValueError | OSError):
+            raise ValueError(str(error).replace(f"{self._directory}/", "")) from None
+
+
+def _limited() -> Any:
+    """Progress that ends an audit which takes too long: a small file can unpack to a large one."""
+    end = time.monotonic() + _SECONDS
+
+    def tick(done: int) -> None:
+        if time.monotonic() > end:
+            raise ValueError(f"This takes more than {_SECONDS} s; use feint audit in a shell, which has no limit.")
+
+    return lambda what, total: tick

@@ -1,0 +1,166 @@
+"""Explore: the run unfolds, and a visitor may accuse at any time."""
+
+import asyncio
+import math
+import secrets
+from typing import Any
+
+import panel as pn
+
+from feint.app.charts import RunCharts
+from feint.app.instance import InstanceForm
+from feint.app.saying import Line
+from feint.app.unfolding import ALPHA, Trace, Unfolding
+
+_PERIOD = 150  # ms between two pictures
+_SPEEDS = {"slow": 1, "medium": 5, "fast": 25, "very fast": 75}  # pulls a picture
+_OPEN, _GUESS = "show who is who", "guess who deceives"
+
+
+class Explore:
+    """The run of the settings, with what to do about it."""
+
+    def __init__(self, form: InstanceForm) -> None:
+        self._form, self._line, self._head = form, Line(), pn.pane.HTML("", sizing_mode="stretch_width")
+        self._run: Unfolding | None = None
+        self._swapped, self._told, self._working = False, False, False
+        small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
+        self.play = pn.widgets.Button(name="Play", button_type="primary", width=80, **small)
+        self.step = pn.widgets.Button(name="Step", width=70, **small)
+        self.jump = pn.widgets.Button(name="Jump to detection", width=140, **small)
+        self.again = pn.widgets.Button(name="Start again", width=100, **small)
+        self.speed = pn.widgets.Select(options=list(_SPEEDS), value="medium", width=100, css_classes=["speed"], **small)
+        self.view_of = pn.widgets.Select(options=[_OPEN, _GUESS], width=170, css_classes=["view-of"], **small)
+        self.accuse = {
+            who: pn.widgets.Button(name=f"Accuse {who}", button_type="danger", width=90, **small) for who in "AB"
+        }
+        self._charts = pn.FlexBox(sizing_mode="stretch_width", gap="8px", css_classes=["charts"])
+        for button, action in ((self.play, self._toggle), (self.step, self._step), (self.again, self.restart)):
+            button.on_click(lambda event, action=action: action())
+        self.jump.on_click(self._jump)
+        for who, button in self.accuse.items():
+            button.on_click(lambda event, who=who: self._accused(who))
+        self.view_of.param.watch(lambda event: self.restart(), "value")
+        self._ticks: Any = None
+        form.on_change(self.restart)
+        self.view = pn.Column(
+            pn.FlexBox(self.play, self.step, self.jump, self.again, self.speed, sizing_mode="stretch_width"),
+            pn.FlexBox(self.view_of, *self.accuse.values(), sizing_mode="stretch_width"),
+            self._line.view, self._head, self._charts, sizing_mode="stretch_width",
+        )  # fmt: skip
+        self.restart()
+
+    def restart(self) -> None:
+        """A new run of the settings as they are now."""
+        self._pause()
+        if self._working:  # a jump is under way in another thread; it ends with the run that it began with
+            self._run = None
+        with self._line.wrong():
+            self._run = Unfolding(self._form.setting())
+            self._swapped = self.view_of.value == _GUESS and secrets.randbelow(2) == 1
+            self._told = self.view_of.value == _OPEN
+            self._pictures = RunCharts(self._run.setting.bandit.n_arms)
+            flexible = {"styles": {"flex": "1 1 330px", "min-width": "0"}}
+            self._hidden = [
+                pn.pane.Bokeh(chart, **flexible) for chart in (self._pictures.policy, self._pictures.error.figure)
+            ]
+            shown = [
+                pn.pane.Bokeh(lines.figure, **flexible) for lines in (self._pictures.pulls, self._pictures.evidence)
+            ]
+            self._charts.objects = [*shown, *self._hidden]
+            self._line.say("")
+            self._draw()
+
+    def _named(self) -> dict[str, Trace]:
+        assert self._run is not None
+        first, second = self._run.deceiver, self._run.twin
+        return {"A": second, "B": first} if self._swapped else {"A": first, "B": second}
+
+    def _draw(self) -> None:
+        run, named = self._run, self._named()
+        assert run is not None
+        self._pictures.fill(named["A"], named["B"])
+        for pane in self._hidden:
+            pane.visible = self._told
+        if self._told:
+            who = next(name for name, trace in named.items() if trace is run.deceiver)
+            self._pictures.fill_policy(who, run.deceiver)
+        cells = "".join(self._cell(name, trace) for name, trace in named.items())
+        self._head.object = (
+            f"<div class='cells'><div class='cell'><b>Pull <span class='pull'>{run.time:,}</span></b><br>of "
+            f"{run.setting.horizon:,}; alarm at an e-value of {1 / ALPHA:g} (α = {ALPHA:g})</div>{cells}</div>"
+        )
+
+    def _cell(self, name: str, trace: Trace) -> str:
+        assert self._run is not None
+        who = ""
+        if self._told:
+            agent = trace.agent
+            role = f"deceives, ε = {self._run.setting.epsilon:g}" if trace is self._run.deceiver else "the honest twin"
+            who = f" {role}<br>best private arm: {agent.best_arm}, error {_short(agent.log_error)}"
+        alarm = "no alarm yet" if trace.detected_at is None else f"<b>alarm at pull {trace.detected_at:,}</b>"
+        return f"<div class='cell'><b>{name}</b>{who}<br>e-value {_short(trace.log_e_values[-1])}, {alarm}</div>"
+
+    def _toggle(self) -> None:
+        if self._ticks is not None:
+            self._pause()
+        elif self._run is not None and not self._run.finished:
+            self.play.name = "Pause"
+            self._ticks = pn.state.add_periodic_callback(self._tick, period=_PERIOD)
+
+    def _pause(self) -> None:
+        self.play.name = "Play"
+        if self._ticks is not None:
+            self._ticks.stop()
+            self._ticks = None
+
+    def _tick(self) -> None:
+        self._by(_SPEEDS[self.speed.value])
+        if self._run is None or self._run.finished:
+            self._pause()
+
+    def _step(self) -> None:
+        self._pause()
+        self._by(1)
+
+    def _by(self, pulls: int) -> None:
+        if self._run is None or self._working:
+            return
+        with self._line.wrong():
+            self._run.advance(pulls)
+            self._draw()
+            if self._run.finished:
+                self._line.say("The run is over: start again, or change a setting.")
+
+    async def _jump(self, event: Any) -> None:
+        self._pause()
+        run = self._run
+        if run is None or self._working:
+            return
+        self._working = self.jump.loading = True
+        with self._line.wrong():
+            await asyncio.to_thread(run.to_detection)
+            if run is self._run:
+                self._draw()
+                if run.deceiver.detected_at is None:
+                    self._line.say(f"No alarm in {run.time:,} pulls: give it more pulls or more budget.")
+        self._working = self.jump.loading = False
+
+    def _accused(self, who: str) -> None:
+        self._pause()
+        if self._run is None or self._working:
+            return
+        with self._line.wrong():
+            guilty = self._named()[who] is self._run.deceiver
+            self._told = True
+            text = self._run.accused(who, guilty)
+            self._line.say(text, "good" if text.startswith("Right") else "bad")
+            self._draw()
+
+
+def _short(log_value: float) -> str:
+    """exp(log_value), readable however large or small."""
+    power = log_value / math.log(10)
+    if -4 < power < 5:
+        return f"{math.exp(log_value):,.3g}" if power < 3 else f"{math.exp(log_value):,.0f}"
+    return f"10<sup>{power:.1f}</sup>"

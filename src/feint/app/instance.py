@@ -1,0 +1,153 @@
+"""The settings of a run: an instance by sliders or a preset, the budget, the explorer, the seed."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import panel as pn
+
+from feint.app.saying import number_of
+from feint.app.unfolding import MOST_PULLS, Setting
+from feint.bandit import Bandit
+from feint.instances import family_of
+from feint.options import EXPLORERS, explorer_of
+
+EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, math.inf)
+_MOST_ARMS = 6
+_OWN = "your own"
+
+
+class Preset(NamedTuple):
+    """An instance to start from."""
+
+    family: str
+    public: tuple[float, ...]
+    private: tuple[float, ...]
+
+
+PRESETS = {
+    "the paper's": Preset("gaussian", (0.6, 0.3, 0.0, 0.2), (0.2, 0.5, 0.1, 0.0)),
+    "two arms": Preset("gaussian", (0.5, 0.0), (0.0, 0.5)),
+    "one best arm on both sides": Preset("gaussian", (0.6, 0.3, 0.0), (0.6, 0.3, 0.1)),
+    "hidden in the worst arm": Preset("gaussian", (0.8, 0.5, 0.2, 0.0), (0.1, 0.2, 0.3, 0.9)),
+    "clicks": Preset("bernoulli", (0.6, 0.45, 0.3), (0.3, 0.4, 0.7)),
+    "counts": Preset("poisson", (2.0, 1.5, 1.0), (1.0, 1.5, 2.5)),
+    "waiting times": Preset("exponential", (2.0, 1.5, 1.0), (1.0, 1.5, 2.5)),
+}
+# The means that a slider offers.
+_RANGES = {"gaussian": (-1.0, 1.0), "bernoulli": (0.02, 0.98), "poisson": (0.1, 4.0), "exponential": (0.1, 4.0)}
+_STEP = 0.02
+
+
+class InstanceForm:
+    """Widgets whose values make a `Setting`; `on_change` functions are called when one of them changes."""
+
+    def __init__(self) -> None:
+        stretch = {"sizing_mode": "stretch_width", "margin": (4, 8)}
+        self.preset = pn.widgets.Select(name="Preset", options=[*PRESETS, _OWN], css_classes=["preset"], **stretch)
+        self.family = pn.widgets.Select(name="Rewards", options=list(_RANGES), css_classes=["family"], **stretch)
+        self.sigma = pn.widgets.TextInput(name="Their σ", value="1", css_classes=["sigma"], **stretch)
+        self.arms = pn.widgets.IntSlider(name="Arms", start=2, end=_MOST_ARMS, value=4, css_classes=["arms"], **stretch)
+        self.epsilon = pn.widgets.DiscreteSlider(
+            name="ε, the KL budget a step", options=list(EPSILONS), value=0.1, formatter="%.3g",
+            css_classes=["epsilon"], **stretch,
+        )  # fmt: skip
+        self.explorer = pn.widgets.Select(name="Explorer", options=list(EXPLORERS), css_classes=["explorer"], **stretch)
+        self.seed = pn.widgets.TextInput(name="Seed", value="0", css_classes=["seed"], **stretch)
+        self.horizon = pn.widgets.TextInput(name="Pulls", value="1000", css_classes=["horizon"], **stretch)
+        self.public, self.private = ([self._mean(side, a) for a in range(_MOST_ARMS)] for side in ("public", "private"))
+        self._listeners: list[Callable[[], object]] = []
+        self._quiet = False
+        self._load(PRESETS["the paper's"])
+        self.preset.param.watch(self._preset_chosen, "value")
+        self.family.param.watch(self._family_chosen, "value")
+        for widget in (self.arms, *self.public, *self.private):
+            widget.param.watch(self._instance_changed, "value_throttled")
+        for widget in (self.sigma, self.epsilon, self.explorer, self.seed, self.horizon):
+            name = "value_throttled" if widget is self.epsilon else "value"
+            widget.param.watch(lambda event: self._tell(), name)
+        # Two columns of sliders, a row an arm: the public side left, the private side right.
+        pairs = [pn.Row(*pair, sizing_mode="stretch_width") for pair in zip(self.public, self.private, strict=True)]
+        self._rows = pairs
+        self.view = pn.Column(
+            self.preset, pn.Row(self.family, self.sigma, sizing_mode="stretch_width"), self.arms, *pairs, self.epsilon,
+            self.explorer, pn.Row(self.seed, self.horizon, sizing_mode="stretch_width"),
+            css_classes=["form"], styles={"flex": "1 1 290px", "max-width": "360px", "min-width": "0"},
+        )  # fmt: skip
+        self._show_arms()
+
+    def on_change(self, listener: Callable[[], object]) -> None:
+        """Call this when a setting changes."""
+        self._listeners.append(listener)
+
+    def bandit(self) -> Bandit:
+        """The instance."""
+        n, family = self.arms.value, self.family.value
+        if family == "gaussian":
+            family += f":{number_of(self.sigma.value, 'σ', float, 0.01, 100)}"
+        means = [[widget.value for widget in side[:n]] for side in (self.public, self.private)]
+        return Bandit(*means, family=family_of(family))
+
+    def setting(self) -> Setting:
+        """All of it, or a sentence that says which field is wrong."""
+        bandit = self.bandit()
+        advice = "; feint run goes further"
+        return Setting(
+            bandit,
+            explorer_of(self.explorer.value, bandit),
+            self.epsilon.value,
+            number_of(self.seed.value, "The seed", int, 0, 2**32 - 1),
+            number_of(self.horizon.value, "The number of pulls", int, bandit.n_arms + 1, MOST_PULLS, advice),
+        )
+
+    def take(self, epsilon: float) -> None:
+        """Take over a budget that was planned with."""
+        self.epsilon.value = epsilon
+        self._tell()
+
+    def _mean(self, side: str, arm: int) -> Any:
+        return pn.widgets.FloatSlider(
+            name=f"{side} {arm}", start=-1.0, end=1.0, step=_STEP, value=0.0, css_classes=[f"{side}-{arm}"],
+            sizing_mode="stretch_width", margin=(2, 8),
+        )  # fmt: skip
+
+    def _load(self, preset: Preset) -> None:
+        low, high = _RANGES[preset.family]
+        self.family.value, self.arms.value = preset.family, len(preset.public)
+        for side, means in ((self.public, preset.public), (self.private, preset.private)):
+            for a, widget in enumerate(side):
+                # Arms that are not shown wait at the low end: a second best private arm would be a tie.
+                widget.param.update(start=low, end=high, value=means[a] if a < len(means) else low)
+
+    def _preset_chosen(self, event: Any) -> None:
+        if event.new != _OWN and not self._quiet:
+            self._quietly(lambda: self._load(PRESETS[event.new]))
+
+    def _family_chosen(self, event: Any) -> None:
+        """Means of one family need not be means of another: start from the first preset of the new one."""
+        if not self._quiet:
+            self.preset.value = next(name for name, preset in PRESETS.items() if preset.family == event.new)
+
+    def _instance_changed(self, event: Any) -> None:
+        if not self._quiet:
+            self._quietly(lambda: setattr(self.preset, "value", _OWN))
+
+    def _quietly(self, change: Callable[[], object]) -> None:
+        """Change widgets without a word from each, and then say it once."""
+        self._quiet = True
+        try:
+            change()
+        finally:
+            self._quiet = False
+        self._show_arms()
+        self._tell()
+
+    def _show_arms(self) -> None:
+        for a, row in enumerate(self._rows):
+            row.visible = a < self.arms.value
+        self.sigma.visible = self.family.value == "gaussian"
+
+    def _tell(self) -> None:
+        if not self._quiet:
+            for listener in self._listeners:
+                listener()

@@ -1,0 +1,46 @@
+"""How the page speaks: one line that says what happened, or what is wrong and what to do."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from typing import Any
+
+import panel as pn
+
+_PARAMETER = re.compile(r"`([a-z_]+)`")
+
+
+class Line:
+    """One line of text, in the tone of what it says."""
+
+    def __init__(self) -> None:
+        self.view = pn.pane.HTML("", sizing_mode="stretch_width", visible=False)
+
+    def say(self, text: str, tone: str = "note") -> None:
+        """`tone` is note, good, bad or wrong."""
+        self.view.object = f"<div class='line {tone}' role='status'>{escape(text)}</div>"
+        self.view.visible = bool(text)
+
+    @contextmanager
+    def wrong(self) -> Iterator[None]:
+        """What goes wrong inside is said here, in one sentence, and the page goes on."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            self.say(_PARAMETER.sub(r"\1", " ".join(str(error).split())), "wrong")
+        except Exception as error:  # a mistake of ours must not leave a page that does not answer
+            self.say(f"Unexpected {type(error).__name__}: {' '.join(str(error).split())}", "wrong")
+
+
+def number_of(text: Any, what: str, kind: type, low: float, high: float, advice: str = "") -> Any:
+    """The number that a field holds, from `low` to `high`."""
+    try:
+        value = kind(str(text).strip().replace("_", "x"))
+    except (ValueError, OverflowError):
+        value = None
+    if value is None or not low <= value <= high:
+        whole = "a whole number" if kind is int else "a number"
+        shown = str(text) if len(str(text)) <= 40 else str(text)[:37] + "…"
+        raise ValueError(f"{what} is {shown!r}; give {whole} from {low:,} to {high:,}{advice}.")
+    return value

@@ -74,7 +74,7 @@ class Tab:
             self.complaints.append(json.dumps(about["exceptionDetails"]))
         elif what == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning", "assert"):
             self.complaints.append(json.dumps(about["args"]))
-        elif what == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
+        elif what == "Log.entryAdded" and about["entry"]["level"] == "error":
             self.complaints.append(json.dumps(about["entry"]))
 
     def resize(self, width, height=1000):
@@ -132,7 +132,8 @@ class Tab:
         found = self.js(
             f"(() => {{ const node = inside({host!r}, 'select'); "
             f"const entry = [...node.options].find(option => option.text == {text!r}); "
-            "node.value = entry.value; node.dispatchEvent(new Event('change', {bubbles: true})); return entry.text; })()"
+            "node.value = entry.value; node.dispatchEvent(new Event('change', {bubbles: true})); "
+            "return entry.text; })()"
         )
         assert found == text
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FactorRange, NumeralTickFormatter, Span
+from bokeh.models import ColumnDataSource, FactorRange, NumeralTickFormatter, Range1d, Span
 from bokeh.plotting import figure
 
 from feint.app.unfolding import ALPHA, Trace
@@ -30,6 +30,11 @@ def new_chart(title: str, x: str, y: str, **options: Any) -> Any:
     return chart
 
 
+def arm_colour(arm: int) -> str:
+    """The colour of an arm, in every chart."""
+    return COLOURS[arm % len(COLOURS)]
+
+
 class Lines:
     """Several lines over time, solid for the first of two agents and dashed for the second."""
 
@@ -41,7 +46,7 @@ class Lines:
             self.figure.line("t", name, source=self.source, color=colour, line_dash=dash, line_width=2)
         self._names = list(names)
 
-    def fill(self, columns: Iterable[Sequence[float]], n: int) -> None:
+    def fill(self, columns: Iterable[Any], n: int) -> None:
         """Values after each of n pulls, thinned to what can be seen; the last is always there."""
         rows = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(int))
         data = {name: np.asarray(column, float)[rows] for name, column in zip(self._names, columns, strict=True)}
@@ -52,8 +57,9 @@ class RunCharts:
     """The four views of two agents: `first` is drawn solid, `second` dashed."""
 
     def __init__(self, n_arms: int) -> None:
+        self.n_arms = n_arms
         arms = [str(a) for a in range(n_arms)]
-        colours = [COLOURS[a % len(COLOURS)] for a in range(n_arms)]
+        colours = [arm_colour(a) for a in range(n_arms)]
         self.pulls = Lines(
             "Pulls by arm: A solid, B dashed",
             "pulls",
@@ -62,16 +68,19 @@ class RunCharts:
             ["solid"] * n_arms + ["dashed"] * n_arms,
         )
         pair = (("A", "B"), (COLOURS[1], COLOURS[0]), ("solid", "dashed"))
-        self.evidence = Lines("Evidence against A (solid) and B (dashed)", "log₁₀ e-value", *pair)
+        self.evidence = Lines("Evidence against A (solid), B (dashed); dotted: alarm", "log₁₀ e-value", *pair)
         threshold = Span(location=-math.log10(ALPHA), dimension="width", line_color=GREY, line_dash="dotted")
         self.evidence.figure.add_layout(threshold)
         # Without this, a threshold that no line has come near to would lie outside the picture.
         self.evidence.figure.scatter([1.0], [-math.log10(ALPHA)], size=0.1, alpha=0.0)
-        self.error = Lines("How unsure of the best private arm: A solid, B dashed", "log₁₀ error", *pair)
+        self.error = Lines("Error of the best private arm: A solid, B dashed", "log₁₀ error", *pair)
         self._bars = ColumnDataSource({"arm": arms, "policy": [0.0] * n_arms, "expected": [0.0] * n_arms})
         self.policy = new_chart("", "arm", "probability", x_range=FactorRange(*arms), y_range=(0, 1))
         self.policy.vbar("arm", 0.7, "policy", source=self._bars, color=COLOURS[1], alpha=0.75)
-        self.policy.dash("arm", "expected", source=self._bars, size=36, line_width=3, color="#222222")
+        dashes = {"marker": "dash", "size": 36, "line_width": 3, "color": "#222222"}
+        self.policy.scatter("arm", "expected", source=self._bars, **dashes)
+        self.of_both = (self.pulls.figure, self.evidence.figure)
+        self.of_knowing = (self.policy, self.error.figure)  # who sees these knows who deceives
 
     def fill(self, first: Trace, second: Trace) -> None:
         """What both have done."""
@@ -83,19 +92,22 @@ class RunCharts:
     def fill_policy(self, name: str, trace: Trace) -> None:
         """The coming pull of one of them."""
         policy, expected = trace.policy()
-        bent = "" if np.array_equal(policy, expected) else f"; it boosts arm {trace.agent.boosted_arm}"
-        self.policy.title.text = f"{name}'s coming pull (bars), what is expected (dashes){bent}"
+        self.policy.title.text = f"{name}'s coming pull: bars; what is expected: dashes"
         self._bars.data = {"arm": self._bars.data["arm"], "policy": policy, "expected": expected}
 
 
 class TimeChart:
     """Time to be sure against ε: medians with 80 % of runs, a point for every ε, to be clicked."""
 
-    def __init__(self) -> None:
-        self.source = ColumnDataSource({"epsilon": [], "median": [], "low": [], "high": []})
+    _NAMES = ("epsilon", "low", "median", "high")
+
+    def __init__(self, low: float, high: float) -> None:
+        self.source = ColumnDataSource({name: [] for name in self._NAMES})
+        # Ranges of its own: Bokeh's would complain of logarithms of nothing until there is a point.
+        self._y = Range1d(1, 10)
         self.figure = new_chart(
-            "Pulls until sure: median and the middle 80 % of runs; click a point to take it", "ε", "pulls",
-            x_axis_type="log", y_axis_type="log",
+            "Pulls until sure, median and middle 80 %", "ε (click a point to take it into Explore)", "pulls",
+            x_axis_type="log", y_axis_type="log", x_range=Range1d(low / 1.5, high * 1.5), y_range=self._y,
         )  # fmt: skip
         self.figure.add_tools("tap")
         self.figure.segment("epsilon", "low", "epsilon", "high", source=self.source, color=COLOURS[0], line_width=2)
@@ -104,12 +116,11 @@ class TimeChart:
 
     def add(self, epsilon: float, quantiles: Sequence[float]) -> None:
         """One more point; the line stays in the order of ε."""
-        rows = sorted({*zip(*(self.source.data[name] for name in ("epsilon", "low", "median", "high")), strict=True),
-                       (epsilon, *quantiles)})  # fmt: skip
-        names = ("epsilon", "low", "median", "high")
-        self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+        there = zip(*(self.source.data[name] for name in self._NAMES), strict=True)
+        rows = sorted([*there, (epsilon, *quantiles)])
+        self._y.start, self._y.end = min(row[1] for row in rows) / 2, max(row[3] for row in rows) * 2
+        self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(self._NAMES)}
 
     def clear(self) -> None:
         """No points."""
-        self.source.selected.indices = []
-        self.source.data = {name: [] for name in self.source.data}
+        self.source.data = {name: [] for name in self._NAMES}

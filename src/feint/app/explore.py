@@ -7,11 +7,12 @@ from typing import Any
 
 import panel as pn
 
-from feint.app.charts import RunCharts
+from feint.app.charts import RunCharts, arm_colour
 from feint.app.instance import InstanceForm
 from feint.app.saying import Line
 from feint.app.unfolding import ALPHA, Trace, Unfolding
 
+_PATIENCE = 1.0  # s after which a start is excused
 _PERIOD = 150  # ms between two pictures
 _SPEEDS = {"slow": 1, "medium": 5, "fast": 25, "very fast": 75}  # pulls a picture
 _OPEN, _GUESS = "show who is who", "guess who deceives"
@@ -23,6 +24,8 @@ class Explore:
     def __init__(self, form: InstanceForm) -> None:
         self._form, self._line, self._head = form, Line(), pn.pane.HTML("", sizing_mode="stretch_width")
         self._run: Unfolding | None = None
+        self._pictures: RunCharts | None = None
+        self._asked = 0  # counts restarts
         self._swapped, self._told, self._working = False, False, False
         small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
         self.play = pn.widgets.Button(name="Play", button_type="primary", width=80, **small)
@@ -34,7 +37,9 @@ class Explore:
         self.accuse = {
             who: pn.widgets.Button(name=f"Accuse {who}", button_type="danger", width=90, **small) for who in "AB"
         }
-        self._charts = pn.FlexBox(sizing_mode="stretch_width", gap="8px", css_classes=["charts"])
+        # A grid by hand: as many columns as there is room for.
+        grid = {"display": "grid", "grid-template-columns": "repeat(auto-fit, minmax(min(330px, 100%), 1fr))"}
+        self._charts = pn.FlexBox(sizing_mode="stretch_width", gap="8px", styles=grid)
         for button, action in ((self.play, self._toggle), (self.step, self._step), (self.again, self.restart)):
             button.on_click(lambda event, action=action: action())
         self.jump.on_click(self._jump)
@@ -53,23 +58,36 @@ class Explore:
     def restart(self) -> None:
         """A new run of the settings as they are now."""
         self._pause()
-        if self._working:  # a jump is under way in another thread; it ends with the run that it began with
-            self._run = None
+        self._run = None  # until the new one is there, and for good where a setting is wrong
+        self._asked += 1
+        pn.state.execute(self._begin, schedule=True)
+
+    async def _begin(self) -> None:
+        asked = self._asked
         with self._line.wrong():
-            self._run = Unfolding(self._form.setting())
+            started = asyncio.ensure_future(asyncio.to_thread(Unfolding, self._form.setting()))
+            if not (await asyncio.wait({started}, timeout=_PATIENCE))[0]:
+                self._line.say("Compiling what these settings need; this is kept for the next time.")
+            run = await started
+            if asked != self._asked:  # the settings have changed since
+                return
+            self._run = run
             self._swapped = self.view_of.value == _GUESS and secrets.randbelow(2) == 1
             self._told = self.view_of.value == _OPEN
-            self._pictures = RunCharts(self._run.setting.bandit.n_arms)
-            flexible = {"styles": {"flex": "1 1 330px", "min-width": "0"}}
-            self._hidden = [
-                pn.pane.Bokeh(chart, **flexible) for chart in (self._pictures.policy, self._pictures.error.figure)
-            ]
-            shown = [
-                pn.pane.Bokeh(lines.figure, **flexible) for lines in (self._pictures.pulls, self._pictures.evidence)
-            ]
-            self._charts.objects = [*shown, *self._hidden]
+            self._make_charts(run.setting.bandit.n_arms)
             self._line.say("")
             self._draw()
+
+    def _make_charts(self, n_arms: int) -> None:
+        if self._pictures is not None and self._pictures.n_arms == n_arms:
+            return
+        self._pictures = RunCharts(n_arms)
+        shown, hidden = (
+            [pn.pane.Bokeh(chart, sizing_mode="stretch_width") for chart in charts]
+            for charts in (self._pictures.of_both, self._pictures.of_knowing)
+        )
+        self._hidden = hidden
+        self._charts.objects = [*shown, *hidden]
 
     def _named(self) -> dict[str, Trace]:
         assert self._run is not None
@@ -79,6 +97,7 @@ class Explore:
     def _draw(self) -> None:
         run, named = self._run, self._named()
         assert run is not None
+        assert self._pictures is not None
         self._pictures.fill(named["A"], named["B"])
         for pane in self._hidden:
             pane.visible = self._told
@@ -89,6 +108,7 @@ class Explore:
         self._head.object = (
             f"<div class='cells'><div class='cell'><b>Pull <span class='pull'>{run.time:,}</span></b><br>of "
             f"{run.setting.horizon:,}; alarm at an e-value of {1 / ALPHA:g} (α = {ALPHA:g})</div>{cells}</div>"
+            f"<p class='legend'>{_legend(run.setting.bandit.n_arms)}</p>"
         )
 
     def _cell(self, name: str, trace: Trace) -> str:
@@ -96,7 +116,9 @@ class Explore:
         who = ""
         if self._told:
             agent = trace.agent
-            role = f"deceives, ε = {self._run.setting.epsilon:g}" if trace is self._run.deceiver else "the honest twin"
+            role = (
+                f"deceives, ε = {self._run.setting.epsilon:g}" if trace is self._run.deceiver else "is the honest twin"
+            )
             who = f" {role}<br>best private arm: {agent.best_arm}, error {_short(agent.log_error)}"
         alarm = "no alarm yet" if trace.detected_at is None else f"<b>alarm at pull {trace.detected_at:,}</b>"
         return f"<div class='cell'><b>{name}</b>{who}<br>e-value {_short(trace.log_e_values[-1])}, {alarm}</div>"
@@ -156,6 +178,11 @@ class Explore:
             text = self._run.accused(who, guilty)
             self._line.say(text, "good" if text.startswith("Right") else "bad")
             self._draw()
+
+
+def _legend(n_arms: int) -> str:
+    """Which colour is which arm."""
+    return " ".join(f"<span style='color:{arm_colour(a)}'>■</span> arm {a}" for a in range(n_arms))
 
 
 def _short(log_value: float) -> str:

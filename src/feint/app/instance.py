@@ -85,8 +85,8 @@ class InstanceForm:
         n, family = self.arms.value, self.family.value
         if family == "gaussian":
             family += f":{number_of(self.sigma.value, 'σ', float, 0.01, 100)}"
-        means = [[widget.value for widget in side[:n]] for side in (self.public, self.private)]
-        return Bandit(*means, family=family_of(family))
+        public, private = ([widget.value for widget in side[:n]] for side in (self.public, self.private))
+        return Bandit(public, private, family=family_of(family))
 
     def setting(self) -> Setting:
         """All of it, or a sentence that says which field is wrong."""

@@ -26,6 +26,7 @@ h1 { font-size: 1.35rem; margin: .3rem 0; } h1 small { font-weight: normal; colo
 table { border-collapse: collapse; width: 100%; font-size: .88rem; background: #fff; }
 th, td { text-align: right; padding: .3rem .5rem; border-bottom: 1px solid #e3e3e3; }
 .scroll { overflow-x: auto; } p { margin: .4rem 0; overflow-wrap: anywhere; }
+.legend { font-size: .85rem; }
 pre { background: #eef1f4; border-radius: 8px; padding: .6rem .8rem; white-space: pre-wrap; overflow-wrap: anywhere;
   font-size: .85rem; margin: .4rem 0; }
 """
@@ -36,7 +37,9 @@ def new_page() -> Any:
     pn.extension("filedropper", raw_css=[_STYLE])
     form = InstanceForm()
     explore = Explore(form)
-    verbs = pn.widgets.RadioButtonGroup(options=list(_VERBS), button_type="primary", css_classes=["verbs"])
+    verbs = pn.widgets.RadioButtonGroup(
+        options=list(_VERBS), button_type="primary", button_style="outline", css_classes=["verbs"]
+    )
 
     def take(epsilon: float) -> None:
         form.take(epsilon)

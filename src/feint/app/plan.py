@@ -34,7 +34,7 @@ class Plan:
         )  # fmt: skip
         self.ask = pn.widgets.Button(name="Plan it", button_type="primary", width=90, **small)
         self.use = pn.widgets.Button(name="Take into Explore", width=150, disabled=True, **small)
-        self._chart = TimeChart()
+        self._chart = TimeChart(_EPSILONS[0], _EPSILONS[-1])
         self._words, self._arms = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(2))
         self._epsilon = _USUAL
         self.ask.on_click(self._plan)
@@ -85,8 +85,9 @@ class Plan:
         self.use.disabled = False
         self.use.name = f"Take ε = {self._epsilon:g} into Explore"
         self.use.width = 190
+        sure = f"{100 * (1 - answer.delta):g} %"
         self._words.object = (
-            f"<div class='cells'><div class='cell'><b>ε = {answer.epsilon:g}</b>: sure to {100 * (1 - answer.delta):g} % "
+            f"<div class='cells'><div class='cell'><b>ε = {answer.epsilon:g}</b>: sure to {sure} "
             f"after {answer.time:,.0f} pulls in the mean, half of all runs by {answer.quantiles[1]:,.0f}. By then "
             f"{answer.kl_spent:,.3g} nats are spent, and a test of level {answer.alpha:g} could notice with "
             f"probability up to {answer.power:.3g}.</div></div>"

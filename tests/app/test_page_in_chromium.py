@@ -22,12 +22,9 @@ from feint.logs import public_log, write_log
 pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 websocket = pytest.importorskip("websocket", reason="websocket-client is not installed")
 
-from chromium import CHROMIUM, Browser  # noqa: E402 - beside this file, and it needs websocket-client
+from chromium import CHROMIUM, Browser  # noqa: E402 - it needs websocket-client
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="left out for want of a browser: Debian's package chromium"),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="left out for want of a browser: Debian's package chromium")
 
 PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 PULL = "+texts('.pull').replace(',', '')"

@@ -1,6 +1,5 @@
 """Audit: drop a log, see what was recognised, choose the claim, get the verdict and what to keep of it."""
 
-import asyncio
 import io
 import json
 import shlex
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 import panel as pn
 
+from feint.app.background import in_background
 from feint.app.saying import Line, number_of
 from feint.auditing import AuditReport, Names
 from feint.auditing.claims import Options
@@ -25,7 +25,6 @@ from feint.references.past import Timing
 
 MOST_MEGABYTES = 20
 _SECONDS = 60
-_LOGGED = "what the log says: its probabilities"
 
 
 class Choice(NamedTuple):
@@ -198,21 +197,33 @@ class Audit:
             self.skip_bad.value,
         )
 
-    async def _audit(self, event: Any) -> None:
+    def _audit(self, event: Any) -> None:
         log = self._log
         if log is None or self.ask.loading:
             return
         self._outdated()
-        self.ask.loading = True
-        with self._verdict.wrong(), self._without_directory():
+        with self._verdict.wrong():
             asked = self._asked()
             self._verdict.say("Auditing …")
-            report = await asyncio.to_thread(asked.audit, log, _limited())
-            if report.tested == 0:
-                raise ValueError(f"{log.name}: {' '.join(report.warnings)}")
-            if log is self._log:
-                self._tell(report, log.name, asked.command(log.name))
-        self.ask.loading = False
+
+            def work() -> AuditReport:
+                with self._without_directory():
+                    report = asked.audit(log, _limited())
+                    if report.tested == 0:
+                        raise ValueError(f"{log.name}: {' '.join(report.warnings)}")
+                    return report
+
+            def show(report: AuditReport) -> None:
+                if log is self._log and asked == self._asked():
+                    self._tell(report, log.name, asked.command(log.name))
+                else:
+                    self._verdict.say("What was asked has changed since: audit it again.")
+
+            def end() -> None:
+                self.ask.loading = False
+
+            self.ask.loading = True
+            in_background(work, show, self._verdict, end)
 
     def _tell(self, report: AuditReport, name: str, command: str) -> None:
         self._report, self._text = report, page(report, name, command)

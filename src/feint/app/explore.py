@@ -1,12 +1,12 @@
 """Explore: the run unfolds, and a visitor may accuse at any time."""
 
-import asyncio
 import math
 import secrets
 from typing import Any
 
 import panel as pn
 
+from feint.app.background import in_background, later
 from feint.app.charts import RunCharts, arm_colour
 from feint.app.instance import InstanceForm
 from feint.app.saying import Line
@@ -26,7 +26,8 @@ class Explore:
         self._run: Unfolding | None = None
         self._pictures: RunCharts | None = None
         self._asked = 0  # counts restarts
-        self._swapped, self._told, self._working = False, False, False
+        self._swapped = self._told = self._working = self._refused = False
+        self._hidden: list[Any] = []
         small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
         self.play = pn.widgets.Button(name="Play", button_type="primary", width=80, **small)
         self.step = pn.widgets.Button(name="Step", width=70, **small)
@@ -60,34 +61,39 @@ class Explore:
         self._pause()
         self._run = None  # until the new one is there, and for good where a setting is wrong
         self._asked += 1
-        pn.state.execute(self._begin, schedule=True)
-
-    async def _begin(self) -> None:
         asked = self._asked
-        with self._line.wrong():
-            started = asyncio.ensure_future(asyncio.to_thread(Unfolding, self._form.setting()))
-            if not (await asyncio.wait({started}, timeout=_PATIENCE))[0]:
-                self._line.say("Compiling what these settings need; this is kept for the next time.")
-            run = await started
-            if asked != self._asked:  # the settings have changed since
-                return
-            self._run = run
-            self._swapped = self.view_of.value == _GUESS and secrets.randbelow(2) == 1
-            self._told = self.view_of.value == _OPEN
-            self._make_charts(run.setting.bandit.n_arms)
-            self._line.say("")
-            self._draw()
 
-    def _make_charts(self, n_arms: int) -> None:
-        if self._pictures is not None and self._pictures.n_arms == n_arms:
-            return
-        self._pictures = RunCharts(n_arms)
-        shown, hidden = (
-            [pn.pane.Bokeh(chart, sizing_mode="stretch_width") for chart in charts]
-            for charts in (self._pictures.of_both, self._pictures.of_knowing)
-        )
-        self._hidden = hidden
-        self._charts.objects = [*shown, *hidden]
+        def begin(run: Unfolding) -> None:
+            if asked == self._asked:  # else the settings have changed since
+                self._begin(run)
+
+        def excuse() -> None:
+            if asked == self._asked and self._run is None and not self._refused:
+                self._line.say("Compiling what these settings need; this is kept for the next time.")
+
+        self._refused = True
+        with self._line.wrong():
+            setting = self._form.setting()
+            self._refused = False
+            in_background(lambda: Unfolding(setting), begin, self._line, lambda: None)
+            later(_PATIENCE, excuse)
+
+    def _begin(self, run: Unfolding) -> None:
+        self._run = run
+        self._swapped = self.view_of.value == _GUESS and secrets.randbelow(2) == 1
+        self._told = self.view_of.value == _OPEN
+        n_arms = run.setting.bandit.n_arms
+        fresh = self._pictures is None or self._pictures.n_arms != n_arms
+        if fresh:
+            self._pictures = RunCharts(n_arms)
+            shown, self._hidden = (
+                [pn.pane.Bokeh(chart, sizing_mode="stretch_width") for chart in charts]
+                for charts in (self._pictures.of_both, self._pictures.of_knowing)
+            )
+        self._line.say("")
+        self._draw()
+        if fresh:  # only now: Bokeh complains of charts without data
+            self._charts.objects = [*shown, *self._hidden]
 
     def _named(self) -> dict[str, Trace]:
         assert self._run is not None
@@ -154,19 +160,23 @@ class Explore:
             if self._run.finished:
                 self._line.say("The run is over: start again, or change a setting.")
 
-    async def _jump(self, event: Any) -> None:
+    def _jump(self, event: Any) -> None:
         self._pause()
         run = self._run
         if run is None or self._working:
             return
-        self._working = self.jump.loading = True
-        with self._line.wrong():
-            await asyncio.to_thread(run.to_detection)
+
+        def arrive(nothing: None) -> None:
             if run is self._run:
                 self._draw()
                 if run.deceiver.detected_at is None:
                     self._line.say(f"No alarm in {run.time:,} pulls: give it more pulls or more budget.")
-        self._working = self.jump.loading = False
+
+        def end() -> None:
+            self._working = self.jump.loading = False
+
+        self._working = self.jump.loading = True
+        in_background(run.to_detection, arrive, self._line, end)
 
     def _accused(self, who: str) -> None:
         self._pause()

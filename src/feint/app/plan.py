@@ -1,6 +1,5 @@
 """Plan: time to be sure against ε, what can be had unseen, and which arm costs what."""
 
-import asyncio
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +8,7 @@ import panel as pn
 from scipy.special import rel_entr
 
 import feint
+from feint.app.background import in_background
 from feint.app.charts import TimeChart
 from feint.app.instance import EPSILONS, InstanceForm
 from feint.app.saying import Line
@@ -59,26 +59,36 @@ class Plan:
             self._chart.source.selected.indices = []
             self._take(epsilon)
 
-    async def _plan(self, event: Any) -> None:
+    def _plan(self, event: Any) -> None:
         self._asked += 1
-        asked = self._asked
         self._chart.clear()
-        self.ask.loading = True
         with self._line.wrong():
             setting, delta = self._form.setting(), self.delta.value
             chosen = setting.epsilon if 0 < setting.epsilon < math.inf else _USUAL
-            self._epsilon = chosen
-            for epsilon in sorted(_EPSILONS, key=lambda e: abs(math.log(e / chosen))):  # the chosen one first
-                self._line.say(f"Planning with ε = {epsilon:g} …")
-                answer = await asyncio.to_thread(feint.plan, setting.bandit, epsilon, delta, alpha=ALPHA)
-                if asked != self._asked:
-                    break
-                self._chart.add(epsilon, answer.quantiles)
-                if epsilon == chosen or not self._words.object:
-                    self._tell(setting.bandit, answer)
+            order = sorted({*_EPSILONS, chosen}, key=lambda e: abs(math.log(e / chosen)))  # the chosen one first
+            self.ask.loading = True
+            self._next(self._asked, setting.bandit, delta, order)
+
+    def _next(self, asked: int, bandit: Bandit, delta: float, epsilons: list[float]) -> None:
+        """Plan with the first of them, then with the others."""
+        self._line.say(f"Planning with ε = {epsilons[0]:g} …")
+
+        def show(answer: Any) -> None:
+            if asked != self._asked:
+                return
+            if not self._chart.source.data["epsilon"]:
+                self._tell(bandit, answer)
+            self._chart.add(epsilons[0], answer.quantiles)
+            if epsilons[1:]:
+                self._next(asked, bandit, delta, epsilons[1:])
             else:
                 self._line.say("Click a point, or take the ε of the settings into Explore.")
-        self.ask.loading = False
+
+        def end() -> None:
+            points = len(self._chart.source.data["epsilon"])
+            self.ask.loading = asked == self._asked and 0 < points and bool(epsilons[1:])
+
+        in_background(lambda: feint.plan(bandit, epsilons[0], delta, alpha=ALPHA), show, self._line, end)
 
     def _tell(self, bandit: Bandit, answer: Any) -> None:
         self._epsilon = float(answer.epsilon)

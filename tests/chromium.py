@@ -87,7 +87,7 @@ class Tab:
         assert "exceptionDetails" not in answer, (expression, answer)
         return answer["result"].get("value")
 
-    def until(self, expression, seconds=60):
+    def until(self, expression, seconds=20):
         """Wait until it is true; its value."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -113,6 +113,7 @@ class Tab:
 
     def slide(self, host, key="ArrowRight", times=1):
         """Move a slider by the keyboard."""
+        self.until(f"!!inside({host!r}, '.noUi-handle')")
         self.js(f"inside({host!r}, '.noUi-handle').focus()")
         for _ in range(times):
             for kind in ("keyDown", "keyUp"):
@@ -120,6 +121,7 @@ class Tab:
 
     def type(self, host, text):
         """Write into a field, as a visitor would: all of it anew, then leave it."""
+        self.until(f"!!inside({host!r}, 'input')")
         self.js(f"(() => {{ const node = inside({host!r}, 'input'); node.focus(); node.select(); }})()")
         if text:
             self.call("Input.insertText", text=text)
@@ -129,6 +131,7 @@ class Tab:
 
     def choose(self, host, text):
         """An entry of a list."""
+        self.until(f"!!inside({host!r}, 'select')")
         found = self.js(
             f"(() => {{ const node = inside({host!r}, 'select'); "
             f"const entry = [...node.options].find(option => option.text == {text!r}); "

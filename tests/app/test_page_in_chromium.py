@@ -32,15 +32,15 @@ WIDTHS = (1200, 390)
 
 
 @pytest.fixture(scope="module")
-def url():
+def url(tmp_path_factory):
     """A server of its own, as a user starts it."""
+    said = tmp_path_factory.mktemp("server") / "stderr"
     command = [sys.executable, "-m", "feint", "app", "--no-show", "--port", "0"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    for line in server.stderr:  # kernels may be compiled first, which is said
-        if found := re.search(r"http://127\.0\.0\.1:\d+/", line):
-            break
-    else:
-        pytest.fail("the server did not start")
+    with open(said, "w") as stderr:
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
+    while not (found := re.search(r"http://127\.0\.0\.1:\d+/", said.read_text())):
+        assert server.poll() is None, said.read_text()
+        time.sleep(0.05)
     yield found[0]
     server.terminate()
     server.wait(20)
@@ -101,7 +101,7 @@ def test_a_run_unfolds(visit, width, tmp_path):
     tab.click("Play")
     tab.until(f"{PULL} > 30")
     tab.click("Pause")
-    tab.until("button('Play')")
+    tab.until("!!button('Play')")
     time.sleep(0.4)  # a tick under way may still arrive
     paused = tab.js(PULL)
     time.sleep(0.6)

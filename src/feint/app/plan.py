@@ -73,20 +73,23 @@ class Plan:
         """Plan with the first of them, then with the others."""
         self._line.say(f"Planning with ε = {epsilons[0]:g} …")
 
+        more = False
+
         def show(answer: Any) -> None:
+            nonlocal more
             if asked != self._asked:
                 return
             if not self._chart.source.data["epsilon"]:
                 self._tell(bandit, answer)
             self._chart.add(epsilons[0], answer.quantiles)
             if epsilons[1:]:
+                more = True
                 self._next(asked, bandit, delta, epsilons[1:])
             else:
                 self._line.say("Click a point, or take the ε of the settings into Explore.")
 
         def end() -> None:
-            points = len(self._chart.source.data["epsilon"])
-            self.ask.loading = asked == self._asked and 0 < points and bool(epsilons[1:])
+            self.ask.loading = more
 
         in_background(lambda: feint.plan(bandit, epsilons[0], delta, alpha=ALPHA), show, self._line, end)
 

@@ -12,10 +12,10 @@ from feint.budgets import Pieces, as_budget
 from feint.explorers import Explorer, TopTwo
 from feint.explorers.base import Uniforms
 from feint.explorers.draws import EXACT
-from feint.families.base import fill_log_best, recall
+from feint.families.base import Belief, fill_log_best, recall
 from feint.files import load_state, save_state
 from feint.kinds import config_of, from_config
-from feint.numerics._jit import kernel
+from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import FloatArray, as_number, is_whole, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
@@ -39,6 +39,12 @@ _VERSION = 2
 @kernel
 def _decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
     return decide(problem, known, s, t, uniforms)
+
+
+@kernel
+def _fill_log_best(private: Belief, out: FloatArray) -> None:
+    """A kernel of its own is kept on disk; the part, called from Python, would take seconds in every process."""
+    fill_log_best(private.family, private.posterior, private.ws, out)
 
 
 class Agent:
@@ -283,7 +289,8 @@ class Agent:
         if self.time < self.n_arms:
             raise ValueError("Every arm must be pulled once before there is a posterior; finish the initial round.")
         logs, private = self._space.logs.copy(), self._known.private
-        fill_log_best(private.family, private.posterior, private.ws, logs[EXACT])
+        plain = has_plain((private.family,))
+        (_fill_log_best.py_func if plain else _fill_log_best)(private, logs[EXACT])  # type: ignore[attr-defined]
         return logs
 
 

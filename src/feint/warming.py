@@ -27,6 +27,17 @@ def _observe() -> None:
     simulate(Bandit(*_INSTANCE), epsilon=0.1, horizon=10, replications=1, observe=True)
 
 
+def _agent() -> None:
+    from feint import Agent, Observer
+
+    agent, observer = Agent(4, epsilon=0.1), Observer(4)
+    for t in range(5):
+        arm = agent.pull()
+        agent.update(arm, 0.1 * t, 0.2 * t)
+        observer.update(arm, 0.1 * t)
+    assert agent.confidence <= 1
+
+
 def _plan() -> None:
     from feint import Bandit, plan
 
@@ -45,7 +56,9 @@ def _audit() -> None:
     audit(log["arm"], propensities=np.full(20, 0.25), n_arms=4)
 
 
-TASKS: dict[str, Callable[[], None]] = {"run": _run, "run --observe": _observe, "audit": _audit, "plan": _plan}
+TASKS: dict[str, Callable[[], None]] = {
+    "run": _run, "run --observe": _observe, "audit": _audit, "plan": _plan, "app": _agent,
+}  # fmt: skip
 
 
 def warm_all(say: Callable[[str], object]) -> tuple[float, list[str]]:

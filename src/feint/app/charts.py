@@ -5,7 +5,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FactorRange, NumeralTickFormatter, Range1d, Span
+from bokeh.models import (
+    ColumnDataSource,
+    FactorRange,
+    FixedTicker,
+    NumeralTickFormatter,
+    PrintfTickFormatter,
+    Range1d,
+    Span,
+)
 from bokeh.plotting import figure
 
 from feint.app.unfolding import ALPHA, Trace
@@ -96,31 +104,48 @@ class RunCharts:
         self._bars.data = {"arm": self._bars.data["arm"], "policy": policy, "expected": expected}
 
 
-class TimeChart:
-    """Time to be sure against ε: medians with 80 % of runs, a point for every ε, to be clicked."""
+_TIMES = {"sure": COLOURS[0], "noticed": COLOURS[1]}
+_POINTS_OF_TIMES = ("low", "median", "high")
 
-    _NAMES = ("epsilon", "low", "median", "high")
+
+class TimeChart:
+    """Time to be sure, and to be noticed, against ε: medians with 80 % of runs, a point for every ε, to be clicked."""
 
     def __init__(self, low: float, high: float) -> None:
-        self.source = ColumnDataSource({name: [] for name in self._NAMES})
+        self._names = [f"{what}_{point}" for what in _TIMES for point in _POINTS_OF_TIMES]
+        self.source = ColumnDataSource()
+        self.clear()
         # Ranges of its own: Bokeh's would complain of logarithms of nothing until there is a point.
         self._y = Range1d(1, 10)
         self.figure = new_chart(
-            "Pulls until sure, median and middle 80 %", "ε (click a point to take it into Explore)", "pulls",
-            x_axis_type="log", y_axis_type="log", x_range=Range1d(low / 1.5, high * 1.5), y_range=self._y,
+            "", "ε, nats a step", "pulls", x_axis_type="log", y_axis_type="log",
+            x_range=Range1d(low / 1.5, high * 1.5), y_range=self._y,
         )  # fmt: skip
+        self.figure.xaxis.ticker = FixedTicker(ticks=[0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
+        self.figure.xaxis.formatter = PrintfTickFormatter(format="%g")
+        self.figure.yaxis.formatter = NumeralTickFormatter(format="0,0")
         self.figure.add_tools("tap")
-        self.figure.segment("epsilon", "low", "epsilon", "high", source=self.source, color=COLOURS[0], line_width=2)
-        self.figure.line("epsilon", "median", source=self.source, color=COLOURS[0], line_width=2)
-        self.figure.scatter("epsilon", "median", source=self.source, color=COLOURS[0], size=12)
+        for what, colour in _TIMES.items():
+            low_name, median, high_name = (f"{what}_{point}" for point in _POINTS_OF_TIMES)
+            drawn = {"source": self.source, "color": colour, "nonselection_alpha": 1.0}
+            self.figure.segment("epsilon", low_name, "epsilon", high_name, line_width=2, **drawn)
+            self.figure.line("epsilon", median, line_width=2, **drawn)
+            self.figure.scatter("epsilon", median, size=12, **drawn)
+        self.legend = (
+            "<p class='legend'>Pulls until "
+            + " and until ".join(f"<span style='color:{c}'>●</span> {what}" for what, c in _TIMES.items())
+            + f" (by the observer, at level {ALPHA:g}): medians and the middle 80 % of runs.</p>"
+        )
 
-    def add(self, epsilon: float, quantiles: Sequence[float]) -> None:
-        """One more point; the line stays in the order of ε."""
-        there = zip(*(self.source.data[name] for name in self._NAMES), strict=True)
-        rows = sorted([*there, (epsilon, *quantiles)])
-        self._y.start, self._y.end = min(row[1] for row in rows) / 2, max(row[3] for row in rows) * 2
-        self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(self._NAMES)}
+    def add(self, plan: Any) -> None:
+        """One more point; the line stays in the order of ε. What never happens is not drawn."""
+        there = zip(*(self.source.data[name] for name in ("epsilon", *self._names)), strict=True)
+        new = [value if math.isfinite(value) else math.nan for value in (*plan.quantiles, *plan.observer.quantiles)]
+        rows = sorted([*there, (float(plan.epsilon), *new)])
+        values = [value for row in rows for value in row[1:] if not math.isnan(value)]
+        self._y.start, self._y.end = min(values) / 2, max(values) * 2
+        self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(("epsilon", *self._names))}
 
     def clear(self) -> None:
         """No points."""
-        self.source.data = {name: [] for name in self._NAMES}
+        self.source.data = {name: [] for name in ("epsilon", *self._names)}

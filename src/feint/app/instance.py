@@ -100,9 +100,11 @@ class InstanceForm:
             number_of(self.horizon.value, "The number of pulls", int, bandit.n_arms + 1, MOST_PULLS, advice),
         )
 
-    def take(self, epsilon: float) -> None:
-        """Take over a budget that was planned with."""
-        self.epsilon.value = epsilon
+    def take(self, epsilon: float, explorer: str, pulls: int) -> None:
+        """Take over what was planned."""
+        self._quiet = True
+        self.epsilon.value, self.explorer.value, self.horizon.value = epsilon, explorer, str(pulls)
+        self._quiet = False
         self._tell()
 
     def _mean(self, side: str, arm: int) -> Any:

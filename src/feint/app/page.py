@@ -26,7 +26,11 @@ h1 { font-size: 1.35rem; margin: .3rem 0; } h1 small { font-weight: normal; colo
 table { border-collapse: collapse; width: 100%; font-size: .88rem; background: #fff; }
 th, td { text-align: right; padding: .3rem .5rem; border-bottom: 1px solid #e3e3e3; }
 .scroll { overflow-x: auto; } p { margin: .4rem 0; overflow-wrap: anywhere; }
-.legend { font-size: .85rem; }
+.legend { font-size: .85rem; } h2 { font-size: 1rem; margin: .8rem 0 .3rem; }
+.facts { display: grid; grid-template-columns: minmax(9rem, max-content) 1fr; gap: .2rem 1rem;
+  font-size: .88rem; margin: 0; }
+.facts dt { color: #666; } .facts dd { margin: 0; }
+@media (max-width: 600px) { .facts { grid-template-columns: 1fr; } .facts dd { margin-bottom: .3rem; } }
 pre { background: #eef1f4; border-radius: 8px; padding: .6rem .8rem; white-space: pre-wrap; overflow-wrap: anywhere;
   font-size: .85rem; margin: .4rem 0; }
 """
@@ -41,8 +45,8 @@ def new_page() -> Any:
         options=list(_VERBS), button_type="primary", button_style="outline", css_classes=["verbs"]
     )
 
-    def take(epsilon: float) -> None:
-        form.take(epsilon)
+    def take(epsilon: float, explorer: str, pulls: int) -> None:
+        form.take(epsilon, explorer, pulls)
         verbs.value = "Explore"
 
     views = {"Explore": explore.view, "Plan": Plan(form, take).view, "Audit": Audit().view}

@@ -1,130 +1,199 @@
 """Plan: time to be sure against ε, what can be had unseen, and which arm costs what."""
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from html import escape
+from typing import Any, NamedTuple
 
 import panel as pn
-from scipy.special import rel_entr
 
 import feint
 from feint.app.background import in_background
 from feint.app.charts import TimeChart
 from feint.app.instance import EPSILONS, InstanceForm
 from feint.app.saying import Line
-from feint.app.unfolding import ALPHA
+from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
 from feint.html import table
+from feint.options import explorer_of
+from feint.planning.plan import facts
 
 _EPSILONS = [epsilon for epsilon in EPSILONS if 0.003 <= epsilon <= 3.0]
 _USUAL = 0.1
-_POWERS = (0.1, 0.25, 0.5, 0.9)
+_POWERS = (0.1, 0.5, 0.9)
+_PLANNED = ("top-two", "top-two-transport")  # explorers that say with which probability they boost an arm
+
+
+class Job(NamedTuple):
+    """One question: what it is about, who answers it, and who shows the answer."""
+
+    about: str
+    work: Callable[[], Any]
+    show: Callable[[Any], None]
 
 
 class Plan:
-    """Plans of the instance, a point after the other; `take` brings a budget into Explore."""
+    """Plans of the instance, a point after the other; `take` brings one into Explore: ε, explorer, pulls."""
 
-    def __init__(self, form: InstanceForm, take: Callable[[float], object]) -> None:
+    def __init__(self, form: InstanceForm, take: Callable[[float, str, int], object]) -> None:
         self._form, self._take, self._line = form, take, Line()
         self._asked = 0  # counts questions: what an older one finds is no longer shown
+        self._about: Any = None  # what the last plans are about
+        self._explorer = _PLANNED[0]
+        self._plans: dict[float, Any] = {}  # by ε
+        self._wrong: dict[str, str] = {}  # sentences about what could not be planned
+        self._epsilon = _USUAL
         small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
         self.delta = pn.widgets.Select(
             options={f"until sure to {100 * (1 - d):g} %": d for d in (0.1, 0.05, 0.01, 0.001)}, value=0.05, width=170,
             css_classes=["delta"], **small,
         )  # fmt: skip
         self.ask = pn.widgets.Button(name="Plan it", button_type="primary", width=90, **small)
-        self.use = pn.widgets.Button(name="Take into Explore", width=150, disabled=True, **small)
+        self.use = pn.widgets.Button(name="Take into Explore", width=190, disabled=True, **small)
         self._chart = TimeChart(_EPSILONS[0], _EPSILONS[-1])
-        self._words, self._arms = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(2))
-        self._epsilon = _USUAL
+        self._words, self._arms, self._unseen = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
+        self._answers = pn.Column(
+            pn.pane.HTML(self._chart.legend, sizing_mode="stretch_width"),
+            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width"), self._words, self._arms, self._unseen,
+            sizing_mode="stretch_width", visible=False,
+        )  # fmt: skip
         self.ask.on_click(self._plan)
-        self.use.on_click(lambda event: self._take(self._epsilon))
+        self.use.on_click(lambda event: self._into_explore(self._epsilon))
         self._chart.source.selected.on_change("indices", self._clicked)
-        form.on_change(self._outdated)
+        self.delta.param.watch(lambda event: self._changed(), "value")
+        form.on_change(self._changed)
         self.view = pn.Column(
-            pn.FlexBox(self.delta, self.ask, self.use, sizing_mode="stretch_width"), self._line.view,
-            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width"), self._words, self._arms,
+            pn.FlexBox(self.delta, self.ask, self.use, sizing_mode="stretch_width"), self._line.view, self._answers,
             sizing_mode="stretch_width",
         )  # fmt: skip
-        self._line.say("Plan it: how long the instance beside takes to be learnt, and at what cost.")
+        self._line.say("Plan it: how long the instance in the settings takes to be learnt, at what cost, and unseen.")
 
-    def _outdated(self) -> None:
-        self._asked += 1
-        if self._chart.source.data["epsilon"]:
-            self._line.say("The settings have changed since: plan it again.")
+    def _changed(self) -> None:
+        """Plans are of an instance, an explorer and a confidence; another ε or seed leaves them standing."""
+        with self._line.wrong():
+            if self._about is not None and self._about != self._question():
+                self._asked += 1
+                self._line.say("The settings have changed since: plan it again.")
+
+    def _question(self) -> tuple[Bandit, str, float]:
+        chosen = self._form.explorer.value
+        return self._form.bandit(), chosen if chosen in _PLANNED else _PLANNED[0], self.delta.value
 
     def _clicked(self, name: str, old: Any, new: Any) -> None:
         if new:
             epsilon = float(self._chart.source.data["epsilon"][new[0]])
             self._chart.source.selected.indices = []
-            self._take(epsilon)
+            self._into_explore(epsilon)
+
+    def _into_explore(self, epsilon: float) -> None:
+        """With as many pulls as nine runs of ten need, if Explore goes so far."""
+        pulls = min(MOST_PULLS, math.ceil(min(self._plans[epsilon].quantiles[2], MOST_PULLS)))
+        self._take(epsilon, self._explorer, pulls)
 
     def _plan(self, event: Any) -> None:
         self._asked += 1
-        self._chart.clear()
+        self._about = None
         with self._line.wrong():
-            setting, delta = self._form.setting(), self.delta.value
-            chosen = setting.epsilon if 0 < setting.epsilon < math.inf else _USUAL
-            order = sorted({*_EPSILONS, chosen}, key=lambda e: abs(math.log(e / chosen)))  # the chosen one first
-            self.ask.loading = True
-            self._next(self._asked, setting.bandit, delta, order)
+            setting, question = self._form.setting(), self._question()
+            bandit, self._explorer, delta = self._about = question
+            chosen = setting.epsilon if setting.epsilon in _EPSILONS else _USUAL
+            order = sorted(_EPSILONS, key=lambda epsilon: abs(math.log(epsilon / chosen)))  # the chosen one first
+            explorer = explorer_of(self._explorer, bandit)
+            jobs = [
+                Job(
+                    f"ε = {epsilon:g}",
+                    partial(feint.plan, bandit, epsilon, delta, explorer=explorer, alpha=ALPHA),
+                    partial(self._planned, bandit, chosen),
+                )
+                for epsilon in order
+            ]
+            found: list[Any] = []
+            jobs[1:1] = [
+                Job(
+                    f"what can be had if at most {100 * power:g} % notice",
+                    partial(feint.plan_unseen, bandit, power, ALPHA, setting.horizon),
+                    partial(self._had_unseen, found),
+                )
+                for power in _POWERS
+            ]
+            self._plans, self._wrong = {}, {}
+            self._chart.clear()
+            self._words.object = self._arms.object = self._unseen.object = ""
+            self.use.disabled = self.ask.loading = True
+            self._next(self._asked, jobs)
 
-    def _next(self, asked: int, bandit: Bandit, delta: float, epsilons: list[float]) -> None:
-        """Plan with the first of them, then with the others."""
-        self._line.say(f"Planning with ε = {epsilons[0]:g} …")
+    def _next(self, asked: int, jobs: Sequence[Job]) -> None:
+        """Answer the first of them, then the others; one without an answer leaves a sentence for the end."""
+        job, more = jobs[0], False
+        self._line.say(f"Planning: {job.about} …")
 
-        more = False
+        def work() -> Any:
+            try:
+                return job.work()
+            except ValueError as error:
+                return error
 
         def show(answer: Any) -> None:
             nonlocal more
             if asked != self._asked:
                 return
-            if not self._chart.source.data["epsilon"]:
-                self._tell(bandit, answer)
-            self._chart.add(epsilons[0], answer.quantiles)
-            if epsilons[1:]:
-                more = True
-                self._next(asked, bandit, delta, epsilons[1:])
+            if isinstance(answer, ValueError):
+                self._wrong.setdefault(str(answer), job.about)
             else:
-                self._line.say("Click a point, or take the ε of the settings into Explore.")
+                job.show(answer)
+            more = len(jobs) > 1
+            if more:
+                self._next(asked, jobs[1:])
+            elif self._wrong:
+                with self._line.wrong():
+                    raise ValueError(" ".join(f"{about}: {text}" for text, about in self._wrong.items()))
+            else:
+                self._line.say(f"Planned with {self._explorer}. Click a point to take its ε into Explore.")
 
         def end() -> None:
             self.ask.loading = more
 
-        in_background(lambda: feint.plan(bandit, epsilons[0], delta, alpha=ALPHA), show, self._line, end)
+        in_background(work, show, self._line, end)
+
+    def _planned(self, bandit: Bandit, chosen: float, answer: Any) -> None:
+        self._plans[float(answer.epsilon)] = answer
+        self._chart.add(answer)
+        self._answers.visible = True
+        if answer.epsilon == chosen:
+            self._tell(bandit, answer)
 
     def _tell(self, bandit: Bandit, answer: Any) -> None:
         self._epsilon = float(answer.epsilon)
-        self.use.disabled = False
-        self.use.name = f"Take ε = {self._epsilon:g} into Explore"
-        self.use.width = 190
+        self.use.param.update(disabled=False, name=f"Take ε = {self._epsilon:g} into Explore")
         sure = f"{100 * (1 - answer.delta):g} %"
-        self._words.object = (
-            f"<div class='cells'><div class='cell'><b>ε = {answer.epsilon:g}</b>: sure to {sure} "
-            f"after {answer.time:,.0f} pulls in the mean, half of all runs by {answer.quantiles[1]:,.0f}. By then "
-            f"{answer.kl_spent:,.3g} nats are spent, and a test of level {answer.alpha:g} could notice with "
-            f"probability up to {answer.power:.3g}.</div></div>"
-        )
+        told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts(answer))
+        self._words.object = f"<h2>With ε = {answer.epsilon:g}, until sure to {sure}</h2><dl class='facts'>{told}</dl>"
         rows = [
             (a, f"{bandit.public[a]:g}", f"{bandit.private[a]:g}", f"{100 * answer.weights[a]:.1f} %",
              f"{answer.pulls[a]:,.0f}", f"{answer.weights[a] * answer.kl_spent:,.3g}")
             for a in range(bandit.n_arms)
         ]  # fmt: skip
         head = ("arm", "public", "private", "boosts", "pulls", "nats")
-        costs = table(
-            "Which arm costs what", head, rows, ("arms count from 0; nats of divergence spent on boosting it",)
+        notes = ("nats: the divergence spent in all, shared out by boosts",)
+        self._arms.object = _scrolling(table("Which arm costs what", head, rows, notes))
+
+    def _had_unseen(self, found: list[Any], answer: Any) -> None:
+        found.append(answer)
+        rows = [
+            (f"{100 * one.power:g} %", f"{one.total:.3g}", f"{one.error:.3g} ± {one.standard_error:.1g}",
+             f"{one.gained[one.gained > 0].sum():.3g}", f"{one.informed_power:.2g}")
+            for one in found
+        ]  # fmt: skip
+        head = ("noticed at most", "nats in all", "error reached", "pulls gained", "power if boosts were known")
+        notes = (
+            f"of every test of level {ALPHA:g}; without any boost the error is {found[0].own_error:.3g}",
+            "error: posterior, in the mean ± its Monte Carlo error",
         )
-        self._arms.object = f"<div class='scroll'>{costs}</div><div class='scroll'>{_unseen(answer.gamma)}</div>"
+        self._unseen.object = _scrolling(
+            table(f"What can be had unseen in {answer.horizon:,} pulls", head, rows, notes)
+        )
 
 
-def _unseen(gamma: float) -> str:
-    """Power ≤ β allows B = KL(Ber(β) ‖ Ber(α)) in all, whatever the horizon, and with it an exponent of √B·Γ*."""
-    rows = []
-    for power in _POWERS:
-        total = float(rel_entr([power, 1 - power], [ALPHA, 1 - ALPHA]).sum())
-        rows.append((f"{100 * power:g} %", f"{total:.3g}", f"{math.exp(-math.sqrt(total) * gamma):.3g}"))
-    head = ("noticed at most", "nats in all", "error falls by the factor")
-    notes = (
-        f"for every test of level {ALPHA:g}; to first order, exp(−√B·Γ*), beside what the reference learns anyway",
-    )
-    return table("What can be had unseen", head, rows, notes)
+def _scrolling(content: str) -> str:
+    return f"<div class='scroll'>{content}</div>"

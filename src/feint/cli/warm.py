@@ -7,7 +7,7 @@ from feint.cli.shared import app
 
 @app.command()
 def warm() -> None:
-    """Compile the kernels that run, plan and audit use, on all cores; they are kept for the next start."""
+    """Compile the kernels that run, plan, audit and app use, on all cores; they are kept for the next start."""
     from feint.warming import warm_all
 
     seconds, failed = warm_all(lambda line: typer.echo(line, err=True))

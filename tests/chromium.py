@@ -153,6 +153,19 @@ class Tab:
             {"behavior": "allow", "downloadPath": str(directory), "browserContextId": self.context},
         )  # fmt: skip
 
+    def press_point(self, column, row):
+        """A point of the chart whose data have this column: the first of its renderers that has marks."""
+        box = self.until(
+            "(() => { for (const view of Bokeh.index.all_views()) {"
+            "  if (view.model.type != 'GlyphRenderer' || view.glyph.model.type != 'Scatter') continue;"
+            f" if (!({column!r} in Object.fromEntries(view.model.data_source.data.entries"
+            "     ? view.model.data_source.data.entries() : Object.entries(view.model.data_source.data)))) continue;"
+            "  const plot = view.plot_view; plot.el.scrollIntoView({block: 'center'});"
+            f" const edge = plot.canvas_view.el.getBoundingClientRect(), glyph = view.glyph;"
+            f" return [edge.x + glyph.sx[{row}], edge.y + glyph.sy[{row}]]; }} }})()"
+        )
+        self.press(*box)
+
     def picture(self, path):
         """The whole page as PNG."""
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)

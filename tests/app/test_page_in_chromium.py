@@ -44,6 +44,7 @@ def url(tmp_path_factory):
     yield found[0]
     server.terminate()
     server.wait(20)
+    assert "Traceback" not in said.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,8 @@ def line(tab):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_run_unfolds(visit, width, tmp_path):
+def test_a_run_unfolds_and_is_accused(visit, width):
+    """Play, pause, step, jump. Who is who stays hidden until one is accused; then it is told, whoever was accused."""
     tab = visit(width)
     tab.click("Step")
     tab.until(f"{PULL} == 5")
@@ -102,14 +104,26 @@ def test_a_run_unfolds(visit, width, tmp_path):
     tab.until(f"{PULL} > 30")
     tab.click("Pause")
     tab.until("!!button('Play')")
-    time.sleep(0.4)  # a tick under way may still arrive
-    paused = tab.js(PULL)
-    time.sleep(0.6)
-    assert tab.js(PULL) == paused
+    paused = tab.js(PULL)  # whoever hears that it is paused has heard of every pull before
+    tab.click("Step")
+    tab.until(f"{PULL} == {paused + 1}")
     tab.click("Jump to detection")
     told = tab.until("texts('.cell').match(/deceives[^]*?alarm at pull ([\\d,]+)/)")
     runs = feint.simulate(PAPER, TopTwo(), epsilon=0.1, horizon=1000, replications=1, observe=True)
     assert int(told[1].replace(",", "")) == int(runs.detection_time[0]) == tab.js(PULL)
+    assert tab.overflow() <= 0
+    tab.choose("view-of", "guess who deceives")
+    tab.until(f"{PULL} == 4 && !texts('.cell').includes('deceives')")
+    tab.click("Jump to detection")
+    tab.until(f"{PULL} == {runs.detection_time[0]:.0f}")
+    assert "deceives" not in tab.js("texts('.cell')")
+    tab.click("Accuse A")
+    first = tab.until("texts('.line')")
+    assert re.match(r"(Right: A deceives; [\d,]+ of its [\d,]+ pulls were bent|Wrong: A is honest, the other)", first)
+    tab.click("Accuse B")
+    tab.until("texts('.line').includes(': B ')")
+    assert line(tab).startswith("Right" if first.startswith("Wrong") else "Wrong")
+    assert ("A deceives" in tab.js("texts('.cell')")) == first.startswith("Right")
     assert tab.overflow() <= 0
 
 
@@ -131,36 +145,23 @@ def test_sliders_make_the_instance(visit):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_accusations(visit, width):
-    """Who is who stays hidden until one is accused; then it is told, and it is the same whoever was accused."""
-    tab = visit(width)
-    tab.choose("view-of", "guess who deceives")
-    tab.until(f"{PULL} == 4 && !texts('.cell').includes('deceives')")
-    tab.click("Jump to detection")
-    tab.until(f"{PULL} > 20")
-    assert "deceives" not in tab.js("texts('.cell')")
-    tab.click("Accuse A")
-    first = tab.until("texts('.line')")
-    assert re.match(r"(Right: A deceives; [\d,]+ of its [\d,]+ pulls were bent|Wrong: A is honest, the other)", first)
-    tab.click("Accuse B")
-    tab.until("texts('.line').includes(': B ')")
-    assert line(tab).startswith("Right" if first.startswith("Wrong") else "Wrong")
-    cells = tab.js("texts('.cell')")
-    assert ("A deceives" in cells) == first.startswith("Right")
-    assert tab.overflow() <= 0
-
-
-@pytest.mark.parametrize("width", WIDTHS)
 def test_a_plan_is_taken_into_explore(visit, width):
+    """The plan is that of `feint.plan`; a click on its point brings ε, explorer and pulls into Explore."""
     tab = visit(width)
+    tab.choose("explorer", "round-robin")
+    tab.type("horizon", "700")
     tab.click("Plan")
     tab.choose("delta", "until sure to 90 %")
     tab.click("Plan it")
-    tab.until("texts('td') && texts('.cell').includes('nats are spent')", 120)
-    assert "What can be had unseen" in tab.js("texts('div')")
+    tab.until("texts('.facts') && texts('td') && !button('Take ε = 0.1').disabled", 60)
+    answer = feint.plan(PAPER, 0.1, 0.1)
+    assert f"{answer.time:,.0f} pulls" in tab.js("texts('.facts')")
+    assert f"median {answer.observer.quantiles[1]:,.0f} pulls" in tab.js("texts('.facts')")
+    tab.until("texts('div').includes('What can be had unseen in 700 pulls')", 60)
     assert tab.overflow() <= 0
-    tab.click("Take ε = 0.1 into Explore")
-    tab.until(f"{PULL} == 4")
+    tab.press_point("sure_median", 0)  # the only one so far, or that of the least ε
+    tab.until(f"{PULL} == 4 && inside('explorer', 'select').value == 'top-two'")
+    assert tab.js("+inside('horizon', 'input').value") > 700
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -169,41 +170,59 @@ def test_audits(visit, width, logs, tmp_path):
     tab = visit(width)
     tab.downloads_to(tmp_path)
     tab.click("Audit")
+    tab.type("arms-known", "4")
     for name, verdict in (("deceptive", "rejected at row"), ("honest", "no evidence against")):
         tab.drop(logs / f"{name}.csv")
         tab.until(f"texts('.line').includes('{name}.csv, ')")
         assert "columns time, arm, reward" in tab.js("texts('p')")
         tab.click("Audit it")
         tab.until(f"texts('.line').includes('{verdict}')", 120)
-        tab.until("deep('iframe').some(frame => frame.srcdoc.includes('What was claimed'))")
+        tab.until(f"deep('iframe').some(frame => frame.srcdoc.includes('Audit of {name}.csv'))")
+        assert ("Diagnosis" in tab.js("texts('p')")) == (name == "deceptive")
         assert tab.overflow() <= 0
-    assert tab.until("texts('.command')").split() == ["feint", "audit", "honest.csv"]
-    tab.click("JSON")
-    kept = tmp_path / "audit.json"
-    for _ in range(200):
-        if kept.exists() and kept.read_text().endswith("\n"):
-            break
+    command = tab.until("texts('.command')").split()
+    assert command == ["feint", "audit", "honest.csv", "--arms", "4"]
+    shell = CliRunner().invoke(app, ["audit", str(logs / "honest.csv"), *command[3:], "--json"])
+    tab.click("Download the JSON")
+    assert json.loads(arrived(tmp_path / "audit.json", "}\n")) == json.loads(shell.stdout)
+    tab.click("Download the page")
+    assert "No evidence against" in arrived(tmp_path / "audit.html", "</html>\n")
+
+
+def arrived(path, end):
+    """A download, once it is whole."""
+    limit = time.monotonic() + 20
+    while not (path.exists() and path.read_text().endswith(end)):
+        assert time.monotonic() < limit, f"{path.name} does not come"
         time.sleep(0.05)
-    shell = CliRunner().invoke(app, ["audit", str(logs / "honest.csv"), "--json"])
-    assert json.loads(kept.read_text()) == json.loads(shell.stdout)
+    return path.read_text()
 
 
-def test_broken_logs_get_a_sentence(visit, logs):
+def test_broken_logs_and_garbage_in_the_fields_of_an_audit_get_a_sentence(visit, logs):
     tab = visit()
     tab.click("Audit")
-    for name, words in (("broken.csv", "broken.csv"), ("large.csv", "too large")):
-        tab.drop(logs / name)
-        said = "texts('.line') + host('drop').shadowRoot.textContent"
-        tab.until(f"({said}).toLowerCase().includes('{words}')", 60)
-        assert tab.js("button('Audit it').disabled")
+    tab.drop(logs / "broken.csv")
+    tab.until("texts('.line').startsWith('broken.csv does not begin with names of columns; ')")
+    assert tab.js("button('Audit it').disabled")
+    tab.drop(logs / "large.csv")
+    tab.until("host('drop').shadowRoot.textContent.includes('too large')", 60)
+    assert tab.js("button('Audit it').disabled")
     for name, words in (("cut.csv", "abc"), ("no_columns.csv", "no column")):
         tab.drop(logs / name)
         tab.until(f"texts('.line').includes('{name}, ')")
         tab.click("Audit it")
         said = tab.until(f"texts('.line').includes('{words}') && texts('.line')")
-        assert "/" not in said.split(name, 1)[1].replace("1/2", "")  # no path of the server
+        assert "/" not in said + tab.js("texts('p')")  # no path of the server
     tab.drop(logs / "honest.csv")
     tab.until("texts('.line').includes('honest.csv, ')")
+    fields = {"number": ("", "abc", "-1", "1e999", "💥"), "alpha": ("", "abc", "0", "2", "nan")}
+    for field, texts in (fields | {"arms-known": ("0", "1", "9" * 30, "a,,b", "x")}).items():
+        for text in texts:
+            tab.type(field, text)
+            tab.until("deep('.line.wrong').filter(seen).length == 0")
+            tab.click("Audit it")
+            tab.until("deep('.line.wrong').filter(seen).length == 1 && !texts('.line').includes('Unexpected')")
+        tab.type(field, {"number": "1", "alpha": "0.05", "arms-known": ""}[field])
     tab.click("Audit it")
     tab.until("texts('.line').includes('no evidence against')")
 
@@ -211,35 +230,19 @@ def test_broken_logs_get_a_sentence(visit, logs):
 GARBAGE = ("", "abc", "-1", "1e999", "nan", "💥" * 500, "<img src=x onerror=alert(1)>", "9" * 400, "1_0")
 
 
-@pytest.mark.parametrize("field", ["seed", "sigma", "horizon"])
-def test_garbage_in_a_field_gets_a_sentence(visit, field):
+def test_garbage_in_a_field_gets_a_sentence(visit):
     """Whatever is written, one sentence says what to write instead, and a good value brings the run back."""
     tab = visit()
-    for text in GARBAGE:
-        tab.type(field, text)
-        tab.until("/^[^\\n]* give a (whole )?number from [^\\n]*\\.$/.test(texts('.line'))")
+    for field, name in (("seed", "The seed"), ("sigma", "σ"), ("horizon", "The number of pulls")):
+        for text in GARBAGE:
+            tab.type(field, text)
+            begin = json.dumps(f"{name} is {text[:12]!r}"[:-1])
+            sentence = "/^[^\\n]* give a (whole )?number from [^\\n]*\\.$/.test(texts('.line'))"
+            tab.until(f"texts('.line').startsWith({begin}) && {sentence}")
         tab.type(field, "50")
         tab.until(f"texts('.line') == '' && {PULL} == 4")
-
-
-def test_a_run_that_is_too_long_gets_a_sentence(visit):
-    tab = visit()
     tab.type("horizon", "5001")
     tab.until("texts('.line').includes('from 5 to 5,000; feint run goes further')")
-
-
-def test_garbage_in_the_fields_of_an_audit(visit, logs):
-    tab = visit()
-    tab.click("Audit")
-    tab.drop(logs / "honest.csv")
-    tab.until("texts('.line').includes('honest.csv, ')")
-    for field, texts in (("number", ("", "abc", "-1", "1e999", "💥")), ("alpha", ("", "abc", "0", "2", "nan"))):
-        for text in texts:
-            tab.type(field, text)
-            tab.click("Audit it")
-            tab.until("deep('.line.wrong').filter(seen).length == 1 && !texts('.line').includes('Unexpected')")
-            tab.type(field, "0.05")
-            tab.until("deep('.line.wrong').filter(seen).length == 0")
 
 
 def test_two_visitors_are_apart(visit, logs):

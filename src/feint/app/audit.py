@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 import panel as pn
 
 from feint.app.background import in_background
-from feint.app.saying import Line, number_of
+from feint.app.saying import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Names
 from feint.auditing.claims import Options
 from feint.auditing.entry import TOLERANCE, Claimed, audit_claimed
 from feint.auditing.layout import choose_layout
 from feint.auditing.page import page
-from feint.auditing.readers import naming, open_log
-from feint.options import claimed_of
+from feint.auditing.readers import open_log
+from feint.options import arms_of, claimed_of
 from feint.references.past import Timing
 
 MOST_MEGABYTES = 20
 _SECONDS = 60
+_MOST_ARMS = 1_000
 
 
 class Choice(NamedTuple):
@@ -59,18 +60,19 @@ class Asked(NamedTuple):
     split: str | None
     arm: str
     reward: str
+    arms: str | None
     alpha: float
     skip_bad: bool
 
     def command(self, log: str) -> str:
         """The command line that gives the same."""
         words = ["feint", "audit", log]
-        usual = {"mode": None, "reference": "normal", "sigma": None, "split": None, "arm": "arm", "reward": "reward"}
-        for name, unsaid in usual.items():
+        usual = {"reference": "normal", "arm": "arm", "reward": "reward"}
+        for name in ("mode", "reference", "sigma", "split", "arm", "reward", "arms"):
             value = getattr(self, name)
-            if value != unsaid:
+            if value != usual.get(name):
                 words += [f"--{name}", str(value)]
-        words += [] if self.alpha == 0.05 else ["--alpha", f"{self.alpha:g}"]
+        words += [] if self.alpha == 0.05 else ["--alpha", repr(self.alpha)]
         return shlex.join([*words, "--skip-bad"] if self.skip_bad else words)
 
     def audit(self, log: Path, progress: Any) -> AuditReport:
@@ -79,8 +81,8 @@ class Asked(NamedTuple):
         options = Options(TOLERANCE, 0.0, 0.0, None)
         what = Claimed.of(reference, None, family, True, Timing(0, 1, False, 1.0), options)
         return audit_claimed(
-            log, what, names=self.names(), mode=self.mode, n_arms=None, alpha=self.alpha, skip_bad=self.skip_bad,
-            ignore_time=False, delimiter=None, progress=progress,
+            log, what, names=self.names(), mode=self.mode, n_arms=arms_of(self.arms), alpha=self.alpha,
+            skip_bad=self.skip_bad, ignore_time=False, delimiter=None, progress=progress,
         )  # fmt: skip
 
     def names(self) -> Names:
@@ -96,7 +98,7 @@ class Audit:
         self._directory = tempfile.TemporaryDirectory(prefix="feint-")
         self._log: Path | None = None
         self._report: AuditReport | None = None
-        stretch = {"sizing_mode": "stretch_width", "margin": (4, 8)}
+        stretch = {"sizing_mode": "stretch_width", "margin": 4}
         self.drop = pn.widgets.FileDropper(
             max_file_size=f"{MOST_MEGABYTES}MB", chunk_size=1_000_000, multiple=False, sizing_mode="stretch_width",
             css_classes=["drop"], height=90,
@@ -106,16 +108,19 @@ class Audit:
         self.alpha = pn.widgets.TextInput(name="Level α", value="0.05", css_classes=["alpha"], **stretch)
         self.arm = pn.widgets.Select(name="Column of arms", options=["arm"], css_classes=["arm"], **stretch)
         self.reward = pn.widgets.Select(name="Column of rewards", options=["reward"], css_classes=["reward"], **stretch)
+        self.arms = pn.widgets.TextInput(
+            name="Arms, if known: a number or labels", placeholder="from the log", css_classes=["arms-known"], **stretch
+        )
         self.skip_bad = pn.widgets.Checkbox(name="Leave bad rows out", css_classes=["skip-bad"], **stretch)
-        self.ask = pn.widgets.Button(name="Audit it", button_type="primary", width=100, margin=(8, 8), disabled=True)
+        self.ask = pn.widgets.Button(name="Audit it", button_type="primary", width=100, margin=4, disabled=True)
         self._seen, self._command, self._found = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
         self._downloads = pn.FlexBox(
-            self._download("Page", "audit.html", self._page), self._download("JSON", "audit.json", self._json),
+            self._download("page", "audit.html", self._page), self._download("JSON", "audit.json", self._json),
             sizing_mode="stretch_width", visible=False,
         )  # fmt: skip
         self.drop.param.watch(self._dropped, "value")
         self.claim.param.watch(self._chosen, "value")
-        for widget in (self.number, self.alpha, self.arm, self.reward, self.skip_bad):
+        for widget in (self.number, self.alpha, self.arm, self.reward, self.arms, self.skip_bad):
             widget.param.watch(lambda event: self._outdated(), "value")
         self.ask.on_click(self._audit)
         if pn.state.curdoc is not None:
@@ -123,11 +128,11 @@ class Audit:
         flexible = {"styles": {"flex": "1 1 200px", "min-width": "0"}}
         fields = [
             pn.Column(*group, sizing_mode="stretch_width", **flexible)
-            for group in ((self.claim, self.number), (self.arm, self.reward), (self.alpha, self.skip_bad))
+            for group in ((self.claim, self.number), (self.arm, self.reward), (self.arms, self.alpha))
         ]
         self.view = pn.Column(
-            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.ask,
-            self._verdict.view, self._command, self._downloads, self._found, sizing_mode="stretch_width",
+            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.skip_bad,
+            self.ask, self._verdict.view, self._command, self._downloads, self._found, sizing_mode="stretch_width",
         )  # fmt: skip
         kinds = "CSV, TSV, Parquet, JSON lines or dsjson, also compressed"
         self._line.say(f"Drop a log: {kinds}, up to {MOST_MEGABYTES} MB. It stays on this machine.")
@@ -156,17 +161,18 @@ class Audit:
         """Say what the columns allow."""
         log = open_log(path)
         columns = [str(column) for column in log.columns]
+        if not all(column.isprintable() and "\ufffd" not in column for column in columns):
+            raise ValueError(f"{log.name} does not begin with names of columns; drop a table with an arm and a reward.")
         for widget, usual in ((self.arm, "arm"), (self.reward, "reward")):
             widget.options = columns if usual in columns else [usual, *columns]
             widget.value = usual
         shown = ", ".join(columns[:12]) + (", …" if len(columns) > 12 else "")
         try:
-            with naming(log.name):
-                layout = choose_layout(columns, Names(), None, True)
-            found = f"tests its {layout.mode}, from {', '.join(layout.used()[:8])}"
+            layout = choose_layout(columns, Names(), None, True)
+            found = f"the strongest claim is about its {layout.mode}, from {', '.join(layout.used()[:8])}."
         except ValueError as error:
-            found = f"needs more: {error}"
-        self._seen.object = f"<p>Recognised: columns {escape(shown)}. The strongest claim {escape(found)}.</p>"
+            found = in_words_of_the_page(str(error))
+        self._seen.object = f"<p>Recognised: columns {escape(shown)}; {escape(found)}</p>"
 
     def _chosen(self, event: Any) -> None:
         choice = CLAIMS[event.new]
@@ -185,6 +191,9 @@ class Audit:
         choice, number = CLAIMS[self.claim.value], self.number.value.strip()
         if choice.number is not None and number == "":
             raise ValueError(f"{_NUMBER[choice.number]} is empty; give it, as {choice.usual}.")
+        arms = self.arms.value.strip()
+        if arms.isdecimal():
+            number_of(arms, "The number of arms", int, 2, _MOST_ARMS)
         reference = f"{choice.reference}:{number}" if choice.number == "reference" else choice.reference
         return Asked(
             choice.mode,
@@ -193,6 +202,7 @@ class Audit:
             number if choice.number == "split" else None,
             self.arm.value,
             self.reward.value,
+            arms or None,
             number_of(self.alpha.value, "α", float, 1e-9, 0.5),
             self.skip_bad.value,
         )
@@ -230,17 +240,19 @@ class Audit:
         self._verdict.say(str(report), "bad" if report.rejected else "good")
         why = "" if report.diagnosis is None else f"<p>Diagnosis: {escape(report.diagnosis.words)}</p>"
         self._command.object = f"{why}<p>The same in a shell:</p><pre class='command'>{escape(command)}</pre>"
-        # The page itself, in a frame that may run nothing: its style and this page's stay apart.
+        # The page itself, in a frame that may run nothing: its style and this page's stay apart. Its height is read
+        # from outside, which is what "same origin" allows.
         self._found.object = (
-            f"<iframe title='The audit' sandbox srcdoc='{escape(self._text, quote=True)}' "
+            f"<iframe title='The audit' sandbox='allow-same-origin' srcdoc='{escape(self._text, quote=True)}' "
+            'onload="this.style.height = this.contentDocument.documentElement.scrollHeight + 4 + `px`" '
             "style='width:100%;height:900px;border:1px solid #e3e3e3;border-radius:8px'></iframe>"
         )
         self._downloads.visible = True
 
     def _download(self, label: str, name: str, content: Callable[[], str]) -> Any:
         return pn.widgets.FileDownload(
-            callback=lambda: io.BytesIO(content().encode()), filename=name, label=label, width=120, margin=(4, 8),
-            embed=False, auto=True, css_classes=[f"download-{label.lower()}"],
+            callback=lambda: io.BytesIO(content().encode()), filename=name, label=f"Download the {label}", width=160,
+            margin=4, embed=False, auto=True,
         )  # fmt: skip
 
     def _page(self) -> str:

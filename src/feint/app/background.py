@@ -1,7 +1,8 @@
 """Work in a thread, so that other visitors need not wait; what it found is shown when the page may be changed."""
 
+import contextlib
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import panel as pn
@@ -9,22 +10,40 @@ import panel as pn
 from feint.app.saying import Line
 
 _T = TypeVar("_T")
-_POOL = ThreadPoolExecutor(4, "feint-app")
+_TURNS = threading.BoundedSemaphore(4)
 
 
 def in_background(work: Callable[[], _T], then: Callable[[_T], object], line: Line, end: Callable[[], object]) -> None:
     """`then` gets what `work` returns, under the document's lock; `line` says what went wrong; `end` comes always."""
     document = pn.state.curdoc
 
-    def finish(done: "Future[_T]") -> None:
+    def run() -> None:
+        with _TURNS:
+            try:
+                done = _returning(work())
+            except Exception as error:
+                done = _raising(error)
+        with contextlib.suppress(Exception):  # the visitor, or the server, is gone
+            document.add_next_tick_callback(lambda: finish(done))
+
+    def finish(done: Callable[[], _T]) -> None:
         with line.wrong():
-            then(done.result())
+            then(done())
         end()
 
-    def hand_over(done: "Future[_T]") -> None:
-        document.add_next_tick_callback(lambda: finish(done))
+    # Not a pool: its threads would keep Ctrl-C waiting until they have done.
+    threading.Thread(target=run, name="feint-app", daemon=True).start()
 
-    _POOL.submit(work).add_done_callback(hand_over)
+
+def _returning(value: _T) -> Callable[[], _T]:
+    return lambda: value
+
+
+def _raising(error: Exception) -> Callable[[], Any]:
+    def answer() -> Any:
+        raise error
+
+    return answer
 
 
 def later(seconds: float, action: Callable[[], Any]) -> None:

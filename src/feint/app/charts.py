@@ -1,7 +1,11 @@
-"""What the page draws, with Bokeh: sources that are filled anew, and figures that stay."""
+"""What the page draws, with Bokeh: sources that are filled anew, and figures that stay.
+
+Changes of what a page shows are made `unlocked`, as Panel makes its own: they then reach the browser in order, and do
+not need the document's lock, which Panel's callbacks do not hold.
+"""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +19,15 @@ from bokeh.models import (
     Span,
 )
 from bokeh.plotting import figure
+from panel.io import unlocked
 
 from feint.app.unfolding import ALPHA, Trace
 from feint.style import COLOURS, GREY
 
 _POINTS = 300  # more than these are thinned: a screen has no room for them
 _HEIGHT = 230
+_FIRST = 20  # pulls that a chart has room for at least
+_PAIR = (("A", "B"), ("#222222", GREY), ("solid", "dashed"))  # arms have the colours
 
 
 def new_chart(title: str, x: str, y: str, **options: Any) -> Any:
@@ -46,9 +53,12 @@ def arm_colour(arm: int) -> str:
 class Lines:
     """Several lines over time, solid for the first of two agents and dashed for the second."""
 
-    def __init__(self, title: str, y: str, names: Sequence[str], colours: Sequence[str], dashes: Sequence[str]) -> None:
+    def __init__(
+        self, title: str, y: str, names: Sequence[str], colours: Sequence[str], dashes: Sequence[str], **options: Any
+    ) -> None:
         self.source = ColumnDataSource({"t": [], **{name: [] for name in names}})
-        self.figure = new_chart(title, "pulls made", y)
+        self._x = Range1d(0, _FIRST)
+        self.figure = new_chart(title, "pulls made", y, x_range=self._x, **options)
         self.figure.xaxis.formatter = NumeralTickFormatter(format="0,0")
         for name, colour, dash in zip(names, colours, dashes, strict=True):
             self.figure.line("t", name, source=self.source, color=colour, line_dash=dash, line_width=2)
@@ -58,7 +68,9 @@ class Lines:
         """Values after each of n pulls, thinned to what can be seen; the last is always there."""
         rows = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(int))
         data = {name: np.asarray(column, float)[rows] for name, column in zip(self._names, columns, strict=True)}
-        self.source.data = {"t": rows + 1.0, **data}
+        with unlocked():
+            self._x.end = max(n, _FIRST)
+            self.source.data = {"t": rows + 1.0, **data}
 
 
 class RunCharts:
@@ -68,23 +80,29 @@ class RunCharts:
         self.n_arms = n_arms
         arms = [str(a) for a in range(n_arms)]
         colours = [arm_colour(a) for a in range(n_arms)]
+        self._most = Range1d(0.9, _FIRST)
+        # Of one arm hundreds, of the others tens: on a linear scale these would all be 0.
         self.pulls = Lines(
             "Pulls by arm: A solid, B dashed",
             "pulls",
             [f"{who}{a}" for who in "AB" for a in arms],
             colours * 2,
             ["solid"] * n_arms + ["dashed"] * n_arms,
+            y_axis_type="log",
+            y_range=self._most,
         )
-        pair = (("A", "B"), (COLOURS[1], COLOURS[0]), ("solid", "dashed"))
-        self.evidence = Lines("Evidence against A (solid), B (dashed); dotted: alarm", "log₁₀ e-value", *pair)
+        self.pulls.figure.yaxis.formatter = NumeralTickFormatter(format="0,0")
+        self.evidence = Lines("Evidence against A (solid), B (dashed); dotted: alarm", "log₁₀ e-value", *_PAIR)
         threshold = Span(location=-math.log10(ALPHA), dimension="width", line_color=GREY, line_dash="dotted")
         self.evidence.figure.add_layout(threshold)
         # Without this, a threshold that no line has come near to would lie outside the picture.
         self.evidence.figure.scatter([1.0], [-math.log10(ALPHA)], size=0.1, alpha=0.0)
-        self.error = Lines("Error of the best private arm: A solid, B dashed", "log₁₀ error", *pair)
-        self._bars = ColumnDataSource({"arm": arms, "policy": [0.0] * n_arms, "expected": [0.0] * n_arms})
+        self.error = Lines("Error of the best private arm: A solid, B dashed", "log₁₀ error", *_PAIR)
+        self._bars = ColumnDataSource(
+            {"arm": arms, "policy": [0.0] * n_arms, "expected": [0.0] * n_arms, "colour": colours}
+        )
         self.policy = new_chart("", "arm", "probability", x_range=FactorRange(*arms), y_range=(0, 1))
-        self.policy.vbar("arm", 0.7, "policy", source=self._bars, color=COLOURS[1], alpha=0.75)
+        self.policy.vbar("arm", 0.7, "policy", source=self._bars, color="colour", alpha=0.75)
         dashes = {"marker": "dash", "size": 36, "line_width": 3, "color": "#222222"}
         self.policy.scatter("arm", "expected", source=self._bars, **dashes)
         self.of_both = (self.pulls.figure, self.evidence.figure)
@@ -92,16 +110,19 @@ class RunCharts:
 
     def fill(self, first: Trace, second: Trace) -> None:
         """What both have done."""
-        pulls = np.concatenate([np.array(trace.pulls).T for trace in (first, second)])
-        self.pulls.fill(pulls, first.time)
+        pulls = np.concatenate([np.array(trace.pulls, float).T for trace in (first, second)])
+        with unlocked():
+            self._most.end = max(1.5 * float(pulls.max()), _FIRST)
+        self.pulls.fill(np.where(pulls == 0, math.nan, pulls), first.time)
         for lines, name in ((self.evidence, "log_e_values"), (self.error, "log_errors")):
             lines.fill([np.array(getattr(trace, name)) / math.log(10) for trace in (first, second)], first.time)
 
     def fill_policy(self, name: str, trace: Trace) -> None:
         """The coming pull of one of them."""
         policy, expected = trace.policy()
-        self.policy.title.text = f"{name}'s coming pull: bars; what is expected: dashes"
-        self._bars.data = {"arm": self._bars.data["arm"], "policy": policy, "expected": expected}
+        with unlocked():
+            self.policy.title.text = f"{name}'s coming pull: bars; what is expected: dashes"
+            self._bars.data = {**self._bars.data, "policy": policy, "expected": expected}
 
 
 _TIMES = {"sure": COLOURS[0], "noticed": COLOURS[1]}
@@ -114,9 +135,10 @@ class TimeChart:
     def __init__(self, low: float, high: float) -> None:
         self._names = [f"{what}_{point}" for what in _TIMES for point in _POINTS_OF_TIMES]
         self.source = ColumnDataSource()
-        self.clear()
         # Ranges of its own: Bokeh's would complain of logarithms of nothing until there is a point.
         self._y = Range1d(1, 10)
+        self._rows: list[tuple[float, ...]] = []
+        self.clear()
         self.figure = new_chart(
             "", "ε, nats a step", "pulls", x_axis_type="log", y_axis_type="log",
             x_range=Range1d(low / 1.5, high * 1.5), y_range=self._y,
@@ -139,13 +161,30 @@ class TimeChart:
 
     def add(self, plan: Any) -> None:
         """One more point; the line stays in the order of ε. What never happens is not drawn."""
-        there = zip(*(self.source.data[name] for name in ("epsilon", *self._names)), strict=True)
         new = [value if math.isfinite(value) else math.nan for value in (*plan.quantiles, *plan.observer.quantiles)]
-        rows = sorted([*there, (float(plan.epsilon), *new)])
-        values = [value for row in rows for value in row[1:] if not math.isnan(value)]
-        self._y.start, self._y.end = min(values) / 2, max(values) * 2
-        self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(("epsilon", *self._names))}
+        self._rows = sorted([*self._rows, (float(plan.epsilon), *new)])
+        self._show()
 
     def clear(self) -> None:
         """No points."""
-        self.source.data = {name: [] for name in ("epsilon", *self._names)}
+        self._rows = []
+        self._show()
+
+    def _show(self) -> None:
+        rows = self._rows
+        values = [value for row in rows for value in row[1:] if not math.isnan(value)] or [2.0, 5.0]
+        with unlocked():
+            self._y.start, self._y.end = min(values) / 2, max(values) * 2
+            self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(("epsilon", *self._names))}
+
+    def clicked(self, action: Callable[[float], object]) -> None:
+        """Call this with the ε of a point that is clicked."""
+
+        def hear(name: str, old: Any, new: Any) -> None:
+            if new:
+                epsilon = float(self.source.data["epsilon"][new[0]])
+                with unlocked():
+                    self.source.selected.indices = []
+                action(epsilon)
+
+        self.source.selected.on_change("indices", hear)

@@ -15,6 +15,10 @@ from feint.app.unfolding import ALPHA, Trace, Unfolding
 _PATIENCE = 1.0  # s after which a start is excused
 _PERIOD = 150  # ms between two pictures
 _SPEEDS = {"slow": 1, "medium": 5, "fast": 25, "very fast": 75}  # pulls a picture
+# Two charts a row where there is room.
+_GRID = """
+:host { display: grid !important; gap: 8px; grid-template-columns: repeat(auto-fit, minmax(min(330px, 100%), 1fr)); }
+"""
 _OPEN, _GUESS = "show who is who", "guess who deceives"
 
 
@@ -38,9 +42,7 @@ class Explore:
         self.accuse = {
             who: pn.widgets.Button(name=f"Accuse {who}", button_type="danger", width=90, **small) for who in "AB"
         }
-        # A grid by hand: as many columns as there is room for.
-        grid = {"display": "grid", "grid-template-columns": "repeat(auto-fit, minmax(min(330px, 100%), 1fr))"}
-        self._charts = pn.FlexBox(sizing_mode="stretch_width", gap="8px", styles=grid)
+        self._charts = pn.Column(sizing_mode="stretch_width", stylesheets=[_GRID])
         for button, action in ((self.play, self._toggle), (self.step, self._step), (self.again, self.restart)):
             button.on_click(lambda event, action=action: action())
         self.jump.on_click(self._jump)
@@ -87,7 +89,7 @@ class Explore:
         if fresh:
             self._pictures = RunCharts(n_arms)
             shown, self._hidden = (
-                [pn.pane.Bokeh(chart, sizing_mode="stretch_width") for chart in charts]
+                [pn.pane.Bokeh(chart, sizing_mode="stretch_width", margin=0) for chart in charts]
                 for charts in (self._pictures.of_both, self._pictures.of_knowing)
             )
         self._line.say("")

@@ -43,7 +43,7 @@ class InstanceForm:
     """Widgets whose values make a `Setting`; `on_change` functions are called when one of them changes."""
 
     def __init__(self) -> None:
-        stretch = {"sizing_mode": "stretch_width", "margin": (4, 8)}
+        stretch = {"sizing_mode": "stretch_width", "margin": 4}
         self.preset = pn.widgets.Select(name="Preset", options=[*PRESETS, _OWN], css_classes=["preset"], **stretch)
         self.family = pn.widgets.Select(name="Rewards", options=list(_RANGES), css_classes=["family"], **stretch)
         self.sigma = pn.widgets.TextInput(name="Their σ", value="1", css_classes=["sigma"], **stretch)
@@ -110,7 +110,7 @@ class InstanceForm:
     def _mean(self, side: str, arm: int) -> Any:
         return pn.widgets.FloatSlider(
             name=f"{side} {arm}", start=-1.0, end=1.0, step=_STEP, value=0.0, css_classes=[f"{side}-{arm}"],
-            sizing_mode="stretch_width", margin=(2, 8),
+            sizing_mode="stretch_width", margin=(2, 4),
         )  # fmt: skip
 
     def _load(self, preset: Preset) -> None:

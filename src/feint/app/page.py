@@ -67,5 +67,5 @@ def new_page() -> Any:
         sizing_mode="stretch_width", max_width=1240, styles={"margin": "0 auto", "padding": "0 8px 24px"},
     )  # fmt: skip
     for pane in page.select(pn.pane.HTML):
-        pane.stylesheets = [_INNER]
+        pane.param.update(stylesheets=[_INNER], margin=4)
     return page

@@ -60,31 +60,31 @@ class Plan:
         )  # fmt: skip
         self.ask.on_click(self._plan)
         self.use.on_click(lambda event: self._into_explore(self._epsilon))
-        self._chart.source.selected.on_change("indices", self._clicked)
+        self._chart.clicked(self._into_explore)
         self.delta.param.watch(lambda event: self._changed(), "value")
         form.on_change(self._changed)
+        if pn.state.curdoc is not None:
+            pn.state.on_session_destroyed(lambda context: self._stop())
         self.view = pn.Column(
             pn.FlexBox(self.delta, self.ask, self.use, sizing_mode="stretch_width"), self._line.view, self._answers,
             sizing_mode="stretch_width",
         )  # fmt: skip
         self._line.say("Plan it: how long the instance in the settings takes to be learnt, at what cost, and unseen.")
 
+    def _stop(self) -> None:
+        """What is still to be planned is left."""
+        self._asked += 1
+
     def _changed(self) -> None:
         """Plans are of an instance, an explorer and a confidence; another ε or seed leaves them standing."""
         with self._line.wrong():
             if self._about is not None and self._about != self._question():
-                self._asked += 1
+                self._stop()
                 self._line.say("The settings have changed since: plan it again.")
 
     def _question(self) -> tuple[Bandit, str, float]:
         chosen = self._form.explorer.value
         return self._form.bandit(), chosen if chosen in _PLANNED else _PLANNED[0], self.delta.value
-
-    def _clicked(self, name: str, old: Any, new: Any) -> None:
-        if new:
-            epsilon = float(self._chart.source.data["epsilon"][new[0]])
-            self._chart.source.selected.indices = []
-            self._into_explore(epsilon)
 
     def _into_explore(self, epsilon: float) -> None:
         """With as many pulls as nine runs of ten need, if Explore goes so far."""
@@ -92,7 +92,7 @@ class Plan:
         self._take(epsilon, self._explorer, pulls)
 
     def _plan(self, event: Any) -> None:
-        self._asked += 1
+        self._stop()
         self._about = None
         with self._line.wrong():
             setting, question = self._form.setting(), self._question()

@@ -1,6 +1,7 @@
 """How the page speaks: one line that says what happened, or what is wrong and what to do."""
 
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
@@ -8,7 +9,23 @@ from typing import Any
 
 import panel as pn
 
-_PARAMETER = re.compile(r"`([a-z_]+)`")
+# What the library and the shell call a setting, and what the page does.
+_NAMES = {
+    "skip_bad": "tick “Leave bad rows out”", "arm": "“Column of arms”", "reward": "“Column of rewards”",
+    "sigma": "σ of the rewards", "split": "The shares", "reference": "The claim's number", "alpha": "α",
+    "n_arms": "“Arms”",
+}  # fmt: skip
+_PARAMETER = re.compile(r"`([a-z_]+)`|--([a-z-]+)")
+
+
+def in_words_of_the_page(text: str) -> str:
+    """One line, with the names that the fields have."""
+
+    def named(found: "re.Match[str]") -> str:
+        name = found[1] or found[2].replace("-", "_")
+        return _NAMES.get(name, name)
+
+    return _PARAMETER.sub(named, " ".join(text.split()))
 
 
 class Line:
@@ -28,8 +45,9 @@ class Line:
         try:
             yield
         except (ValueError, OSError) as error:
-            self.say(_PARAMETER.sub(r"\1", " ".join(str(error).split())), "wrong")
+            self.say(in_words_of_the_page(str(error)), "wrong")
         except Exception as error:  # a mistake of ours must not leave a page that does not answer
+            traceback.print_exc()
             self.say(f"Unexpected {type(error).__name__}: {' '.join(str(error).split())}", "wrong")
 
 

@@ -1,6 +1,7 @@
 """The page's server: this machine only, this machine's browser only."""
 
 import errno
+import logging
 import socket
 from collections.abc import Callable
 
@@ -20,6 +21,8 @@ def serve(port: int = PORT, *, show: bool = True, say: Callable[[str], object] =
         raise ValueError("The page needs Panel, which is not installed: pip install 'feint[app]'.") from None
     from feint.app.page import new_page
 
+    for name in ("asyncio", "bokeh.server.views.ws"):
+        logging.getLogger(name).addFilter(_is_news)
     server = pn.serve(
         {"/": new_page},
         address=HOST,
@@ -33,6 +36,16 @@ def serve(port: int = PORT, *, show: bool = True, say: Callable[[str], object] =
     )
     say(f"feint: http://{HOST}:{port}/ (end with Ctrl-C)")
     server.run_until_shutdown()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """That a visitor left while something was being sent is none."""
+    from tornado.iostream import StreamClosedError
+    from tornado.websocket import WebSocketClosedError
+
+    error = record.exc_info[1] if record.exc_info else None
+    closed = isinstance(error, StreamClosedError | WebSocketClosedError)
+    return not closed and "connection was closed" not in record.getMessage()
 
 
 def _free(port: int) -> int:

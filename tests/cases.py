@@ -1,4 +1,6 @@
-"""Instances that many tests use."""
+"""Instances, and choices among them, that many tests use."""
+
+import pytest
 
 import feint
 
@@ -18,3 +20,8 @@ FAMILIES = {
 def instance(name):
     """The means of the paper's instance, moved into every family's range."""
     return feint.Bandit([0.6, 0.3, 0.1, 0.2], [0.2, 0.5, 0.1, 0.3], family=FAMILIES[name])
+
+
+def first_is_quick(values):
+    """Parameters of which all but the first are left to the slow tests: each compiles kernels of its own."""
+    return [values[0], *(pytest.param(value, marks=pytest.mark.slow) for value in values[1:])]

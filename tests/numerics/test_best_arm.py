@@ -58,7 +58,12 @@ CORNERS = {
 }
 
 
-@pytest.mark.parametrize("name", CORNERS)
+_LONGEST = "K = 8, rising"  # a minute of mpmath's
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == _LONGEST else name for name in CORNERS]
+)
 def test_against_40_digit_integration(name):
     groups = CORNERS[name]
     means = np.repeat([m for m, _, _ in groups], [n for _, _, n in groups])

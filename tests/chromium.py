@@ -27,6 +27,7 @@ window.seen = node => { const box = node.getBoundingClientRect(); return box.wid
 window.button = name => deep('button, a').find(node => seen(node) && node.innerText.trim().startsWith(name));
 window.host = name => deep('.' + name).find(seen);
 window.inside = (name, selector) => deep(selector, host(name).shadowRoot)[0];
+window.charts = () => [...Bokeh.index.all_views()].filter(view => view.model.type == 'Figure' && seen(view.el)).length;
 window.texts = selector => deep(selector).filter(seen).map(node => node.innerText).join('\\n');
 """
 

@@ -62,7 +62,7 @@ def visit(url, browser):
     def open_page(width=1200):
         tab = browser.open(url, width)
         tabs.append(tab)
-        tab.until(f"{PULL} == 4", 120)
+        tab.until(f"{PULL} == 4 && charts() == 4", 120)
         return tab
 
     yield open_page
@@ -117,6 +117,7 @@ def test_a_run_unfolds_and_is_accused(visit, width):
     tab.click("Jump to detection")
     tab.until(f"{PULL} == {runs.detection_time[0]:.0f}")
     assert "deceives" not in tab.js("texts('.cell')")
+    assert tab.js("charts()") == 2  # what only the agent knows is hidden
     tab.click("Accuse A")
     first = tab.until("texts('.line')")
     assert re.match(r"(Right: A deceives; [\d,]+ of its [\d,]+ pulls were bent|Wrong: A is honest, the other)", first)
@@ -124,6 +125,7 @@ def test_a_run_unfolds_and_is_accused(visit, width):
     tab.until("texts('.line').includes(': B ')")
     assert line(tab).startswith("Right" if first.startswith("Wrong") else "Wrong")
     assert ("A deceives" in tab.js("texts('.cell')")) == first.startswith("Right")
+    tab.until("charts() == 4")
     assert tab.overflow() <= 0
 
 
@@ -160,8 +162,13 @@ def test_a_plan_is_taken_into_explore(visit, width):
     tab.until("texts('div').includes('What can be had unseen in 700 pulls')", 60)
     assert tab.overflow() <= 0
     tab.press_point("sure_median", 0)  # the only one so far, or that of the least ε
-    tab.until(f"{PULL} == 4 && inside('explorer', 'select').value == 'top-two'")
-    assert tab.js("+inside('horizon', 'input').value") > 700
+    tab.until(
+        f"{PULL} == 4 && inside('explorer', 'select').value == 'top-two' && +inside('horizon', 'input').value > 700"
+    )
+    tab.choose("preset", "two arms")  # which also ends the plans that are still to come
+    tab.until(f"{PULL} == 2")
+    tab.click("Plan")
+    tab.until("texts('.line').includes('The settings have changed since: plan it again.')")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -260,8 +267,7 @@ def test_two_visitors_are_apart(visit, logs):
     first.click("Audit")
     assert "honest.csv" not in line(first)
     second.click("Explore")
-    second.until(f"{PULL} == 4")
-    assert second.js("inside('seed', 'input').value") == "0"
+    second.until(f"{PULL} == 4 && inside('seed', 'input').value == '0'")
 
 
 def test_only_this_machine_is_answered(url):

@@ -101,18 +101,23 @@ class Audit:
         stretch = {"sizing_mode": "stretch_width", "margin": 4}
         self.drop = pn.widgets.FileDropper(
             max_file_size=f"{MOST_MEGABYTES}MB", chunk_size=1_000_000, multiple=False, sizing_mode="stretch_width",
-            css_classes=["drop"], height=90,
+            css_classes=["drop"], height=90, margin=4,
         )  # fmt: skip
-        self.claim = pn.widgets.Select(name="What is claimed", options=list(CLAIMS), css_classes=["claim"], **stretch)
-        self.number = pn.widgets.TextInput(name=_NUMBER["sigma"], value="1", css_classes=["number"], **stretch)
-        self.alpha = pn.widgets.TextInput(name="Level α", value="0.05", css_classes=["alpha"], **stretch)
-        self.arm = pn.widgets.Select(name="Column of arms", options=["arm"], css_classes=["arm"], **stretch)
-        self.reward = pn.widgets.Select(name="Column of rewards", options=["reward"], css_classes=["reward"], **stretch)
-        self.arms = pn.widgets.TextInput(
-            name="Arms, if known: a number or labels", placeholder="from the log", css_classes=["arms-known"], **stretch
+        self.claim = pn.widgets.Select(label="What is claimed", options=list(CLAIMS), css_classes=["claim"], **stretch)
+        self.number = pn.widgets.TextInput(label=_NUMBER["sigma"], value="1", css_classes=["number"], **stretch)
+        self.alpha = pn.widgets.TextInput(label="Level α", value="0.05", css_classes=["alpha"], **stretch)
+        self.arm = pn.widgets.Select(label="Column of arms", options=["arm"], css_classes=["arm"], **stretch)
+        self.reward = pn.widgets.Select(
+            label="Column of rewards", options=["reward"], css_classes=["reward"], **stretch
         )
-        self.skip_bad = pn.widgets.Checkbox(name="Leave bad rows out", css_classes=["skip-bad"], **stretch)
-        self.ask = pn.widgets.Button(name="Audit it", button_type="primary", width=100, margin=4, disabled=True)
+        self.arms = pn.widgets.TextInput(
+            label="Arms, if known: a number or labels",
+            placeholder="from the log",
+            css_classes=["arms-known"],
+            **stretch,
+        )
+        self.skip_bad = pn.widgets.Checkbox(label="Leave bad rows out", css_classes=["skip-bad"], **stretch)
+        self.ask = pn.widgets.Button(label="Audit it", color="primary", width=100, margin=4, disabled=True)
         self._seen, self._command, self._found = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
         self._downloads = pn.FlexBox(
             self._download("page", "audit.html", self._page), self._download("JSON", "audit.json", self._json),
@@ -124,7 +129,7 @@ class Audit:
             widget.param.watch(lambda event: self._outdated(), "value")
         self.ask.on_click(self._audit)
         if pn.state.curdoc is not None:
-            pn.state.on_session_destroyed(lambda context: self._directory.cleanup())
+            pn.state.on_session_destroyed(lambda context: self.close())
         flexible = {"styles": {"flex": "1 1 200px", "min-width": "0"}}
         fields = [
             pn.Column(*group, sizing_mode="stretch_width", **flexible)
@@ -136,6 +141,10 @@ class Audit:
         )  # fmt: skip
         kinds = "CSV, TSV, Parquet, JSON lines or dsjson, also compressed"
         self._line.say(f"Drop a log: {kinds}, up to {MOST_MEGABYTES} MB. It stays on this machine.")
+
+    def close(self) -> None:
+        """Forget the log."""
+        self._directory.cleanup()
 
     def _dropped(self, event: Any) -> None:
         self._outdated()
@@ -178,7 +187,7 @@ class Audit:
         choice = CLAIMS[event.new]
         self.number.visible = choice.number is not None
         if choice.number is not None:
-            self.number.param.update(name=_NUMBER[choice.number], value=choice.usual)
+            self.number.param.update(label=_NUMBER[choice.number], value=choice.usual)
         self._outdated()
 
     def _outdated(self) -> None:
@@ -187,7 +196,8 @@ class Audit:
         self._command.object = self._found.object = ""
         self._verdict.say("")
 
-    def _asked(self) -> Asked:
+    def asked(self) -> Asked:
+        """What the fields say."""
         choice, number = CLAIMS[self.claim.value], self.number.value.strip()
         if choice.number is not None and number == "":
             raise ValueError(f"{_NUMBER[choice.number]} is empty; give it, as {choice.usual}.")
@@ -213,7 +223,7 @@ class Audit:
             return
         self._outdated()
         with self._verdict.wrong():
-            asked = self._asked()
+            asked = self.asked()
             self._verdict.say("Auditing …")
 
             def work() -> AuditReport:
@@ -224,7 +234,7 @@ class Audit:
                     return report
 
             def show(report: AuditReport) -> None:
-                if log is self._log and asked == self._asked():
+                if log is self._log and asked == self.asked():
                     self._tell(report, log.name, asked.command(log.name))
                 else:
                     self._verdict.say("What was asked has changed since: audit it again.")

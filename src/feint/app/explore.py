@@ -18,6 +18,7 @@ _SPEEDS = {"slow": 1, "medium": 5, "fast": 25, "very fast": 75}  # pulls a pictu
 # Two charts a row where there is room.
 _GRID = """
 :host { display: grid !important; gap: 8px; grid-template-columns: repeat(auto-fit, minmax(min(330px, 100%), 1fr)); }
+.scroll-button { display: none; }
 """
 _OPEN, _GUESS = "show who is who", "guess who deceives"
 
@@ -33,15 +34,13 @@ class Explore:
         self._swapped = self._told = self._working = self._refused = False
         self._hidden: list[Any] = []
         small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
-        self.play = pn.widgets.Button(name="Play", button_type="primary", width=80, **small)
-        self.step = pn.widgets.Button(name="Step", width=70, **small)
-        self.jump = pn.widgets.Button(name="Jump to detection", width=140, **small)
-        self.again = pn.widgets.Button(name="Start again", width=100, **small)
+        self.play = pn.widgets.Button(label="Play", color="primary", width=80, **small)
+        self.step = pn.widgets.Button(label="Step", width=70, **small)
+        self.jump = pn.widgets.Button(label="Jump to detection", width=140, **small)
+        self.again = pn.widgets.Button(label="Start again", width=100, **small)
         self.speed = pn.widgets.Select(options=list(_SPEEDS), value="medium", width=100, css_classes=["speed"], **small)
         self.view_of = pn.widgets.Select(options=[_OPEN, _GUESS], width=170, css_classes=["view-of"], **small)
-        self.accuse = {
-            who: pn.widgets.Button(name=f"Accuse {who}", button_type="danger", width=90, **small) for who in "AB"
-        }
+        self.accuse = {who: pn.widgets.Button(label=f"Accuse {who}", color="danger", width=90, **small) for who in "AB"}
         self._charts = pn.Column(sizing_mode="stretch_width", stylesheets=[_GRID])
         for button, action in ((self.play, self._toggle), (self.step, self._step), (self.again, self.restart)):
             button.on_click(lambda event, action=action: action())
@@ -56,7 +55,8 @@ class Explore:
             pn.FlexBox(self.view_of, *self.accuse.values(), sizing_mode="stretch_width"),
             self._line.view, self._head, self._charts, sizing_mode="stretch_width",
         )  # fmt: skip
-        self.restart()
+        # Charts that were added while the browser is still fetching the page would be lost on the way.
+        pn.state.onload(self.restart)
 
     def restart(self) -> None:
         """A new run of the settings as they are now."""
@@ -114,8 +114,8 @@ class Explore:
             self._pictures.fill_policy(who, run.deceiver)
         cells = "".join(self._cell(name, trace) for name, trace in named.items())
         self._head.object = (
-            f"<div class='cells'><div class='cell'><b>Pull <span class='pull'>{run.time:,}</span></b><br>of "
-            f"{run.setting.horizon:,}; alarm at an e-value of {1 / ALPHA:g} (α = {ALPHA:g})</div>{cells}</div>"
+            f"<div class='cells'><div class='cell'><b>Pull <span class='pull'>{run.time:,}</span></b> of "
+            f"{run.setting.horizon:,}<br>alarm at an e-value of {1 / ALPHA:g}</div>{cells}</div>"
             f"<p class='legend'>{_legend(run.setting.bandit.n_arms)}</p>"
         )
 
@@ -135,11 +135,11 @@ class Explore:
         if self._ticks is not None:
             self._pause()
         elif self._run is not None and not self._run.finished:
-            self.play.name = "Pause"
+            self.play.label = "Pause"
             self._ticks = pn.state.add_periodic_callback(self._tick, period=_PERIOD)
 
     def _pause(self) -> None:
-        self.play.name = "Play"
+        self.play.label = "Play"
         if self._ticks is not None:
             self._ticks.stop()
             self._ticks = None

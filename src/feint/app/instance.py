@@ -44,17 +44,21 @@ class InstanceForm:
 
     def __init__(self) -> None:
         stretch = {"sizing_mode": "stretch_width", "margin": 4}
-        self.preset = pn.widgets.Select(name="Preset", options=[*PRESETS, _OWN], css_classes=["preset"], **stretch)
-        self.family = pn.widgets.Select(name="Rewards", options=list(_RANGES), css_classes=["family"], **stretch)
-        self.sigma = pn.widgets.TextInput(name="Their σ", value="1", css_classes=["sigma"], **stretch)
-        self.arms = pn.widgets.IntSlider(name="Arms", start=2, end=_MOST_ARMS, value=4, css_classes=["arms"], **stretch)
+        self.preset = pn.widgets.Select(label="Preset", options=[*PRESETS, _OWN], css_classes=["preset"], **stretch)
+        self.family = pn.widgets.Select(label="Rewards", options=list(_RANGES), css_classes=["family"], **stretch)
+        self.sigma = pn.widgets.TextInput(label="Their σ", value="1", css_classes=["sigma"], **stretch)
+        self.arms = pn.widgets.IntSlider(
+            label="Arms", start=2, end=_MOST_ARMS, value=4, css_classes=["arms"], **stretch
+        )
         self.epsilon = pn.widgets.DiscreteSlider(
-            name="ε, the KL budget a step", options=list(EPSILONS), value=0.1, formatter="%.3g",
+            label="ε, the KL budget a step", options=list(EPSILONS), value=0.1, formatter="%.3g",
             css_classes=["epsilon"], **stretch,
         )  # fmt: skip
-        self.explorer = pn.widgets.Select(name="Explorer", options=list(EXPLORERS), css_classes=["explorer"], **stretch)
-        self.seed = pn.widgets.TextInput(name="Seed", value="0", css_classes=["seed"], **stretch)
-        self.horizon = pn.widgets.TextInput(name="Pulls", value="1000", css_classes=["horizon"], **stretch)
+        self.explorer = pn.widgets.Select(
+            label="Explorer", options=list(EXPLORERS), css_classes=["explorer"], **stretch
+        )
+        self.seed = pn.widgets.TextInput(label="Seed", value="0", css_classes=["seed"], **stretch)
+        self.horizon = pn.widgets.TextInput(label="Pulls", value="1000", css_classes=["horizon"], **stretch)
         self.public, self.private = ([self._mean(side, a) for a in range(_MOST_ARMS)] for side in ("public", "private"))
         self._listeners: list[Callable[[], object]] = []
         self._quiet = False
@@ -85,7 +89,8 @@ class InstanceForm:
         n, family = self.arms.value, self.family.value
         if family == "gaussian":
             family += f":{number_of(self.sigma.value, 'σ', float, 0.01, 100)}"
-        public, private = ([widget.value for widget in side[:n]] for side in (self.public, self.private))
+        # Rounded: a slider at 0.6 may hold a little more, and would not tie with another that does not.
+        public, private = ([round(widget.value, 2) for widget in side[:n]] for side in (self.public, self.private))
         return Bandit(public, private, family=family_of(family))
 
     def setting(self) -> Setting:
@@ -109,7 +114,7 @@ class InstanceForm:
 
     def _mean(self, side: str, arm: int) -> Any:
         return pn.widgets.FloatSlider(
-            name=f"{side} {arm}", start=-1.0, end=1.0, step=_STEP, value=0.0, css_classes=[f"{side}-{arm}"],
+            label=f"{side} {arm}", start=-1.0, end=1.0, step=_STEP, value=0.0, css_classes=[f"{side}-{arm}"],
             sizing_mode="stretch_width", margin=(2, 4),
         )  # fmt: skip
 

@@ -41,9 +41,7 @@ def new_page() -> Any:
     pn.extension("filedropper", raw_css=[_STYLE])
     form = InstanceForm()
     explore = Explore(form)
-    verbs = pn.widgets.RadioButtonGroup(
-        options=list(_VERBS), button_type="primary", button_style="outline", css_classes=["verbs"]
-    )
+    verbs = pn.widgets.RadioButtonGroup(options=list(_VERBS), color="primary", variant="outline", margin=4)
 
     def take(epsilon: float, explorer: str, pulls: int) -> None:
         form.take(epsilon, explorer, pulls)

@@ -1,6 +1,7 @@
 """Plan: time to be sure against ε, what can be had unseen, and which arm costs what."""
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
@@ -22,6 +23,7 @@ from feint.planning.plan import facts
 _EPSILONS = [epsilon for epsilon in EPSILONS if 0.003 <= epsilon <= 3.0]
 _USUAL = 0.1
 _POWERS = (0.1, 0.5, 0.9)
+_SECONDS = 60
 _PLANNED = ("top-two", "top-two-transport")  # explorers that say with which probability they boost an arm
 
 
@@ -49,8 +51,8 @@ class Plan:
             options={f"until sure to {100 * (1 - d):g} %": d for d in (0.1, 0.05, 0.01, 0.001)}, value=0.05, width=170,
             css_classes=["delta"], **small,
         )  # fmt: skip
-        self.ask = pn.widgets.Button(name="Plan it", button_type="primary", width=90, **small)
-        self.use = pn.widgets.Button(name="Take into Explore", width=190, disabled=True, **small)
+        self.ask = pn.widgets.Button(label="Plan it", color="primary", width=90, **small)
+        self.use = pn.widgets.Button(label="Take into Explore", width=190, disabled=True, **small)
         self._chart = TimeChart(_EPSILONS[0], _EPSILONS[-1])
         self._words, self._arms, self._unseen = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
         self._answers = pn.Column(
@@ -121,9 +123,9 @@ class Plan:
             self._chart.clear()
             self._words.object = self._arms.object = self._unseen.object = ""
             self.use.disabled = self.ask.loading = True
-            self._next(self._asked, jobs)
+            self._next(self._asked, jobs, time.monotonic() + _SECONDS)
 
-    def _next(self, asked: int, jobs: Sequence[Job]) -> None:
+    def _next(self, asked: int, jobs: Sequence[Job], until: float) -> None:
         """Answer the first of them, then the others; one without an answer leaves a sentence for the end."""
         job, more = jobs[0], False
         self._line.say(f"Planning: {job.about} …")
@@ -142,9 +144,14 @@ class Plan:
                 self._wrong.setdefault(str(answer), job.about)
             else:
                 job.show(answer)
-            more = len(jobs) > 1
+            more = len(jobs) > 1 and time.monotonic() < until
             if more:
-                self._next(asked, jobs[1:])
+                self._next(asked, jobs[1:], until)
+            elif len(jobs) > 1:
+                self._line.say(
+                    f"This instance takes long: after {_SECONDS} s, {len(jobs) - 1} of the questions are left. "
+                    "feint plan in a shell has no limit."
+                )
             elif self._wrong:
                 with self._line.wrong():
                     raise ValueError(" ".join(f"{about}: {text}" for text, about in self._wrong.items()))
@@ -165,7 +172,7 @@ class Plan:
 
     def _tell(self, bandit: Bandit, answer: Any) -> None:
         self._epsilon = float(answer.epsilon)
-        self.use.param.update(disabled=False, name=f"Take ε = {self._epsilon:g} into Explore")
+        self.use.param.update(disabled=False, label=f"Take ε = {self._epsilon:g} into Explore")
         sure = f"{100 * (1 - answer.delta):g} %"
         told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts(answer))
         self._words.object = f"<h2>With ε = {answer.epsilon:g}, until sure to {sure}</h2><dl class='facts'>{told}</dl>"

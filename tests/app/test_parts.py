@@ -1,0 +1,90 @@
+"""The parts of the page that need no browser: what unfolds, what is asked of an audit, what a field may hold."""
+
+import json
+import math
+import shlex
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import feint
+from feint.cli import app
+from feint.explorers import TopTwo
+from feint.logs import public_log, write_log
+
+pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
+
+from feint.app.audit import CLAIMS, Audit
+from feint.app.saying import in_words_of_the_page, number_of
+from feint.app.unfolding import Setting, Unfolding
+
+PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
+
+
+def test_a_run_and_its_twin_are_simulations():
+    run = Unfolding(Setting(PAPER, TopTwo(), 0.1, 3, 300))
+    run.advance(10**6)
+    assert run.finished
+    for trace, epsilon in ((run.deceiver, 0.1), (run.twin, 0.0)):
+        times = np.arange(4, 301)
+        runs = feint.simulate(
+            PAPER, TopTwo(), epsilon=epsilon, horizon=300, replications=1, seed=3, checkpoints=times, observe=True
+        )
+        np.testing.assert_array_equal(np.array(trace.pulls)[3:], runs.pulls[0])
+        np.testing.assert_allclose(trace.log_e_values[3:], runs.log_e_value[0], rtol=1e-9, atol=1e-12)
+        if trace.agent.best_arm == PAPER.best_private:  # the simulation's error is about the true best arm
+            assert trace.log_errors[-1] == pytest.approx(float(runs.log_error[0, -1]), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "of_deceiver", "of_twin"),
+    [
+        (0.3, "Right: A deceives; 1 of its 5 pulls", "Wrong: B is honest, the other"),
+        (0.0, "Wrong: A has", "Wrong: B is"),
+    ],
+)
+def test_an_accused_agent_is_what_it_is(epsilon, of_deceiver, of_twin):
+    run = Unfolding(Setting(PAPER, TopTwo(), epsilon, 0, 100))
+    run.advance(1)
+    assert run.accused("A", True).startswith(of_deceiver)
+    assert run.accused("B", False).startswith(of_twin)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_command_of_an_audit_gives_the_same(claim, tmp_path):
+    """Every claim that can be chosen: the same JSON as the shell's, or the same sentence about why there is none."""
+    log = tmp_path / "log.csv"
+    write_log(public_log(PAPER, TopTwo(), epsilon=0.1, horizon=60, seed=1), log)
+    form = Audit()
+    form.claim.value = claim
+    form.alpha.value, form.arms.value = "0.012345678", "4"
+    if claim == "a split with these shares":
+        form.number.value = "0.7,0.1,0.1,0.1"
+    asked = form.asked()
+    form.close()
+    try:
+        found = asked.audit(log, lambda what, total: lambda done: None).to_json()
+    except ValueError as error:
+        found = str(error)
+    command = shlex.split(asked.command(str(log)))
+    assert command[0] == "feint"
+    shell = CliRunner().invoke(app, [*command[1:], "--json"])
+    if isinstance(found, str):
+        assert str(shell.exception) == found
+    else:
+        assert json.loads(shell.stdout) == json.loads(json.dumps(found))
+
+
+def test_numbers_of_fields():
+    assert number_of(" 7 ", "The seed", int, 0, 9) == 7
+    assert number_of("1e-3", "σ", float, 0, 1) == 0.001
+    for text in ("", "x", "10", "-1", "nan", "inf", "1_0", "0x1", None, math.nan):
+        with pytest.raises(ValueError, match=r"^The seed is .*; give a whole number from 0 to 9\.$"):
+            number_of(text, "The seed", int, 0, 9)
+
+
+def test_sentences_name_the_fields_of_the_page():
+    text = "Correct the log, or leave such rows out (`skip_bad`);\n --sigma is 'x'."
+    expected = "Correct the log, or leave such rows out (tick “Leave bad rows out”); σ of the rewards is 'x'."
+    assert in_words_of_the_page(text) == expected

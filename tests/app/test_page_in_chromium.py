@@ -90,6 +90,11 @@ def logs(tmp_path_factory):
     return directory
 
 
+@pytest.fixture(scope="module")
+def planned():
+    return feint.plan(PAPER, 0.1, 0.1)
+
+
 def line(tab):
     return tab.js("texts('.line')")
 
@@ -147,7 +152,7 @@ def test_sliders_make_the_instance(visit):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_plan_is_taken_into_explore(visit, width):
+def test_a_plan_is_taken_into_explore(visit, width, planned):
     """The plan is that of `feint.plan`; a click on its point brings ε, explorer and pulls into Explore."""
     tab = visit(width)
     tab.choose("explorer", "round-robin")
@@ -156,9 +161,8 @@ def test_a_plan_is_taken_into_explore(visit, width):
     tab.choose("delta", "until sure to 90 %")
     tab.click("Plan it")
     tab.until("texts('.facts') && texts('td') && !button('Take ε = 0.1').disabled", 60)
-    answer = feint.plan(PAPER, 0.1, 0.1)
-    assert f"{answer.time:,.0f} pulls" in tab.js("texts('.facts')")
-    assert f"median {answer.observer.quantiles[1]:,.0f} pulls" in tab.js("texts('.facts')")
+    assert f"{planned.time:,.0f} pulls" in tab.js("texts('.facts')")
+    assert f"median {planned.observer.quantiles[1]:,.0f} pulls" in tab.js("texts('.facts')")
     tab.until("texts('div').includes('What can be had unseen in 700 pulls')", 60)
     assert tab.overflow() <= 0
     tab.press_point("sure_median", 0)  # the only one so far, or that of the least ε

@@ -34,7 +34,7 @@ def new_chart(title: str, x: str, y: str, **options: Any) -> Any:
     """An empty figure as wide as its place."""
     chart = figure(
         title=title, x_axis_label=x, y_axis_label=y, height=_HEIGHT, sizing_mode="stretch_width", tools="",
-        toolbar_location=None, min_border_right=12, **options,
+        toolbar_location=None, min_border_right=22, **options,
     )  # fmt: skip
     chart.outline_line_color = None
     chart.title.text_font_size = "13px"

@@ -76,7 +76,7 @@ class InstanceForm:
         self.view = pn.Column(
             self.preset, pn.Row(self.family, self.sigma, sizing_mode="stretch_width"), self.arms, *pairs, self.epsilon,
             self.explorer, pn.Row(self.seed, self.horizon, sizing_mode="stretch_width"),
-            css_classes=["form"], styles={"flex": "1 1 290px", "max-width": "360px", "min-width": "0"},
+            css_classes=["form"], styles={"flex": "1 1 290px", "max-width": "380px", "min-width": "0"},
         )  # fmt: skip
         self._show_arms()
 

@@ -194,7 +194,7 @@ class Plan:
         ]  # fmt: skip
         head = ("noticed at most", "nats in all", "error reached", "pulls gained", "power if boosts were known")
         notes = (
-            f"of every test of level {ALPHA:g}; without any boost the error is {found[0].own_error:.3g}",
+            f"noticed: by any test of level {ALPHA:g}; without any boost the error is {found[0].own_error:.3g}",
             "error: posterior, in the mean ± its Monte Carlo error",
         )
         self._unseen.object = _scrolling(

@@ -78,9 +78,12 @@ def draw_run(run: "Dataset", alpha: float) -> "Figure":
         colour = COLOURS[int(arm) % len(COLOURS)]
         at = t[run.arm.values == arm]
         pulled.plot(at, np.full(at.size, arm), "|", color=colour, markersize=5, rasterized=True)
-        policy.plot(t, run.policy.sel(arms=arm), color=colour, linewidth=0.8, label=f"arm {arm}")
-        policy.plot(t, run.expected.sel(arms=arm), color=colour, linewidth=0.8, linestyle=":")
-    policy.plot([], [], color=GREY, linewidth=0.8, linestyle=":", label="expected")
+        policy.plot(t, run.expected.sel(arms=arm), color=colour, linewidth=0.8)
+        # Dots: who is boosted changes from pull to pull, and lines would fill the panel.
+        policy.plot(t, run.policy.sel(arms=arm), ".", color=colour, markersize=1.5, rasterized=True)
+        policy.plot([], [], "s", color=colour, markersize=5, label=f"arm {arm}")
+    policy.plot([], [], ".", color=GREY, markersize=3, label="policy")
+    policy.plot([], [], color=GREY, linewidth=0.8, label="expected")
     pulled.set(ylabel="pulled arm", yticks=run.arms.values, ylim=(run.sizes["arms"] - 0.5, -0.5))
     policy.set(ylabel="probability", yscale="log", ylim=(1e-6, 1.5))
     evidence.plot(t, run.log_e_value / np.log(10), color=COLOURS[0], label=r"$\log_{10}$ evidence")

@@ -1,423 +1,359 @@
 r"""Paths of the agent in leaps: what `simulate` does step by step, in a hundred pieces whatever the horizon.
 
-A leap of m steps holds the step's probabilities fixed and draws how often each arm is pulled, and what it paid:
+All paths leap together, in NumPy, arms along the first axis and paths along the last. A leap of m steps holds the
+step's probabilities fixed and draws how often each arm is pulled, and what it paid:
 
 1. *Probabilities.* π at the sample means of the public rewards and the pulls expected in the middle of the leap (those
    now, plus half a leap at the last rates: so the error is of second order in the leap's length); w, the shares of
-   boosts, from the private posterior now; q*(π_b) for every b; p_a = Σ_b w_b·q^b(a), all by the exact kernels.
+   boosts, from the private posterior now; q*(π_b) for every b (`lift`); p_a = Σ_b w_b·q^b(a).
 2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (or `_LEAST` of a pull,
    if that is more). While observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too, unless
-   that is less than `_SLOWEST` of the time so far, which matters only to observers who notice late. A leap of one step
-   is a step of the agent, exactly; the first ones all are.
-3. *Pulls.* Binomial numbers, one arm after the other, by inversion (beyond `_MANY` expected: a rounded normal number).
-4. *Rewards.* One by one up to `_SINGLY` pulls of an arm; beyond, a normal number with the mean and the variance of
-   their sum. They come in pieces of about one pull of an arm other than the most likely one, and after each the
-   posterior error is compared with δ, exactly (`_is_sure`).
-
-The draws of path i come from Philox by (i, leap, arm), so that paths are the same every time, and plans of nearly the
-same budget follow nearly the same paths.
+   that is less than `_SLOWEST` of the time so far, which matters only to observers who notice late.
+3. *Pulls.* Binomial numbers, one arm after the other. *Rewards.* Their sums (`rewards`).
+4. *Stopping.* Z = −Φ⁻¹(posterior error) moves between the ends of a leap about as a Brownian bridge, so that it
+   has been above −Φ⁻¹(δ) in between with probability exp(−2·a·b/v), a and b what both ends lack and v the variance of its
+   move. The agent looks only after pulls that bear on Z: so the bar is higher by 0.5826 of such a pull's move (Siegmund
+   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms of observers likewise.
 """
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from feint.budgets import epsilon_at
-from feint.evidence.boost_mixture import Bets
-from feint.evidence.fixed_share import forget
-from feint.explorers.base import View, fill_shares
-from feint.families.base import Belief, divergence_to, draw_reward, fill_log_best, inside, set_posterior
-from feint.numerics._jit import inlined, kernel, part, sealed
 from feint.numerics._validate import FloatArray
-from feint.numerics.best_arm_rows import complete_logs
-from feint.numerics.boost_kernel import bernoulli_kl, boost_scalar
-from feint.numerics.streams import Word, WordArray, normal_pair, philox, uniform
-from feint.planning.alarm import bet_leap
+from feint.planning.alarm import Bettors
+from feint.planning.draws import WordArray, binomials, keys_of, passage, uniforms
+from feint.planning.lift import Lift
+from feint.planning.sides import Side
 
-_SEED = np.uint64(0x706C616E)  # "plan": a seed of its own
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _GROWTH = 0.15
 _LEAST = 0.3
 _NATS, _SLOWEST = 0.1, 0.03
-_SIEGMUND = 0.5826  # −ζ(½)/√(2π), Siegmund (1985)
-_MANY = 25.0
-_SINGLY = 12.0
-_PIECES = 45.0
-
+_SIEGMUND = 0.5826  # −ζ(½)/√(2π)
 _STALE = 0.7  # a leap that turns out to be longer than this part of it allows is made shorter
-
-# Entries of `out`, before the K pulls and K boosts at the end. FLOOR and ALARM are followed by the error at that time.
-STOPPED, SPENT, FLOOR, FLOOR_ERROR, ALARM, ALARM_ERROR, LOG_RATIO, LOG_E, DIVERGENCE = range(9)
-FIXED = 9
-# Rows of `Space.arms` (ROWS, K).
-PULLS, PUBLIC, PRIVATE, BOOSTS, RATE, PI, LOG_PI, LOG_BEST, SHARE, COUNT, OFFSET, LIFTED = range(12)
-ROWS = 12
+_NEAR = 1.2  # standard deviations below the bar: from there it is passed within a leap with probability below 1e-4
+_OTHERS = 6  # uniform numbers of a leap beside those of arms
 
 
-@inlined
-def _word(key: Word, index: int) -> Word:
-    """The index-th of many words from one of Philox: SplitMix64 (Steele, Lea & Flood 2014), in a third of its time."""
-    z = key + np.uint64(index + 1) * _GOLDEN
-    z = (z ^ (z >> _30)) * _MIX_1
-    z = (z ^ (z >> _27)) * _MIX_2
-    return z ^ (z >> _31)
+@dataclass(frozen=True)
+class Task:
+    """What all paths have in common."""
 
-
-class Task(NamedTuple):
-    """What all paths have in common; arrays (K,)."""
-
-    explorer: Any
-    budget: Any
-    means: FloatArray  # (2, K) public, private
-    spreads: FloatArray  # (2, K) standard deviations of a reward
-    ends: FloatArray  # (2, 2) of the range of the means
+    public: Side
+    private: Side
+    shares: Any  # (t, pulls, private sums, boosts, log P) -> (K, R)
+    weights: FloatArray | None  # (K,) of `FixedBoosting`, which keeps them without drawing
+    lift: Lift
     best: int  # the best private arm
     delta: float  # the error to stop at; 0: never
+    bar: float  # −Φ⁻¹(δ)
     horizon: float
-    last: float  # the last pull that has a budget
-    keeps_shares: bool  # at `weights`, whatever the explorer: so that one kernel serves both
-    weights: FloatArray
-    watching: bool
-    threshold: float  # log(1/α)
     checkpoints: FloatArray  # (C,)
-    least: float  # evidence against every rival, without which the error is above δ
+    threshold: float | None  # log(1/α) of the observers, if they are followed
 
 
-class Space(NamedTuple):
-    """Of one thread."""
+@dataclass
+class State:
+    """Of the paths that still go on: (R,) or (K, R)."""
 
-    arms: FloatArray
-    keys: WordArray  # (K,) of the rewards of one leap
-    scratch: FloatArray  # of the explorer
-    middle: Belief  # public, in the middle of a leap
-    private: Belief
-    bets: Bets  # of the observer
-    gains: FloatArray  # (J, M) scratch of its test
+    path: npt.NDArray[np.int64]
+    key: WordArray
+    t: FloatArray
+    pulls: FloatArray
+    public: FloatArray  # sums of rewards
+    private: FloatArray
+    boosts: FloatArray
+    rate: FloatArray  # probabilities of a step of the last leap
+    log_best: FloatArray  # of the private posterior
+    lead: FloatArray  # Z
+    spent: FloatArray
+    divergence: FloatArray  # of a step of the last leap
+    told: FloatArray  # (2, R) log evidence of the informed observer and of `Observer`
+    alarm: FloatArray  # (2, R) when they noticed; NaN: not yet
+    error: FloatArray  # (2, R) log posterior error by then
+    row: npt.NDArray[np.int64]  # of the next checkpoint
 
-
-@sealed
-def _set_rates(task: Task, s: Space, t: float, steps: float) -> tuple[float, float]:
-    """Probabilities of a step of the coming leap into RATE. Returns Σ p·log(p/π), and the KL that a step spends."""
-    arms, n = s.arms, s.arms.shape[1]
-    for a in range(n):
-        ahead = 0.5 * (steps - 1.0) * arms[RATE, a]
-        s.middle.pulls[a] = arms[PULLS, a] + ahead
-        s.middle.sums[a] = arms[PUBLIC, a] * ((arms[PULLS, a] + ahead) / arms[PULLS, a])
-        set_posterior(s.middle.family, s.middle, a)
-    _fill_best(s.middle, arms[LOG_PI])
-    complete_logs(arms[LOG_PI], arms[PI])
-    epsilon = epsilon_at(task.budget, int(t + 0.5 * (steps - 1.0)) + 1)
-    left, spent = 0.0, 0.0
-    for b in range(n):
-        q = boost_scalar(arms[PI, b], arms[LOG_PI, b], epsilon, True) if arms[SHARE, b] > 0.0 else arms[PI, b]
-        rest = -math.expm1(arms[LOG_PI, b])
-        arms[LIFTED, b] = q
-        arms[RATE, b] = arms[SHARE, b] * ((1.0 - q) / rest if rest > 0.0 else 0.0)
-        left += arms[RATE, b]
-        spent += arms[SHARE, b] * bernoulli_kl(q, arms[PI, b], arms[LOG_PI, b])
-    divergence = 0.0
-    for a in range(n):
-        p = arms[SHARE, a] * arms[LIFTED, a] + arms[PI, a] * (left - arms[RATE, a])
-        arms[RATE, a] = p
-        if p > 0.0:
-            divergence += p * (math.log(p) - arms[LOG_PI, a])
-    return max(0.0, divergence), spent
+    def keep(self, rows: Any) -> None:
+        """Forget the other paths."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name)[..., rows])
 
 
-@sealed
-def _set_shares(task: Task, s: Space, t: float) -> None:
-    """The private posterior, and with which probability it lets each arm be boosted."""
-    arms = s.arms
-    if task.keeps_shares:
-        for a in range(arms.shape[1]):
-            arms[SHARE, a] = task.weights[a]
-        return
-    _set_private(s)
-    means, family = s.private.means, s.private.family
-    for a in range(arms.shape[1]):
-        means[a] = arms[PRIVATE, a] / arms[PULLS, a]
-    view = View(int(t), arms[PULLS], arms[BOOSTS], means, means, family, family, s.scratch, s.private)
-    fill_shares(task.explorer, view, arms[LOG_BEST], arms[SHARE])
+@dataclass
+class Leap:
+    """What happens in one: (R,) or (K, R)."""
+
+    steps: FloatArray
+    share: FloatArray
+    rate: FloatArray
+    log_pi: FloatArray
+    cost: FloatArray  # KL spent a step
+
+    def replace(self, rows: Any, other: "Leap") -> None:
+        """By another's for some paths."""
+        for field in fields(self):
+            getattr(self, field.name)[..., rows] = getattr(other, field.name)
 
 
-@part
-def _take_turns(s: Space) -> None:
-    """Shares that are kept without drawing: one step boosts the arm furthest behind (`FixedBoosting`)."""
-    arms, n = s.arms, s.arms.shape[1]
-    made = 1.0
-    for a in range(n):
-        made += arms[BOOSTS, a]
-    chosen = 0
-    for a in range(1, n):
-        ahead = made * (arms[SHARE, a] - arms[SHARE, chosen]) - (arms[BOOSTS, a] - arms[BOOSTS, chosen])
-        if ahead > 0.0:
-            chosen = a
-    for a in range(n):
-        arms[SHARE, a] = 1.0 if a == chosen else 0.0
+@dataclass(frozen=True)
+class Paths:
+    """(R,) of each path; `pulls` and `boosts` (R, K) at its end.
 
-
-@sealed
-def _fill_best(belief: Belief, log_best: FloatArray) -> None:
-    """log P(a is the best), in one place: it is most of what there is to compile."""
-    fill_log_best(belief.family, belief.posterior, belief.ws, log_best)
-
-
-@part
-def _set_private(s: Space) -> None:
-    """The private posterior into LOG_BEST."""
-    for a in range(s.arms.shape[1]):
-        s.private.pulls[a] = s.arms[PULLS, a]
-        s.private.sums[a] = s.arms[PRIVATE, a]
-        set_posterior(s.private.family, s.private, a)
-    _fill_best(s.private, s.arms[LOG_BEST])
-
-
-@inlined
-def _length(task: Task, s: Space, t: float, until: float, divergence: float) -> float:
-    """Steps of the coming leap at the rates of the last one, and at its divergence if observers are followed."""
-    longest = until - t
-    if divergence * longest > _NATS:
-        longest = min(longest, max(_NATS / divergence, _SLOWEST * t))
-    if t < task.last:
-        longest = min(longest, task.last - t)
-    for a in range(s.arms.shape[1]):
-        gain = max(_LEAST, _GROWTH * s.arms[PULLS, a])
-        if s.arms[RATE, a] * longest > gain:
-            longest = gain / s.arms[RATE, a]
-    return max(1.0, math.floor(longest))
-
-
-@sealed
-def _binomial(n: float, p: float, u: float, normal: float) -> float:
-    """How many of n."""
-    if p >= 1.0:
-        return n
-    mean = n * p
-    if mean > _MANY:
-        return min(n, max(0.0, math.floor(mean + math.sqrt(mean * (1.0 - p)) * normal + 0.5)))
-    chance = math.exp(n * math.log1p(-p))
-    odds = p / (1.0 - p)
-    k = 0.0
-    while u >= chance and k < n:
-        u -= chance
-        chance *= (n - k) / (k + 1.0) * odds
-        k += 1.0
-        if k > mean and chance < 1e-17:
-            break
-    return k
-
-
-@sealed
-def _draw_counts(s: Space, path: Word, leap: Word, steps: float) -> int:
-    """How often each arm is pulled, into COUNT; returns the likeliest arm, which gets what remains."""
-    arms, n = s.arms, s.arms.shape[1]
-    likeliest = 0
-    for a in range(1, n):
-        if arms[RATE, a] > arms[RATE, likeliest]:
-            likeliest = a
-    left, chance = steps, 1.0
-    for a in range(n):
-        w0, w1, w2, w3 = philox(leap, np.uint64(a), _ZERO, _ZERO, _SEED, path)
-        s.keys[a] = w3
-        arms[OFFSET, a] = uniform(_word(w3, 0))
-        if a != likeliest:
-            normal, _ = normal_pair(w0, w1)
-            share = min(1.0, arms[RATE, a] / chance) if chance > 0.0 else 0.0
-            arms[COUNT, a] = _binomial(left, share, uniform(w2), normal) if left > 0.0 else 0.0
-            left -= arms[COUNT, a]
-            chance -= arms[RATE, a]
-    arms[COUNT, likeliest] = left
-    return likeliest
-
-
-@inlined
-def _kept(total: float, pulls: float, ends: FloatArray, side: int) -> float:
-    """A sum of rewards inside the family's range."""
-    return min(ends[side, 1] * pulls, max(ends[side, 0] * pulls, total))
-
-
-@sealed
-def _pull(task: Task, s: Space, a: int, piece: int, pieces: int) -> None:
-    """The pulls of arm a in one piece of a leap."""
-    arms = s.arms
-    count = arms[COUNT, a]
-    if count > _SINGLY:
-        made = count / pieces
-        first, second = normal_pair(_word(s.keys[a], 2 * piece + 1), _word(s.keys[a], 2 * piece + 2))
-        root = math.sqrt(made)
-        arms[PULLS, a] += made
-        public = arms[PUBLIC, a] + made * task.means[0, a] + root * task.spreads[0, a] * first
-        private = arms[PRIVATE, a] + made * task.means[1, a] + root * task.spreads[1, a] * second
-        arms[PUBLIC, a] = _kept(public, arms[PULLS, a], task.ends, 0)
-        arms[PRIVATE, a] = _kept(private, arms[PULLS, a], task.ends, 1)
-        return
-    before = math.floor(count * piece / pieces + arms[OFFSET, a])
-    after = math.floor(count * (piece + 1) / pieces + arms[OFFSET, a])
-    for pull in range(int(before), int(after)):
-        place = 4 * pull + 1
-        first, second = normal_pair(_word(s.keys[a], place), _word(s.keys[a], place + 1))
-        arms[PULLS, a] += 1.0
-        arms[PUBLIC, a] += draw_reward(s.middle.family, task.means[0, a], first, uniform(_word(s.keys[a], place + 2)))
-        arms[PRIVATE, a] += draw_reward(
-            s.private.family, task.means[1, a], second, uniform(_word(s.keys[a], place + 3))
-        )
-
-
-@sealed
-def _is_sure(task: Task, s: Space) -> bool:
-    """Whether the posterior error is at most δ.
-
-    It is at least that against any one rival a, which for normal rewards is Φ(−√(2E_a)), E_a the evidence between a and
-    the leader: while some E_a is below `least`, the agent is not sure. Beyond, the exact posterior decides.
+    `stopped` is NaN where the path was never sure; so are the alarms, which come with log errors at their time.
+    `course` (R, C, 4 + K) has log error, log floor ratio, log E, KL spent and the pulls at the checkpoints.
     """
-    arms, n, family = s.arms, s.arms.shape[1], s.private.family
-    leader = 0
-    for a in range(1, n):
-        if arms[PRIVATE, a] * arms[PULLS, leader] > arms[PRIVATE, leader] * arms[PULLS, a]:
-            leader = a
-    top = inside(family, arms[PRIVATE, leader] / arms[PULLS, leader], arms[PULLS, leader])
-    for a in range(n):
-        if a != leader:
-            mean = min(top, inside(family, arms[PRIVATE, a] / arms[PULLS, a], arms[PULLS, a]))
-            share = arms[PULLS, a] / (arms[PULLS, a] + arms[PULLS, leader])
-            down = divergence_to(family, top, -(top - mean) * share)
-            up = divergence_to(family, mean, (top - mean) * (1.0 - share))
-            if arms[PULLS, leader] * down + arms[PULLS, a] * up < task.least:
-                return False
-    return _log_error(s, -1) <= math.log(task.delta)
+
+    stopped: FloatArray
+    spent: FloatArray
+    floor: FloatArray  # (R, 2) time and log error
+    alarm: FloatArray  # (R, 2)
+    pulls: FloatArray
+    boosts: FloatArray
+    course: FloatArray
 
 
-@sealed
-def _log_error(s: Space, best: int) -> float:
-    """log P(the best private arm is another than `best`), exactly; of the likeliest arm where that is −1."""
-    arms, n = s.arms, s.arms.shape[1]
-    _set_private(s)
-    if best < 0:
-        best = 0
-        for a in range(1, n):
-            if arms[LOG_BEST, a] > arms[LOG_BEST, best]:
-                best = a
-    top = -math.inf
-    for a in range(n):
-        if a != best:
-            top = max(top, arms[LOG_BEST, a])
-    total = 0.0
-    for a in range(n):
-        if a != best:
-            total += math.exp(arms[LOG_BEST, a] - top)
-    return top + math.log(total)
+def walk(task: Task, first: int, out: Paths) -> None:
+    """Paths first, first + 1, … into `out`."""
+    n_paths, n_arms = out.pulls.shape
+    state = _begin(task, first, n_arms, n_paths)
+    bettors = None if task.threshold is None else Bettors(n_arms, n_paths)
+    number = 0
+    while state.path.size:
+        number += 1
+        u = uniforms(state.key, number, 3 * n_arms + _OTHERS)
+        of_arms, others = u[: 3 * n_arms].reshape(3, n_arms, -1), u[3 * n_arms :]
+        leap = _plan_leap(task, state, number == 1)
+        counts = _draw_counts(leap, of_arms[0])
+        before, t, lead = state.pulls, state.t, state.lead
+        state.pulls = before + counts
+        state.public = task.public.after(state.public, state.pulls, counts, of_arms[1])
+        state.private = task.private.after(state.private, state.pulls, counts, of_arms[2])
+        _learn(task, state)
+        part, done = _stopped(task, state, before, lead, others)
+        steps = np.where(done, np.ceil(leap.steps * part), leap.steps)
+        state.t = t + steps
+        state.pulls = np.where(done, before + part * counts, state.pulls)
+        state.spent = state.spent + steps * leap.cost
+        state.boosts = state.boosts + steps * leap.share
+        out.stopped[state.path[done] - first] = state.t[done]
+        if bettors is not None:
+            _watch(task, state, leap, counts, t, bettors.bet(leap.log_pi, counts, leap.steps), others)
+            done |= ~np.isnan(state.alarm).any(0) & (state.row == task.checkpoints.size)
+        _note(task, state, first, out)
+        done |= state.t >= task.horizon
+        if done.any():
+            _finish(state, done, first, out)
+            state.keep(~done)
+            if bettors is not None:
+                bettors.keep(~done)
 
 
-@part
-def _begin(task: Task, s: Space, path: Word, out: FloatArray) -> None:
-    """The initial round: every arm once, and nobody tests it."""
-    arms = s.arms
-    for i in range(out.size):
-        out[i] = 0.0
-    out[STOPPED], out[FLOOR], out[ALARM] = math.nan, math.nan, math.nan
-    for a in range(arms.shape[1]):
-        for row in range(ROWS):
-            arms[row, a] = 0.0
-        arms[COUNT, a] = 1.0
-        s.keys[a], _, _, _ = philox(_ZERO, np.uint64(a), _ZERO, _ZERO, _SEED, path)
-        _pull(task, s, a, 0, 1)
-    if task.watching:
-        forget(s.bets.experts)
+def _begin(task: Task, first: int, n_arms: int, n_paths: int) -> State:
+    """After the initial round: every arm once, and nobody tests it."""
+    path = np.arange(first, first + n_paths)
+    key = keys_of(path)
+    u = uniforms(key, 0, 3 * n_arms + _OTHERS)[: 3 * n_arms].reshape(3, n_arms, -1)
+    once, nothing = np.ones((n_arms, n_paths)), np.zeros((n_arms, n_paths))
+    state = State(
+        path=path,
+        key=key,
+        t=np.full(n_paths, float(n_arms)),
+        pulls=once,
+        public=task.public.after(nothing, once, once, u[1]),
+        private=task.private.after(nothing, once, once, u[2]),
+        boosts=nothing,
+        rate=nothing,
+        log_best=nothing,
+        lead=np.zeros(n_paths),
+        spent=np.zeros(n_paths),
+        divergence=np.zeros(n_paths),
+        told=np.zeros((2, n_paths)),
+        alarm=np.full((2, n_paths), np.nan),
+        error=np.zeros((2, n_paths)),
+        row=np.zeros(n_paths, dtype=np.int64),
+    )
+    _learn(task, state)
+    return state
 
 
-@sealed
-def _leap(task: Task, s: Space, path: Word, leap: Word, t: float, until: float, out: FloatArray) -> float:
-    """One leap, not beyond `until`; returns when it ended, or −1 where the agent became sure in it."""
-    arms, n = s.arms, s.arms.shape[1]
-    _set_shares(task, s, t)
-    watched = task.watching and (math.isnan(out[FLOOR]) or math.isnan(out[ALARM]))
-    steps = _length(task, s, t, until, out[DIVERGENCE] if watched else 0.0) if t > n else 1.0
-    if steps == 1.0 and task.keeps_shares:
-        _take_turns(s)
-    divergence, cost = _set_rates(task, s, t, steps)
-    shorter = _length(task, s, t, until, divergence if watched else 0.0)
-    if shorter < _STALE * steps:
-        steps = shorter
-        divergence, cost = _set_rates(task, s, t, steps)
-    out[DIVERGENCE] = divergence
-    likeliest = _draw_counts(s, path, leap, steps)
-    pieces = int(min(_PIECES, max(1.0, steps - arms[COUNT, likeliest]))) if task.delta > 0.0 else 1
-    for piece in range(pieces):
-        for a in range(n):
-            if arms[COUNT, a] > 0.0:
-                _pull(task, s, a, piece, pieces)
-        if task.delta > 0.0 and _is_sure(task, s):
-            steps = math.ceil(steps * (piece + 0.5) / pieces)  # a pull lies somewhere in its piece
-            out[STOPPED] = t + steps
-            break
-    out[SPENT] += steps * cost
-    for a in range(n):
-        arms[BOOSTS, a] += steps * arms[SHARE, a]
-    return t + steps
+def _plan_leap(task: Task, state: State, is_first: bool) -> Leap:
+    """How long it is, and with which probabilities arms are pulled in it."""
+    n_arms, n_paths = state.pulls.shape
+    if task.weights is None:
+        share = task.shares(state.t, state.pulls, state.private, state.boosts, state.log_best)
+    else:
+        share = np.repeat(task.weights[:, None], n_paths, axis=1)
+    until = np.append(task.checkpoints, task.horizon)[state.row]
+    steps = np.ones(n_paths) if is_first else _length(task, state, until, state.rate, state.divergence)
+    if task.weights is not None:
+        _take_turns(state, steps == 1.0, share)
+    everything = slice(None)
+    leap, divergence = _rates(task, state, everything, steps, share)
+    shorter = _length(task, state, until, leap.rate, divergence)
+    stale = np.flatnonzero(shorter < _STALE * steps)
+    if stale.size:
+        again, divergence[stale] = _rates(task, state, stale, shorter[stale], share[:, stale])
+        leap.replace(stale, again)
+    state.rate, state.divergence = leap.rate, divergence
+    return leap
 
 
-@sealed
-def _watch(task: Task, s: Space, before: float, t: float, out: FloatArray) -> None:
-    """What the leap told the observers, and whether one of them raises the alarm."""
-    arms, told = s.arms, 0.0
-    for a in range(arms.shape[1]):
-        if arms[COUNT, a] > 0.0:
-            told += arms[COUNT, a] * (math.log(arms[RATE, a]) - arms[LOG_PI, a])
-    log_e = bet_leap(s.bets, arms[LOG_PI], arms[COUNT], s.gains)
-    # Looked at after a leap, a walk is caught later than after each step: by Siegmund's 0.58 of a leap's spread, whose
-    # square is twice its divergence, less the same of a step.
-    missed = _SIEGMUND * math.sqrt(2.0 * out[DIVERGENCE]) * (math.sqrt(t - before) - 1.0)
-    _raise_alarm(task, s, before, t, out[LOG_RATIO], out[LOG_RATIO] + told, missed, out[FLOOR:])
-    _raise_alarm(task, s, before, t, out[LOG_E], log_e, missed, out[ALARM:])
-    out[LOG_RATIO] += told
-    out[LOG_E] = log_e
+def _length(task: Task, state: State, until: FloatArray, rate: FloatArray, divergence: FloatArray) -> FloatArray:
+    """Steps of the coming leap at these rates, and at this divergence where observers are followed."""
+    longest = until - state.t
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if task.threshold is not None:
+            short = np.maximum(_NATS / divergence, _SLOWEST * state.t)
+            longest = np.where(np.isnan(state.alarm).any(0), np.minimum(longest, short), longest)
+        if task.lift.last < math.inf:
+            longest = np.where(state.t < task.lift.last, np.minimum(longest, task.lift.last - state.t), longest)
+        growth = (np.maximum(_LEAST, _GROWTH * state.pulls) / rate).min(0)
+    return np.asarray(np.maximum(1.0, np.floor(np.minimum(longest, growth))))
 
 
-@inlined
-def _raise_alarm(
-    task: Task, s: Space, before: float, t: float, last: float, now: float, missed: float, out: FloatArray
+def _take_turns(state: State, rows: Any, share: FloatArray) -> None:
+    """Shares that are kept without drawing: one step boosts the arm furthest behind (`FixedBoosting`)."""
+    rows = np.flatnonzero(rows)
+    boosts, weights = state.boosts[:, rows], share[:, rows]
+    behind = np.where(weights > 0.0, (boosts.sum(0) + 1.0) * weights - boosts, -np.inf)
+    share[:, rows] = np.arange(len(share))[:, None] == behind.argmax(0)
+
+
+def _rates(task: Task, state: State, rows: Any, steps: FloatArray, share: FloatArray) -> tuple[Leap, FloatArray]:
+    """Some paths' leap, and Σ p·log(p/π) where observers are followed."""
+    pulls, t = state.pulls[:, rows], state.t[rows]
+    ahead = 1.0 + 0.5 * (steps - 1.0) * state.rate[:, rows] / pulls
+    log_pi = task.public.log_best(pulls * ahead, state.public[:, rows] * ahead)
+    pi = np.exp(log_pi)
+    # The others' sum, which has its digits where an arm is nearly sure.
+    rest = np.zeros(pi.shape)
+    rest[1:] = np.cumsum(pi[:-1], axis=0)
+    rest[:-1] += np.cumsum(pi[:0:-1], axis=0)[::-1]
+    log_pi = np.where(pi > 0.5, np.log1p(-np.minimum(rest, 0.5)), log_pi)
+    epsilon = task.lift.epsilon(np.floor(t + 0.5 * (steps - 1.0)) + 1.0)
+    log_q = task.lift.log_boosted(log_pi, epsilon)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kept = np.where(rest > 0.0, share * -np.expm1(log_q) / rest, 0.0)
+    rate = share * np.exp(log_q) + pi * (kept.sum(0) - kept)
+    cost = (share * np.minimum(epsilon, -log_pi)).sum(0)
+    divergence = np.zeros(steps.size)
+    if task.threshold is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(rate > 0.0, rate * (np.log(rate) - log_pi), 0.0)
+        divergence = np.maximum(0.0, terms.sum(0))
+    return Leap(steps, share, rate, log_pi, cost), divergence
+
+
+def _draw_counts(leap: Leap, u: FloatArray) -> FloatArray:
+    """How often each arm is pulled; the likeliest gets what remains."""
+    likeliest = leap.rate.argmax(0)
+    left, chance = leap.steps.copy(), np.ones(leap.steps.size)
+    counts = np.zeros(leap.rate.shape)
+    for a in range(len(counts)):
+        rate = np.where(likeliest == a, 0.0, leap.rate[a])
+        counts[a] = binomials(left, rate / np.maximum(chance, 1e-300), u[a])
+        left -= counts[a]
+        chance -= rate
+    counts[likeliest, np.arange(left.size)] += left
+    return counts
+
+
+def _learn(task: Task, state: State) -> None:
+    """The private posterior, and how sure the agent is."""
+    from scipy.special import ndtri_exp
+
+    state.log_best = task.private.log_best(state.pulls, state.private)
+    if task.delta > 0.0:
+        state.lead = -ndtri_exp(np.minimum(log_error(state.log_best, state.log_best.argmax(0)), -1e-16))
+
+
+def log_error(log_best: FloatArray, arm: Any) -> FloatArray:
+    """log P(another arm is the best one), (R,)."""
+    others = np.where(np.arange(len(log_best))[:, None] == arm, -np.inf, log_best)
+    top = others.max(0)
+    return np.asarray(top + np.log(np.exp(others - top).sum(0)))
+
+
+def _stopped(task: Task, state: State, before: FloatArray, lead: FloatArray, u: FloatArray) -> tuple[FloatArray, Any]:
+    """In which part of the leap paths became sure, and which did."""
+    part, done = np.ones(lead.size), np.zeros(lead.size, dtype=bool)
+    if task.delta == 0.0:
+        return part, done
+    bar = task.bar
+    rows = np.flatnonzero(np.maximum(lead, state.lead) > bar - _NEAR)
+    if not rows.size:
+        return part, done
+    # What Z moves by when a mean does: rivals in proportion to their part of the error.
+    log_best, now, then = state.log_best[:, rows], state.pulls[:, rows], before[:, rows]
+    leader = log_best.argmax(0)
+    leads = np.arange(len(now))[:, None] == leader
+    part_of = np.where(leads, 0.0, np.exp(log_best - log_error(log_best, leader)))
+    spread = task.private.variances / np.sqrt(now * then)
+    slope = part_of / np.sqrt(spread + spread[leader, np.arange(rows.size)])
+    slope = np.where(leads, slope.sum(0), slope)
+    pulled = now - then
+    moves = slope**2 * task.private.variances * pulled / (now * then)
+    variance = moves.sum(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        jump = np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
+        raised = bar + _SIEGMUND * np.sqrt(jump)
+        chance = np.exp(-2.0 * (raised - lead[rows]) * (raised - state.lead[rows]) / variance)
+    between = (variance > 1.5 * jump) & (u[0, rows] < chance)
+    found = (state.lead[rows] >= bar) | between
+    rows, variance, singly = rows[found], variance[found], (variance <= 1.5 * jump)[found]
+    above, end = bar - lead[rows], state.lead[rows] - lead[rows]
+    part[rows] = np.where(singly, u[1, rows], passage(above, end, variance, u[1, rows], u[2, rows]))
+    done[rows] = True
+    return part, done
+
+
+def _watch(
+    task: Task, state: State, leap: Leap, counts: FloatArray, before: FloatArray, evidence: FloatArray, u: FloatArray
 ) -> None:
-    """The time and the posterior error of the first alarm."""
-    threshold = task.threshold - missed
-    if math.isnan(out[0]) and now >= threshold:
-        part = (threshold - last) / (now - last) if last < threshold else 0.5
-        out[0] = max(before + 1.0, math.ceil(before + (t - before) * part))
-        out[1] = _log_error(s, task.best)
+    """What the leap told the observers, and whether one of them raises the alarm."""
+    assert task.threshold is not None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)
+    told = np.stack([state.told[0] + (counts * gains).sum(0), evidence])
+    jump = np.maximum((leap.rate * gains**2).sum(0) - state.divergence**2, 0.0)
+    variance = jump * leap.steps
+    raised = task.threshold + _SIEGMUND * np.sqrt(jump)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        chance = np.exp(-2.0 * (raised - state.told) * (raised - told) / variance)
+    between = (leap.steps > 1.0) & (u[:2] < chance)
+    found = np.isnan(state.alarm) & ((told >= task.threshold) | between)
+    if found.any():
+        above = task.threshold - state.told
+        part = passage(above, told - state.told, np.broadcast_to(variance, told.shape), u[2:4], u[4:6])
+        when = before + np.maximum(1.0, np.ceil(leap.steps * part))
+        state.alarm = np.where(found, when, state.alarm)
+        state.error = np.where(found, log_error(state.log_best, task.best), state.error)
+    state.told = told
 
 
-@part
-def _walk(task: Task, s: Space, path: Word, out: FloatArray, course: FloatArray) -> None:
-    """One path: `out` (FIXED + 2K,) at its end, `course` (C, 4 + K) at the checkpoints."""
-    arms, n = s.arms, s.arms.shape[1]
-    _begin(task, s, path, out)
-    t, leap, row = float(n), _ZERO, 0
-    while t < task.horizon:
-        leap += _ONE
-        until = task.checkpoints[row] if row < task.checkpoints.size else task.horizon
-        before = t
-        t = _leap(task, s, path, leap, before, until, out)
-        if task.watching:
-            _watch(task, s, before, t, out)
-        while row < task.checkpoints.size and t >= task.checkpoints[row]:
-            course[row, 0], course[row, 1] = _log_error(s, task.best), out[LOG_RATIO]
-            course[row, 2], course[row, 3] = out[LOG_E], out[SPENT]
-            for a in range(n):
-                course[row, 4 + a] = arms[PULLS, a]
-            row += 1
-        alarmed = task.watching and not (math.isnan(out[FLOOR]) or math.isnan(out[ALARM]))
-        if not math.isnan(out[STOPPED]) or (alarmed and row == task.checkpoints.size):
-            break
-    for a in range(n):
-        out[FIXED + a] = arms[PULLS, a]
-        out[FIXED + n + a] = arms[BOOSTS, a]
+def _note(task: Task, state: State, first: int, out: Paths) -> None:
+    """What there is to know at checkpoints."""
+    while True:
+        at = np.append(task.checkpoints, math.inf)[state.row]
+        rows = np.flatnonzero(state.t >= at)
+        if not rows.size:
+            return
+        course = out.course[state.path[rows] - first, state.row[rows]]
+        course[:, 0] = log_error(state.log_best[:, rows], task.best)
+        course[:, 1:3] = state.told[:, rows].T
+        course[:, 3] = state.spent[rows]
+        course[:, 4:] = state.pulls[:, rows].T
+        out.course[state.path[rows] - first, state.row[rows]] = course
+        state.row[rows] += 1
 
 
-@kernel
-def walk_all(task: Task, s: Space, first: int, out: FloatArray, course: FloatArray) -> None:
-    """Paths first, first + 1, …"""
-    for i in range(out.shape[0]):
-        _walk(task, s, np.uint64(first + i), out[i], course[i])
+def _finish(state: State, done: Any, first: int, out: Paths) -> None:
+    """Keep what is known of paths that are done."""
+    rows = state.path[done] - first
+    out.spent[rows] = state.spent[done]
+    out.pulls[rows], out.boosts[rows] = state.pulls[:, done].T, state.boosts[:, done].T
+    for found, at in ((out.floor, 0), (out.alarm, 1)):
+        found[rows, 0], found[rows, 1] = state.alarm[at, done], state.error[at, done]

@@ -1,0 +1,87 @@
+"""Random numbers of many paths at once, and what is drawn from them by inversion.
+
+Path i draws the words SplitMix64 gives for (i, leap, place): so paths are the same every time, whatever is planned with
+them, and plans of nearly the same budget follow nearly the same paths.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from feint.numerics._validate import FloatArray
+
+WordArray = npt.NDArray[np.uint64]
+_SEED = np.uint64(0x706C616E)  # "plan": a seed of its own
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_MANY = 9.0  # beyond so many expected, a binomial number is a rounded normal one, corrected for its skewness
+_ENOUGH = 40  # more than 9 expected at most are drawn with probability below 1e-13
+
+
+def _mix(z: WordArray) -> WordArray:
+    """SplitMix64 (Steele, Lea & Flood 2014), in place."""
+    z ^= z >> np.uint64(30)
+    z *= _MIX_1
+    z ^= z >> np.uint64(27)
+    z *= _MIX_2
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def keys_of(paths: npt.NDArray[np.int64]) -> WordArray:
+    """One word a path."""
+    return _mix(_mix(paths.astype(np.uint64) * _GOLDEN + _SEED) + _GOLDEN)
+
+
+def uniforms(keys: WordArray, leap: int, count: int) -> FloatArray:
+    """(count, R) in (0, 1)."""
+    with np.errstate(over="ignore"):
+        places = np.arange(leap * count + 1, (leap + 1) * count + 1, dtype=np.uint64)
+        words = _mix(keys + places[:, None] * _GOLDEN)
+    return (words >> np.uint64(12)).astype(float) * 2.0**-52 + 2.0**-53
+
+
+def binomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
+    """How many of n, (R,), at the quantile u; a p of 1 or more is all of them."""
+    from scipy.special import ndtri
+
+    mean = n * np.minimum(p, 1.0)
+    found = np.where(p >= 1.0, n, 0.0)
+    many = np.flatnonzero((mean > _MANY) & (p < 1.0))
+    if many.size:
+        rest, z = 1.0 - p[many], ndtri(u[many])
+        skewed = (rest - p[many]) / 6.0 * (z * z - 1.0)  # Cornish & Fisher (1938)
+        raw = np.floor(mean[many] + np.sqrt(mean[many] * rest) * z + skewed + 0.5)
+        found[many] = np.minimum(n[many], np.maximum(0.0, raw))
+    few = np.flatnonzero((mean <= _MANY) & (p < 1.0) & (mean > 0.0))
+    if few.size:
+        left, n_few, p_few = u[few], n[few], p[few]
+        odds = p_few / (1.0 - p_few)
+        chance = np.exp(n_few * np.log1p(-p_few))
+        for k in range(_ENOUGH):
+            more = (left >= chance) & (n_few > k)
+            if not more.all():
+                few, left, n_few, odds, chance = few[more], left[more], n_few[more], odds[more], chance[more]
+            if not few.size:
+                break
+            found[few] = k + 1.0
+            left -= chance
+            chance *= (n_few - k) / (k + 1.0) * odds
+    return found
+
+
+def passage(above: FloatArray, end: FloatArray, variance: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+    """When, as a part of its duration, a Brownian bridge from 0 to `end` first is `above` 0, given that it ever is; from
+    two uniform numbers.
+
+    With s = τ/(1 − τ) the bridge is a Brownian motion with drift |end − above|, which passes `above` at an inverse
+    Gaussian s of mean above/|end − above| and shape above²/variance: drawn as in Michael, Schucany & Haas (1976).
+    """
+    from scipy.special import ndtri
+
+    above, variance = np.maximum(above, 1e-12), np.maximum(variance, 1e-300)
+    mean = above / np.maximum(np.abs(end - above), 1e-9 * above)
+    ratio = 0.5 * mean * ndtri(u) ** 2 / (above * above / variance)
+    root = mean * (1.0 + ratio - np.sqrt(ratio * (2.0 + ratio)))
+    root = np.maximum(root, 0.0)
+    s = np.where(v * (mean + root) <= mean, root, mean * mean / np.maximum(root, 1e-300))
+    return np.asarray(s / (1.0 + s))

@@ -1,0 +1,64 @@
+"""One side of an instance, public or private, for many paths at once: what its pulls pay and who is then best."""
+
+from typing import Any
+
+import numpy as np
+
+from feint.families.base import draw_reward, usual_prior
+from feint.numerics._jit import kernel
+from feint.numerics._validate import FloatArray
+from feint.numerics.best_arm_quick import quick_log_best
+from feint.numerics.streams import normal_pair, philox, uniform
+from feint.planning.draws import WordArray
+
+_SINGLY = 12.0  # pulls of an arm up to which its rewards are drawn one by one; beyond, a normal number for their sum
+_ZERO = np.uint64(0)
+
+
+class Side:
+    """Arms along the first axis, paths along the second."""
+
+    def __init__(self, family: Any, means: FloatArray) -> None:
+        self._family, self._prior, self._is_normal = family, usual_prior(family), family.kernel().normal
+        self._means = means[:, None]
+        self.variances = np.broadcast_to(np.asarray(family.variance(means), dtype=float), means.shape)[:, None]
+        self._spreads = np.sqrt(self.variances)
+
+    def after(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray) -> FloatArray:
+        """Sums of rewards after `counts` more pulls, `pulls` in all, drawn from uniform numbers."""
+        from scipy.special import ndtri
+
+        if self._is_normal:
+            return np.asarray(sums + counts * self._means + np.sqrt(counts) * self._spreads * ndtri(u))
+        more = np.empty(counts.shape)
+        seeds = (u * 2.0**53).astype(np.uint64)
+        _draw_sums(self._family.kernel(), self._means[:, 0], self._spreads[:, 0], counts, seeds, more)
+        low, high = self._family.mean_range
+        return np.clip(sums + more, low * pulls, high * pulls)
+
+    def log_best(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
+        """log P(arm is the best): for normal rewards to about 1 %, for others exactly."""
+        if self._is_normal:
+            return quick_log_best(sums / pulls, self.variances / pulls)
+        first, second = self._family.posterior(self._prior, pulls, sums)
+        found = self._family.log_probabilities(np.ascontiguousarray(first.T), np.ascontiguousarray(second.T))
+        return np.ascontiguousarray(found.T)
+
+
+@kernel
+def _draw_sums(
+    family: Any, means: FloatArray, spreads: FloatArray, counts: FloatArray, seeds: WordArray, out: FloatArray
+) -> None:
+    """One by one, or their mean and variance."""
+    for a in range(counts.shape[0]):
+        for i in range(counts.shape[1]):
+            count, total = counts[a, i], 0.0
+            if count > _SINGLY:
+                w0, w1, _, _ = philox(_ZERO, _ZERO, _ZERO, _ZERO, seeds[a, i], _ZERO)
+                normal, _ = normal_pair(w0, w1)
+                total = count * means[a] + np.sqrt(count) * spreads[a] * normal
+            else:
+                for pull in range(int(count)):
+                    w0, _, _, _ = philox(np.uint64(pull), _ZERO, _ZERO, _ZERO, seeds[a, i], _ZERO)
+                    total += draw_reward(family, means[a], 0.0, uniform(w0))
+            out[a, i] = total

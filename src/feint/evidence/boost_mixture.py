@@ -42,7 +42,7 @@ _STAKES = (0.3, 1.5, 2.3, 1.9)  # how much is bet on each, relatively
 _SINGLE, _PAIRED, _ALL = 0.24, 0.3, 0.46  # shares of the three sorts of experts
 _MOST_PAIRED = 12
 _SMALLEST = 1e-12  # below it, 1 − π_b of an arm that is nearly sure would need digits that log π does not have
-CELLS, CELLS_A_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 to 16
+_CELLS, _CELLS_A_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 to 16
 _BISECTIONS = 60
 
 
@@ -50,7 +50,7 @@ class Bets(NamedTuple):
     """The experts, the table of q*, and space for one pull."""
 
     experts: Experts
-    table: FloatArray  # (CELLS + 1, J)
+    table: FloatArray  # (_CELLS + 1, J)
     ratios: FloatArray  # (J, K) r_b(A), relative to exp(gains)
 
 
@@ -61,7 +61,7 @@ def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float 
     pairs = n_arms * (n_arms - 1) // 2 if n_arms <= _MOST_PAIRED else 0
     prior = np.concatenate([np.full(n_arms, _SINGLE / n_arms), np.full(pairs, _PAIRED / max(pairs, 1)), [_ALL]])
     made = experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share, within)
-    nodes = -np.expm1(np.arange(CELLS + 1) / CELLS_A_UNIT)
+    nodes = -np.expm1(np.arange(_CELLS + 1) / _CELLS_A_UNIT)
     return Bets(made, nearly_boosted(nodes[:, None], epsilons), np.empty((epsilons.size, n_arms)))
 
 
@@ -115,7 +115,7 @@ def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
 @inlined
 def place_of(log_p: float) -> float:
     """Where the table has log π."""
-    return min(math.log1p(-log_p) * CELLS_A_UNIT, CELLS - 1e-9)
+    return min(math.log1p(-log_p) * _CELLS_A_UNIT, _CELLS - 1e-9)
 
 
 @inlined

@@ -27,7 +27,7 @@ from feint.numerics._validate import FloatArray, as_number
 
 SHARE = 0.007  # one boosted arm asks for less, arms that change at every step for more; by measurement
 _SMALLEST_SHARE = 1e-12
-HELD_BACK = 0.5
+_HELD_BACK = 0.5
 _NOTHING = -700.0  # log I_j at the start: as good as 0, and a number
 REFUTED = -1e15  # log ratio of an expert that gave the pulled arm probability 0: as good as −∞, and a number
 
@@ -89,7 +89,7 @@ def forget(experts: Experts) -> None:
 @inlined
 def held_back(pulls: float) -> float:
     """c_t."""
-    return HELD_BACK / math.log2(pulls + 2.0) if pulls > 0.0 else 1.0
+    return _HELD_BACK / math.log2(pulls + 2.0) if pulls > 0.0 else 1.0
 
 
 @part

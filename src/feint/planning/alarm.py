@@ -2,90 +2,219 @@ r"""The observer's test over a leap: what `boost_mixture.bet` does pull by pull,
 
 An expert with likelihood ratios r(a) gains Σ_a n_a·log r(a) from n_a pulls of every arm. The weights follow Bayes' rule
 and are shared anew at every pull; over a leap that is done in strides of at most `_MEMORY` of the share's memory, 1/η
-pulls, with the same part of the counts in each. Many paths at once, in NumPy: the last axis of every array.
+pulls, and rare pulls fall into one of them by chance: pulls in a row are what the test lives on. A leap of one pull is
+`bet`.
 """
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from feint.evidence.boost_mixture import CELLS, CELLS_A_UNIT, EPSILONS, bets
-from feint.evidence.fixed_share import HELD_BACK
+from feint.evidence.boost_mixture import EPSILONS, bets, boosted_at, place_of
+from feint.evidence.fixed_share import held_back
+from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray
+from feint.numerics.streams import Word, philox, uniform
+from feint.planning.draws import SIEGMUND, WordArray
 
 _MEMORY = 0.2  # of 1/η: the longest stride
 _MOST = 64  # strides: a leap longer than 2,000 pulls has next to nothing to tell in each
+_CROWD = 40.0  # pulls a stride: from then on each has about as many
 _DEEPEST = 700.0  # of −log π, so that 1/π is a float64
 _NOT_POSSIBLE = 1e-300  # an expert that called a pull impossible is as good as refuted
+_NOTHING = -700.0  # log I_j at the start: as good as 0, and a number
+_SPLIT, _BRIDGE = np.uint64(1), np.uint64(2)  # what words are for
+_ZERO = np.uint64(0)
 
 
-class Bettors:
+class Rules(NamedTuple):
+    """Of the test, and space for one leap of one path."""
+
+    table: FloatArray  # of q*
+    stakes: FloatArray  # (J,)
+    prior: FloatArray  # (M,)
+    share: float  # η
+    threshold: float  # log(1/α)
+    logs: FloatArray  # (J, M, K) log r
+    ratios: FloatArray  # (2, K) r_b(b), and r_b of any other arm
+    pulls: FloatArray  # (K, _MOST) in each stride
+    gains: FloatArray  # (M,)
+
+
+class Bettors(NamedTuple):
     """The observer of every path."""
 
-    def __init__(self, n_arms: int, n_paths: int) -> None:
-        test = bets(n_arms, np.array(EPSILONS))
-        e = test.experts
-        self._table, self._stakes, self._prior, self._share = test.table, e.stakes, e.prior, e.share
-        self._pairs = np.tril_indices(n_arms, -1) if e.prior.size > n_arms + 1 else None
-        self.pulls = np.zeros(n_paths)
-        self.counts = np.zeros((n_arms, n_paths))
-        self.log_invested = np.full((e.stakes.size, n_paths), -np.inf)  # log I_j
-        self.weights = np.repeat(np.broadcast_to(e.prior, (e.stakes.size, e.prior.size))[..., None], n_paths, axis=-1)
+    pulls: FloatArray  # (R,) tested
+    counts: FloatArray  # (R, K)
+    log_invested: FloatArray  # (R, J) log I_j
+    weights: FloatArray  # (R, J, M)
 
-    def keep(self, rows: FloatArray) -> None:
-        """Forget the other paths."""
-        for name in ("pulls", "counts", "log_invested", "weights"):
-            setattr(self, name, getattr(self, name)[..., rows])
-
-    def bet(self, log_pi: FloatArray, counts: FloatArray, steps: FloatArray) -> FloatArray:
-        """Test the pulls of a leap, `counts` (K, R) of `steps` (R,), at log π; returns log E (R,)."""
-        gains = self._gains(log_pi, counts, steps)
-        strides = int(min(_MOST, max(1.0, np.ceil(steps.max() * self._share / _MEMORY))))
-        length = steps / strides
-        kept = np.exp(length * np.log1p(-self._share))
-        top = gains.max(1)
-        ratios = np.exp((gains - top[:, None]) / strides)
-        shared = (1.0 - kept) * self._prior[:, None]
-        for _ in range(strides):
-            released = np.log((_held_back(self.pulls) - _held_back(self.pulls + length)) * self._stakes[:, None])
-            self.pulls = self.pulls + length
-            self.weights *= ratios
-            total = self.weights.sum(1)
-            self.log_invested = np.logaddexp(self.log_invested, released) + (np.log(total) + top / strides)
-            self.weights *= (kept / total)[:, None]
-            self.weights += shared
-        self.counts += counts
-        held = np.log(_held_back(self.pulls))
-        return np.asarray(np.logaddexp(held, np.logaddexp.reduce(self.log_invested, axis=0)))
-
-    def _gains(self, log_pi: FloatArray, counts: FloatArray, steps: FloatArray) -> FloatArray:
-        """Σ_a n_a·log r(a) of every expert, (J, M, R)."""
-        place = np.minimum(np.log1p(-log_pi) * CELLS_A_UNIT, CELLS - 1e-9)
-        cell = place.astype(np.int64)
-        here, there = self._table.T[:, cell], self._table.T[:, cell + 1]
-        q, others = here + (place - cell) * (there - here), (1.0 - here) + (place - cell) * (here - there)
-        rest = -np.expm1(log_pi)
-        own = q * np.exp(np.minimum(-log_pi, _DEEPEST))  # r_b(b)
-        with np.errstate(invalid="ignore"):
-            other = np.where(rest > 0.0, others / rest, 0.0)  # r_b of any other arm
-        found = [_times(counts, own) + _times(steps - counts, other)]
-        if self._pairs is not None:
-            i, k = self._pairs
-            share = (1.0 + self.counts[k]) / (2.0 + self.counts[i] + self.counts[k])
-            rare = share * other[:, i] + (1.0 - share) * other[:, k]
-            found.append(
-                _times(counts[i], rare + share * (own - other)[:, i])
-                + _times(counts[k], rare + (1.0 - share) * (own - other)[:, k])
-                + _times(steps - counts[i] - counts[k], rare)
-            )
-        inverse = 1.0 / (1.0 + self.counts)
-        usual = (other * inverse).sum(1, keepdims=True)
-        whole = _times(counts, (usual + (own - other) * inverse) / inverse.sum(0)).sum(1, keepdims=True)
-        return np.concatenate([*found, whole], axis=1)
+    def keep(self, rows: FloatArray) -> "Bettors":
+        """Without the other paths."""
+        return Bettors(*(found[rows] for found in self))
 
 
-def _held_back(pulls: FloatArray) -> FloatArray:
-    """c_t of `fixed_share`."""
-    return np.where(pulls > 0.0, HELD_BACK / np.log2(pulls + 2.0), 1.0)
+class Seen(NamedTuple):
+    """A leap of every path."""
+
+    log_pi: FloatArray  # (K, R)
+    counts: FloatArray  # (K, R)
+    steps: FloatArray  # (R,)
+    jump: FloatArray  # (R,) variance of what one pull tells
+    key: WordArray  # (R,)
 
 
-def _times(count: FloatArray, ratio: FloatArray) -> FloatArray:
-    return np.asarray(count * np.log(np.maximum(ratio, _NOT_POSSIBLE)))
+def rules(n_arms: int, threshold: float) -> Rules:
+    """Those of feint's `Observer`."""
+    test = bets(n_arms, np.array(EPSILONS))
+    e = test.experts
+    space = np.empty((e.stakes.size, e.prior.size, n_arms)), np.empty((2, n_arms)), np.empty((n_arms, _MOST))
+    return Rules(test.table, e.stakes, e.prior, e.share, threshold, *space, np.empty(e.prior.size))
+
+
+def bettors(rules: Rules, n_arms: int, n_paths: int) -> Bettors:
+    """Nothing seen yet."""
+    shape = n_paths, rules.stakes.size
+    weights = np.broadcast_to(rules.prior, (*shape, rules.prior.size)).copy()
+    return Bettors(np.zeros(n_paths), np.zeros((n_paths, n_arms)), np.full(shape, _NOTHING), weights)
+
+
+@kernel
+def bet_leaps(
+    rules: Rules, bettors: Bettors, seen: Seen, leap: int, before: FloatArray, after: FloatArray, parts: FloatArray
+) -> None:
+    """Test a leap of every path: log E `before` and `after` it (R,), and in which part of it the test first reached its
+    threshold, or NaN.
+    """
+    for i in range(after.size):
+        after[i], parts[i] = _bet_leap(rules, bettors, seen, np.uint64(leap), i, before[i])
+
+
+@part
+def _bet_leap(rules: Rules, bettors: Bettors, seen: Seen, leap: Word, i: int, log_e: float) -> tuple[float, float]:
+    steps, when = seen.steps[i], math.nan
+    strides = min(_MOST, max(1, int(math.ceil(steps * rules.share / _MEMORY))))
+    length = steps / strides
+    kept = math.exp(length * math.log1p(-rules.share))
+    _set_logs(rules, bettors, seen.log_pi, i)
+    _split(rules, seen, leap, i, strides)
+    raised = rules.threshold + SIEGMUND * math.sqrt(seen.jump[i])
+    for stride in range(strides):
+        last = log_e
+        log_e = _bet_stride(rules, bettors, i, stride, length, kept)
+        if math.isnan(when):
+            found = log_e >= rules.threshold
+            w0, w1, _, _ = philox(leap, np.uint64(stride), _ZERO, _BRIDGE, seen.key[i], _ZERO)
+            if not found and length > 1.0:
+                bridge = 2.0 * (raised - last) * (raised - log_e)
+                found = uniform(w0) * math.exp(min(_DEEPEST, bridge / (seen.jump[i] * length + 1e-300))) < 1.0
+            if found:
+                when = (stride + (uniform(w1) if length > 1.0 else 1.0)) / strides
+    for a in range(seen.counts.shape[0]):
+        bettors.counts[i, a] += seen.counts[a, i]
+    return log_e, when
+
+
+@part
+def _bet_stride(rules: Rules, bettors: Bettors, i: int, stride: int, length: float, kept: float) -> float:
+    """Returns log E."""
+    n_arms, n_experts = rules.pulls.shape[0], rules.prior.size
+    before = bettors.pulls[i]
+    bettors.pulls[i] += length
+    held = held_back(bettors.pulls[i])
+    log_released = math.log(held_back(before) - held)
+    highest = math.log(held)
+    wealth = 1.0
+    for j in range(rules.stakes.size):
+        top = -math.inf
+        for m in range(n_experts):
+            gain = 0.0
+            for a in range(n_arms):
+                gain += rules.pulls[a, stride] * rules.logs[j, m, a]
+            rules.gains[m] = gain
+            top = max(top, gain)
+        total = 0.0
+        for m in range(n_experts):
+            bettors.weights[i, j, m] *= math.exp(rules.gains[m] - top)
+            total += bettors.weights[i, j, m]
+        for m in range(n_experts):
+            bettors.weights[i, j, m] = kept * bettors.weights[i, j, m] / total + (1.0 - kept) * rules.prior[m]
+        invested = _log_sum(bettors.log_invested[i, j], log_released + math.log(rules.stakes[j]))
+        bettors.log_invested[i, j] = invested + math.log(total) + top
+        if bettors.log_invested[i, j] > highest:
+            wealth = wealth * math.exp(highest - bettors.log_invested[i, j]) + 1.0
+            highest = bettors.log_invested[i, j]
+        else:
+            wealth += math.exp(bettors.log_invested[i, j] - highest)
+    return highest + math.log(wealth)
+
+
+@inlined
+def _log_sum(x: float, y: float) -> float:
+    """log(e^x + e^y)."""
+    return max(x, y) + math.log1p(math.exp(-abs(x - y)))
+
+
+@part
+def _split(rules: Rules, seen: Seen, leap: Word, i: int, strides: int) -> None:
+    """The pulls of a leap by strides: those of the arm with the most fill what others leave."""
+    n = rules.pulls.shape[0]
+    most = 0
+    for a in range(1, n):
+        if seen.counts[a, i] > seen.counts[most, i]:
+            most = a
+    for s in range(strides):
+        rules.pulls[most, s] = seen.steps[i] / strides
+    for a in range(n):
+        if a != most:
+            count = seen.counts[a, i]
+            spread = strides == 1 or count > _CROWD * strides
+            for s in range(strides):
+                rules.pulls[a, s] = count / strides if spread else 0.0
+            if not spread:
+                for k in range(int(count)):
+                    w0, _, _, _ = philox(leap, np.uint64(a), np.uint64(k), _SPLIT, seen.key[i], _ZERO)
+                    rules.pulls[a, int(uniform(w0) * strides)] += 1.0
+            for s in range(strides):
+                rules.pulls[most, s] = max(0.0, rules.pulls[most, s] - rules.pulls[a, s])
+
+
+@part
+def _set_logs(rules: Rules, bettors: Bettors, log_pi: FloatArray, i: int) -> None:
+    """log r of every expert for every arm."""
+    n, tested = log_pi.shape[0], bettors.counts
+    inverse = 0.0
+    for a in range(n):
+        inverse += 1.0 / (1.0 + tested[i, a])
+    for j in range(rules.stakes.size):
+        usual = 0.0
+        for b in range(n):
+            q, others = boosted_at(rules.table, place_of(log_pi[b, i]), j)
+            rest = -math.expm1(log_pi[b, i])
+            own = q * math.exp(min(_DEEPEST, -log_pi[b, i]))
+            other = others / rest if rest > 0.0 else 0.0
+            rules.ratios[0, b], rules.ratios[1, b] = own, other
+            usual += other / (1.0 + tested[i, b])
+            for a in range(n):
+                rules.logs[j, b, a] = _log_of(other)
+            rules.logs[j, b, b] = _log_of(own)
+        m = n
+        if rules.prior.size > n + 1:
+            for b in range(n):
+                for c in range(b):
+                    share = (1.0 + tested[i, c]) / (2.0 + tested[i, b] + tested[i, c])
+                    first, second = share * rules.ratios[1, b], (1.0 - share) * rules.ratios[1, c]
+                    for a in range(n):
+                        rules.logs[j, m, a] = _log_of(first + second)
+                    rules.logs[j, m, b] = _log_of(share * rules.ratios[0, b] + second)
+                    rules.logs[j, m, c] = _log_of(first + (1.0 - share) * rules.ratios[0, c])
+                    m += 1
+        for a in range(n):
+            extra = (rules.ratios[0, a] - rules.ratios[1, a]) / (1.0 + tested[i, a])
+            rules.logs[j, m, a] = _log_of((usual + extra) / inverse)
+
+
+@inlined
+def _log_of(ratio: float) -> float:
+    return math.log(max(ratio, _NOT_POSSIBLE))

@@ -13,6 +13,7 @@ WordArray = npt.NDArray[np.uint64]
 _SEED = np.uint64(0x706C616E)  # "plan": a seed of its own
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+SIEGMUND = 0.5826  # −ζ(½)/√(2π): by how much of a step's spread a walk looks lower at a bar than a Brownian motion
 _MANY = 9.0  # beyond so many expected, a binomial number is a rounded normal one, corrected for its skewness
 _ENOUGH = 40  # more than 9 expected at most are drawn with probability below 1e-13
 

@@ -24,15 +24,14 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.numerics._validate import FloatArray
-from feint.planning.alarm import Bettors
-from feint.planning.draws import WordArray, binomials, keys_of, passage, uniforms
+from feint.planning.alarm import Seen, bet_leaps, bettors, rules
+from feint.planning.draws import SIEGMUND, WordArray, binomials, keys_of, passage, uniforms
 from feint.planning.lift import Lift
 from feint.planning.sides import Side
 
 _GROWTH = 0.15
 _LEAST = 0.3
 _NATS, _SLOWEST = 0.1, 0.03
-_SIEGMUND = 0.5826  # −ζ(½)/√(2π)
 _STALE = 0.7  # a leap that turns out to be longer than this part of it allows is made shorter
 _NEAR = 1.2  # standard deviations below the bar: from there it is passed within a leap with probability below 1e-4
 _OTHERS = 6  # uniform numbers of a leap beside those of arms
@@ -119,7 +118,8 @@ def walk(task: Task, first: int, out: Paths) -> None:
     """Paths first, first + 1, … into `out`."""
     n_paths, n_arms = out.pulls.shape
     state = _begin(task, first, n_arms, n_paths)
-    bettors = None if task.threshold is None else Bettors(n_arms, n_paths)
+    observer = None if task.threshold is None else rules(n_arms, task.threshold)
+    bets = None if observer is None else bettors(observer, n_arms, n_paths)
     number = 0
     while state.path.size:
         number += 1
@@ -139,16 +139,19 @@ def walk(task: Task, first: int, out: Paths) -> None:
         state.spent = state.spent + steps * leap.cost
         state.boosts = state.boosts + steps * leap.share
         out.stopped[state.path[done] - first] = state.t[done]
-        if bettors is not None:
-            _watch(task, state, leap, counts, t, bettors.bet(leap.log_pi, counts, leap.steps), others)
+        if observer is not None:
+            jump = np.maximum((leap.rate * _gains(leap) ** 2).sum(0) - state.divergence**2, 0.0)
+            seen = Seen(leap.log_pi, counts, leap.steps, jump, state.key)
+            told = np.empty((2, state.t.size))
+            bet_leaps(observer, bets, seen, number, state.told[1], *told)
+            _watch(task, state, leap, seen, t, told, others)
             done |= ~np.isnan(state.alarm).any(0) & (state.row == task.checkpoints.size)
         _note(task, state, first, out)
         done |= state.t >= task.horizon
         if done.any():
             _finish(state, done, first, out)
             state.keep(~done)
-            if bettors is not None:
-                bettors.keep(~done)
+            bets = None if bets is None else bets.keep(~done)
 
 
 def _begin(task: Task, first: int, n_arms: int, n_paths: int) -> State:
@@ -299,8 +302,8 @@ def _stopped(task: Task, state: State, before: FloatArray, lead: FloatArray, u: 
     variance = moves.sum(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         jump = np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
-        raised = bar + _SIEGMUND * np.sqrt(jump)
-        chance = np.exp(-2.0 * (raised - lead[rows]) * (raised - state.lead[rows]) / variance)
+        raised = bar + SIEGMUND * np.sqrt(jump)
+        chance = np.exp(np.minimum(0.0, -2.0 * (raised - lead[rows]) * (raised - state.lead[rows]) / variance))
     between = (variance > 1.5 * jump) & (u[0, rows] < chance)
     found = (state.lead[rows] >= bar) | between
     rows, variance, singly = rows[found], variance[found], (variance <= 1.5 * jump)[found]
@@ -310,28 +313,31 @@ def _stopped(task: Task, state: State, before: FloatArray, lead: FloatArray, u: 
     return part, done
 
 
-def _watch(
-    task: Task, state: State, leap: Leap, counts: FloatArray, before: FloatArray, evidence: FloatArray, u: FloatArray
-) -> None:
-    """What the leap told the observers, and whether one of them raises the alarm."""
+def _watch(task: Task, state: State, leap: Leap, seen: Seen, before: FloatArray, told: Any, u: FloatArray) -> None:
+    """What the leap told the observers, `told` being log E and in which part of the leap it reached the threshold; and
+    whether one of them raises the alarm.
+    """
     assert task.threshold is not None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gains = np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)
-    told = np.stack([state.told[0] + (counts * gains).sum(0), evidence])
-    jump = np.maximum((leap.rate * gains**2).sum(0) - state.divergence**2, 0.0)
-    variance = jump * leap.steps
-    raised = task.threshold + _SIEGMUND * np.sqrt(jump)
+    log_e, noticed = told
+    ratio = state.told[0] + (seen.counts * _gains(leap)).sum(0)
+    raised = task.threshold + SIEGMUND * np.sqrt(seen.jump)
+    variance = seen.jump * seen.steps
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        chance = np.exp(-2.0 * (raised - state.told) * (raised - told) / variance)
-    between = (leap.steps > 1.0) & (u[:2] < chance)
-    found = np.isnan(state.alarm) & ((told >= task.threshold) | between)
-    if found.any():
-        above = task.threshold - state.told
-        part = passage(above, told - state.told, np.broadcast_to(variance, told.shape), u[2:4], u[4:6])
-        when = before + np.maximum(1.0, np.ceil(leap.steps * part))
-        state.alarm = np.where(found, when, state.alarm)
-        state.error = np.where(found, log_error(state.log_best, task.best), state.error)
-    state.told = told
+        chance = np.exp(np.minimum(0.0, -2.0 * (raised - state.told[0]) * (raised - ratio) / variance))
+    found = (ratio >= task.threshold) | ((seen.steps > 1.0) & (u[3] < chance))
+    above = task.threshold - state.told[0]
+    part = np.where(found, passage(above, ratio - state.told[0], variance, u[4], u[5]), np.nan)
+    when = before + np.maximum(1.0, np.ceil(seen.steps * np.stack([part, noticed])))
+    first = np.isnan(state.alarm) & ~np.isnan(when)
+    state.alarm = np.where(first, when, state.alarm)
+    state.error = np.where(first, log_error(state.log_best, task.best), state.error)
+    state.told = np.stack([ratio, log_e])
+
+
+def _gains(leap: Leap) -> FloatArray:
+    """log p/π, (K, R)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)
 
 
 def _note(task: Task, state: State, first: int, out: Paths) -> None:

@@ -90,7 +90,7 @@ def _as_json(bandit: "Bandit", answer: "Plan | Unseen") -> str:
     from feint.budgets import as_budget
     from feint.kinds import config_of
 
-    fields = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in asdict(answer).items()}
+    fields = asdict(answer)
     fields["explorer"] = config_of(answer.explorer, "explorer")
     for name in ("epsilon", "budget"):
         if name in fields:
@@ -101,7 +101,8 @@ def _as_json(bandit: "Bandit", answer: "Plan | Unseen") -> str:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no ∞ and no NaN: "inf" and null."""
+    """JSON has no arrays of NumPy, no ∞ and no NaN: lists, "inf" and null."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -16,19 +16,22 @@ from feint.bandit import Bandit
 from feint.numerics._validate import FloatArray
 from feint.planning.law import Paths, draw_paths
 
-PATHS = 400
+PATHS = 500
+_SHARES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True)
 class Notice:
     """When an observer notices: the 10, 50 and 90 % points of its first alarm (∞ where that is never raised), the mean
     of those raised, the share of runs in which it is, and the median posterior error that the agent has by then.
+    `errors` has the Monte Carlo standard error of each, by its name.
     """
 
     quantiles: tuple[float, float, float]
     time: float
     share: float
     error: float
+    errors: dict[str, Any]
 
 
 def followed(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
@@ -49,14 +52,37 @@ def notice_of(alarms: FloatArray) -> Notice:
     times = alarms[:, 0]
     raised = ~np.isnan(times)
     if not raised.any():
-        return Notice((math.inf,) * 3, math.inf, 0.0, math.nan)
-    low, middle, high = quantiles_of(times)
-    error = float(np.exp(np.median(alarms[raised, 1])))
-    return Notice((low, middle, high), float(times[raised].mean()), float(raised.mean()), error)
+        return Notice((math.inf,) * 3, math.inf, 0.0, math.nan, {})
+    share, logs = float(raised.mean()), alarms[raised, 1]
+    errors = {
+        "quantiles": quantile_errors(times),
+        "time": mean_error(times[raised]),
+        "share": math.sqrt(share * (1.0 - share) / times.size),
+        "error": float(np.exp(np.median(logs))) * quantile_errors(logs)[1],
+    }
+    return Notice(
+        quantiles_of(times), float(times[raised].mean()), share, float(np.exp(np.median(logs))), errors
+    )
 
 
 def quantiles_of(times: FloatArray) -> tuple[float, float, float]:
     """The 10, 50 and 90 % points of times, NaN being never; none between two times, so that ∞ stays what it is."""
     return tuple(
-        float(q) for q in np.quantile(np.where(np.isnan(times), math.inf, times), (0.1, 0.5, 0.9), method="lower")
+        float(q) for q in np.quantile(np.where(np.isnan(times), math.inf, times), _SHARES, method="lower")
     )  # type: ignore[return-value]
+
+
+def quantile_errors(times: FloatArray) -> tuple[float, float, float]:
+    """Standard errors of those: half the distance of the order statistics one binomial standard error to both sides."""
+    ordered = np.where(np.isnan(times), math.inf, times)
+    found = []
+    for share in _SHARES:
+        off = math.sqrt(share * (1.0 - share) / times.size)
+        low, high = np.quantile(ordered, (max(0.0, share - off), min(1.0, share + off)), method="nearest")
+        found.append(0.5 * float(high - low) if low < high else 0.0)
+    return tuple(found)  # type: ignore[return-value]
+
+
+def mean_error(values: FloatArray) -> Any:
+    """The standard error of a mean over the first axis."""
+    return values.std(0)[()] / math.sqrt(len(values))

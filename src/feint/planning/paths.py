@@ -77,8 +77,8 @@ class State:
 
     def keep(self, rows: Any) -> None:
         """Forget the other paths."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name)[..., rows])
+        for field in fields(self):  # `compress`, since an index would change the layout for which kernels are compiled
+            setattr(self, field.name, getattr(self, field.name).compress(rows, axis=-1))
 
 
 @dataclass
@@ -293,7 +293,7 @@ def _stopped(task: Task, state: State, before: FloatArray, lead: FloatArray, u: 
     log_best, now, then = state.log_best[:, rows], state.pulls[:, rows], before[:, rows]
     leader = log_best.argmax(0)
     leads = np.arange(len(now))[:, None] == leader
-    part_of = np.where(leads, 0.0, np.exp(log_best - log_error(log_best, leader)))
+    part_of = np.exp(np.where(leads, -np.inf, log_best) - log_error(log_best, leader))
     spread = task.private.variances / np.sqrt(now * then)
     slope = part_of / np.sqrt(spread + spread[leader, np.arange(rows.size)])
     slope = np.where(leads, slope.sum(0), slope)

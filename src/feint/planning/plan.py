@@ -2,7 +2,7 @@ r"""The plan: how long until the agent is sure, what it costs, and who notices w
 
 The stopping time has a law, not a value: with one rival the evidence at stopping is inverse Gaussian with mean
 L = log(1/δ) and variance 2L, time grows with its square, and chance in the public rewards adds as much again. So it is
-drawn: `_PATHS` paths in leaps (`paths`), the same every time; `standard_error` is what that costs.
+drawn: `_PATHS` paths in leaps (`paths`), the same every time; `errors` is what that costs.
 """
 
 import math
@@ -17,11 +17,11 @@ from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import TopTwo
 from feint.numerics._validate import FloatArray, check_level
 from feint.planning.law import LATEST, Paths, draw_paths
-from feint.planning.notice import Notice, followed, notice_of, paths_of, quantiles_of
+from feint.planning.notice import Notice, followed, mean_error, notice_of, paths_of, quantile_errors, quantiles_of
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
-_PATHS = 3000
+_PATHS = 5000
 _GRID = 4000  # times at which the sum of a budget of a user's own is read
 
 
@@ -34,7 +34,8 @@ class Plan:
     shares of boosts, `pulls` the pulls of each arm and `kl_spent` the total KL divergence B when the agent stops, in
     the mean; `power` is the most that any test of level `alpha` can have after that B. `informed` and `observer` say
     who notices when. `gamma` and `case` are those of `optimal_boosting` (`optimal_allocation` if ε = ∞), and
-    `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the exponent alone, for comparison.
+    `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the exponent alone, for comparison. `errors` has the Monte
+    Carlo standard error of every field that is read off paths, by its name.
     """
 
     epsilon: Any
@@ -54,6 +55,7 @@ class Plan:
     gamma: float
     case: str
     first_order_time: float
+    errors: dict[str, Any]
 
     def _repr_html_(self) -> str:
         from feint.html import table
@@ -70,7 +72,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     low, median, high = plan.quantiles
     found = [
         ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
-        ("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f}"),
+        ("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f} ({_percents(plan)})"),
         ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
         ("KL spent by then", f"{plan.kl_spent:,.4g}; power of any level-{plan.alpha:g} test at most {plan.power:.4g}"),
     ]
@@ -82,13 +84,22 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
+def _percents(plan: Plan) -> str:
+    """The errors of the quantiles, relatively."""
+    pairs = zip(plan.errors["quantiles"], plan.quantiles, strict=True)
+    return "± " + ", ".join(f"{100 * error / value:.0f}" if value < math.inf else "0" for error, value in pairs) + " %"
+
+
 def notice_words(notice: Notice) -> str:
     """When, and how sure the agent is by then."""
     if not notice.share:
         return "never"
     low, median, high = notice.quantiles
     never = f", in {100 * notice.share:.3g} % of runs" if notice.share < 1 else ""
-    return f"median {median:,.0f} pulls ({low:,.0f} to {high:,.0f} in 80 %{never}), error by then {notice.error:.2g}"
+    off = f" ± {notice.errors['quantiles'][1]:,.0f}" if median < math.inf else ""
+    return (
+        f"median {median:,.0f}{off} pulls ({low:,.0f} to {high:,.0f} in 80 %{never}), error by then {notice.error:.2g}"
+    )
 
 
 # Each option can be left out; a bundle of them would only hide their names.
@@ -155,7 +166,7 @@ def plan(
         alpha=float(alpha),
         explorer=explorer,
         time=float(times.mean()),
-        standard_error=float(times.std() / math.sqrt(times.size)),
+        standard_error=mean_error(times),
         quantiles=quantiles_of(paths.stopped),
         never=1.0 - float(done.mean()),
         weights=boosts / boosts.sum(),
@@ -167,7 +178,24 @@ def plan(
         gamma=best.gamma,
         case=best.case,
         first_order_time=first_order_time(budget, math.log(1.0 / delta) / best.gamma),
+        errors=_errors(paths, done),
     )
+
+
+def _errors(paths: Paths, done: Any) -> dict[str, Any]:
+    """Standard errors of what is read off paths."""
+    boosts = paths.boosts[done]
+    totals = boosts.sum(1, keepdims=True)
+    share = boosts.sum(0) / totals.sum()
+    never = 1.0 - float(done.mean())
+    return {
+        "time": mean_error(paths.stopped[done]),
+        "quantiles": quantile_errors(paths.stopped),
+        "never": math.sqrt(never * (1.0 - never) / done.size),
+        "weights": mean_error(boosts - share * totals) / float(totals.mean()),  # of a ratio of means
+        "pulls": mean_error(paths.pulls[done]),
+        "kl_spent": mean_error(paths.spent[done]),
+    }
 
 
 def checked_budget(epsilon: Any) -> Any:

@@ -16,7 +16,7 @@ from feint.evidence.fixed_share import held_back
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.streams import Word, philox, uniform
-from feint.planning.draws import SIEGMUND, WordArray
+from feint.planning.draws import WordArray
 
 _MEMORY = 0.2  # of 1/η: the longest stride
 _MOST = 64  # strides: a leap longer than 2,000 pulls has next to nothing to tell in each
@@ -61,7 +61,8 @@ class Seen(NamedTuple):
     log_pi: FloatArray  # (K, R)
     counts: FloatArray  # (K, R)
     steps: FloatArray  # (R,)
-    jump: FloatArray  # (R,) variance of what one pull tells
+    variance: FloatArray  # (R,) of what one pull tells
+    excess: FloatArray  # (R,) by which it passes a bar in the mean
     key: WordArray  # (R,)
 
 
@@ -99,7 +100,7 @@ def _bet_leap(rules: Rules, bettors: Bettors, seen: Seen, leap: Word, i: int, lo
     kept = math.exp(length * math.log1p(-rules.share))
     _set_logs(rules, bettors, seen.log_pi, i)
     _split(rules, seen, leap, i, strides)
-    raised = rules.threshold + SIEGMUND * math.sqrt(seen.jump[i])
+    raised = rules.threshold + seen.excess[i]
     for stride in range(strides):
         last = log_e
         log_e = _bet_stride(rules, bettors, i, stride, length, kept)
@@ -108,7 +109,7 @@ def _bet_leap(rules: Rules, bettors: Bettors, seen: Seen, leap: Word, i: int, lo
             w0, w1, _, _ = philox(leap, np.uint64(stride), _ZERO, _BRIDGE, seen.key[i], _ZERO)
             if not found and length > 1.0:
                 bridge = 2.0 * (raised - last) * (raised - log_e)
-                found = uniform(w0) * math.exp(min(_DEEPEST, bridge / (seen.jump[i] * length + 1e-300))) < 1.0
+                found = uniform(w0) * math.exp(min(_DEEPEST, bridge / (seen.variance[i] * length + 1e-300))) < 1.0
             if found:
                 when = (stride + (uniform(w1) if length > 1.0 else 1.0)) / strides
     for a in range(seen.counts.shape[0]):

@@ -13,7 +13,8 @@ step's probabilities fixed and draws how often each arm is pulled, and what it p
 4. *Stopping.* Z = −Φ⁻¹(posterior error) moves between the ends of a leap about as a Brownian bridge, so that it
    has been above −Φ⁻¹(δ) in between with probability exp(−2·a·b/v), a and b what both ends lack and v the variance of its
    move. The agent looks only after pulls that bear on Z: so the bar is higher by 0.5826 of such a pull's move (Siegmund
-   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms of observers likewise.
+   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms of observers likewise
+   (`_seen`).
 """
 
 import math
@@ -140,8 +141,7 @@ def walk(task: Task, first: int, out: Paths) -> None:
         state.boosts = state.boosts + steps * leap.share
         out.stopped[state.path[done] - first] = state.t[done]
         if observer is not None:
-            jump = np.maximum((leap.rate * _gains(leap) ** 2).sum(0) - state.divergence**2, 0.0)
-            seen = Seen(leap.log_pi, counts, leap.steps, jump, state.key)
+            seen = _seen(state, leap, counts)
             told = np.empty((2, state.t.size))
             bet_leaps(observer, bets, seen, number, state.told[1], *told)
             _watch(task, state, leap, seen, t, told, others)
@@ -320,8 +320,8 @@ def _watch(task: Task, state: State, leap: Leap, seen: Seen, before: FloatArray,
     assert task.threshold is not None
     log_e, noticed = told
     ratio = state.told[0] + (seen.counts * _gains(leap)).sum(0)
-    raised = task.threshold + SIEGMUND * np.sqrt(seen.jump)
-    variance = seen.jump * seen.steps
+    raised = task.threshold + seen.excess
+    variance = seen.variance * seen.steps
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         chance = np.exp(np.minimum(0.0, -2.0 * (raised - state.told[0]) * (raised - ratio) / variance))
     found = (ratio >= task.threshold) | ((seen.steps > 1.0) & (u[3] < chance))
@@ -332,6 +332,17 @@ def _watch(task: Task, state: State, leap: Leap, seen: Seen, before: FloatArray,
     state.alarm = np.where(first, when, state.alarm)
     state.error = np.where(first, log_error(state.log_best, task.best), state.error)
     state.told = np.stack([ratio, log_e])
+
+
+def _seen(state: State, leap: Leap, counts: FloatArray) -> Seen:
+    """A leap as observers see it. What one pull tells is a rise by much or a fall by little, so that a bar is passed by
+    E[rise²]/(2·E[rise]), the mean excess of renewal theory.
+    """
+    gains = _gains(leap)
+    rises = leap.rate * np.maximum(gains, 0.0)
+    excess = 0.5 * (rises * gains).sum(0) / np.maximum(rises.sum(0), 1e-300)
+    variance = np.maximum((leap.rate * gains**2).sum(0) - state.divergence**2, 0.0)
+    return Seen(leap.log_pi, counts, leap.steps, variance, excess, state.key)
 
 
 def _gains(leap: Leap) -> FloatArray:

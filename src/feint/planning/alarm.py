@@ -95,7 +95,7 @@ def bet_leaps(
 @part
 def _bet_leap(rules: Rules, bettors: Bettors, seen: Seen, leap: Word, i: int, log_e: float) -> tuple[float, float]:
     steps, when = seen.steps[i], math.nan
-    strides = min(_MOST, max(1, int(math.ceil(steps * rules.share / _MEMORY))))
+    strides = min(_MOST, max(1, math.ceil(steps * rules.share / _MEMORY)))
     length = steps / strides
     kept = math.exp(length * math.log1p(-rules.share))
     _set_logs(rules, bettors, seen.log_pi, i)

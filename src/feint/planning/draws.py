@@ -71,8 +71,7 @@ def binomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
 
 
 def passage(above: FloatArray, end: FloatArray, variance: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-    """When, as a part of its duration, a Brownian bridge from 0 to `end` first is `above` 0, given that it ever is; from
-    two uniform numbers.
+    """When, as a part of its duration, a Brownian bridge from 0 to `end` first is `above` 0, given that it ever is.
 
     With s = τ/(1 − τ) the bridge is a Brownian motion with drift |end − above|, which passes `above` at an inverse
     Gaussian s of mean above/|end − above| and shape above²/variance: drawn as in Michael, Schucany & Haas (1976).

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,28 +89,28 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
 
     def shares(t: FloatArray, pulls: FloatArray, sums: FloatArray, boosts: FloatArray, log_best: FloatArray) -> Any:
         known = belief(family, usual_prior(family), np.zeros(bandit.n_arms))
-        rows = [np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)]
-        found = np.empty(rows[0].shape)
-        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), t, *rows, found)
+        seen = _Seen(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
+        found = np.empty(seen.pulls.shape)
+        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), seen, found)
         return np.ascontiguousarray(found.T)
 
     return shares, np.array(explorer.weights) if isinstance(explorer, FixedBoosting) else None
 
 
-# What an explorer may look at, row by row.
+class _Seen(NamedTuple):
+    """What an explorer may look at: (R,), and the others (R, K)."""
+
+    times: FloatArray
+    pulls: FloatArray
+    means: FloatArray
+    boosts: FloatArray
+    log_best: FloatArray
+
+
 @kernel
-def _fill_rows(
-    explorer: Any,
-    private: Belief,
-    scratch: FloatArray,
-    times: FloatArray,
-    pulls: FloatArray,
-    means: FloatArray,
-    boosts: FloatArray,
-    log_best: FloatArray,
-    shares: FloatArray,
-) -> None:
+def _fill_rows(explorer: Any, private: Belief, scratch: FloatArray, seen: _Seen, shares: FloatArray) -> None:
     family = private.family
-    for i in range(times.size):
-        view = View(int(times[i]), pulls[i], boosts[i], means[i], means[i], family, family, scratch, private)
-        fill_shares(explorer, view, log_best[i], shares[i])
+    for i in range(seen.times.size):
+        means = seen.means[i]
+        view = View(int(seen.times[i]), seen.pulls[i], seen.boosts[i], means, means, family, family, scratch, private)
+        fill_shares(explorer, view, seen.log_best[i], shares[i])

@@ -55,7 +55,7 @@ class Lift:
         """log q*, (K, R) at ε (R,)."""
         place = np.minimum(np.log1p(-log_pi) * _CELLS_A_UNIT, _CELLS - 1e-9)
         cell = place.astype(np.int64)
-        part = place - cell
+        part: FloatArray = place - cell
         if not self._density:
             found = self._between(0, cell, part)
         else:

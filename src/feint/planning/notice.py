@@ -14,7 +14,8 @@ import numpy as np
 
 from feint.bandit import Bandit
 from feint.numerics._validate import FloatArray
-from feint.planning.law import Paths, draw_paths
+from feint.planning.law import draw_paths
+from feint.planning.paths import Paths
 
 PATHS = 500
 _SHARES = (0.1, 0.5, 0.9)
@@ -43,8 +44,11 @@ def followed(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoin
 
 
 def paths_of(bandit: Bandit, n: int) -> int:
-    """Fewer paths of many arms: a step takes about in proportion to them, and there are more steps."""
-    return max(min(n, 64), min(n, int(n * (8.0 / bandit.n_arms) ** 2)))
+    """Fewer paths of many arms: a step takes about in proportion to them, and there are more steps. Fewer of rewards
+    that are not normal, whose posteriors are integrated.
+    """
+    few = n if all(family.kernel().normal for family in bandit.families if hasattr(family, "kernel")) else int(0.6 * n)
+    return max(min(few, 64), min(few, int(few * (8.0 / bandit.n_arms) ** 2)))
 
 
 def notice_of(alarms: FloatArray) -> Notice:
@@ -60,16 +64,13 @@ def notice_of(alarms: FloatArray) -> Notice:
         "share": math.sqrt(share * (1.0 - share) / times.size),
         "error": float(np.exp(np.median(logs))) * quantile_errors(logs)[1],
     }
-    return Notice(
-        quantiles_of(times), float(times[raised].mean()), share, float(np.exp(np.median(logs))), errors
-    )
+    return Notice(quantiles_of(times), float(times[raised].mean()), share, float(np.exp(np.median(logs))), errors)
 
 
 def quantiles_of(times: FloatArray) -> tuple[float, float, float]:
     """The 10, 50 and 90 % points of times, NaN being never; none between two times, so that ∞ stays what it is."""
-    return tuple(
-        float(q) for q in np.quantile(np.where(np.isnan(times), math.inf, times), _SHARES, method="lower")
-    )  # type: ignore[return-value]
+    found = np.quantile(np.where(np.isnan(times), math.inf, times), _SHARES, method="lower")
+    return tuple(float(q) for q in found)  # type: ignore[return-value]
 
 
 def quantile_errors(times: FloatArray) -> tuple[float, float, float]:

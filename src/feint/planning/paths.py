@@ -9,12 +9,11 @@ step's probabilities fixed and draws how often each arm is pulled, and what it p
 2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (or `_LEAST` of a pull,
    if that is more). While observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too, unless
    that is less than `_SLOWEST` of the time so far, which matters only to observers who notice late.
-3. *Pulls.* Binomial numbers, one arm after the other. *Rewards.* Their sums (`rewards`).
-4. *Stopping.* Z = −Φ⁻¹(posterior error) moves between the ends of a leap about as a Brownian bridge, so that it
-   has been above −Φ⁻¹(δ) in between with probability exp(−2·a·b/v), a and b what both ends lack and v the variance of its
+3. *Pulls.* Binomial numbers, one arm after the other. *Rewards.* Their sums (`sides`).
+4. *Stopping.* Z = −Φ⁻¹(posterior error) moves between the ends of a leap about as a Brownian bridge, so that it has
+   been above −Φ⁻¹(δ) in between with probability exp(−2·a·b/v), a and b what both ends lack and v the variance of its
    move. The agent looks only after pulls that bear on Z: so the bar is higher by 0.5826 of such a pull's move (Siegmund
-   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms of observers likewise
-   (`_seen`).
+   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms likewise (`_seen`).
 """
 
 import math
@@ -119,8 +118,10 @@ def walk(task: Task, first: int, out: Paths) -> None:
     """Paths first, first + 1, … into `out`."""
     n_paths, n_arms = out.pulls.shape
     state = _begin(task, first, n_arms, n_paths)
-    observer = None if task.threshold is None else rules(n_arms, task.threshold)
-    bets = None if observer is None else bettors(observer, n_arms, n_paths)
+    watch = None
+    if task.threshold is not None:
+        test = rules(n_arms, task.threshold)
+        watch = test, bettors(test, n_arms, n_paths)
     number = 0
     while state.path.size:
         number += 1
@@ -134,16 +135,16 @@ def walk(task: Task, first: int, out: Paths) -> None:
         state.private = task.private.after(state.private, state.pulls, counts, of_arms[2])
         _learn(task, state)
         part, done = _stopped(task, state, before, lead, others)
-        steps = np.where(done, np.ceil(leap.steps * part), leap.steps)
+        steps = np.where(done, np.maximum(1.0, np.ceil(leap.steps * part)), leap.steps)
         state.t = t + steps
         state.pulls = np.where(done, before + part * counts, state.pulls)
         state.spent = state.spent + steps * leap.cost
         state.boosts = state.boosts + steps * leap.share
         out.stopped[state.path[done] - first] = state.t[done]
-        if observer is not None:
+        if watch is not None:
             seen = _seen(state, leap, counts)
             told = np.empty((2, state.t.size))
-            bet_leaps(observer, bets, seen, number, state.told[1], *told)
+            bet_leaps(*watch, seen, number, state.told[1], *told)
             _watch(task, state, leap, seen, t, told, others)
             done |= ~np.isnan(state.alarm).any(0) & (state.row == task.checkpoints.size)
         _note(task, state, first, out)
@@ -151,7 +152,7 @@ def walk(task: Task, first: int, out: Paths) -> None:
         if done.any():
             _finish(state, done, first, out)
             state.keep(~done)
-            bets = None if bets is None else bets.keep(~done)
+            watch = None if watch is None else (watch[0], watch[1].keep(~done))
 
 
 def _begin(task: Task, first: int, n_arms: int, n_paths: int) -> State:
@@ -184,7 +185,7 @@ def _begin(task: Task, first: int, n_arms: int, n_paths: int) -> State:
 
 def _plan_leap(task: Task, state: State, is_first: bool) -> Leap:
     """How long it is, and with which probabilities arms are pulled in it."""
-    n_arms, n_paths = state.pulls.shape
+    n_paths = state.t.size
     if task.weights is None:
         share = task.shares(state.t, state.pulls, state.private, state.boosts, state.log_best)
     else:

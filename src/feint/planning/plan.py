@@ -16,8 +16,9 @@ from feint.budgets import as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import TopTwo
 from feint.numerics._validate import FloatArray, check_level
-from feint.planning.law import LATEST, Paths, draw_paths
+from feint.planning.law import LATEST, draw_paths
 from feint.planning.notice import Notice, followed, mean_error, notice_of, paths_of, quantile_errors, quantiles_of
+from feint.planning.paths import Paths
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 

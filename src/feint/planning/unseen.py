@@ -30,8 +30,9 @@ from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
 from feint.explorers import FixedBoosting, TopTwo
 from feint.numerics._validate import FloatArray, as_number, check_level, is_whole
-from feint.planning.law import Paths, draw_paths
+from feint.planning.law import draw_paths
 from feint.planning.notice import paths_of
+from feint.planning.paths import Paths
 from feint.theory.maximin import divergences_at, optimal_boosting, public_divergences
 from feint.theory.rates import fluid
 

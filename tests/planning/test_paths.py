@@ -1,0 +1,114 @@
+"""The parts of a leap, each against something that shares no code with it."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from feint.budgets import Constant, PowerLaw, TotalBudget
+from feint.evidence.boost_mixture import BoostMixture
+from feint.numerics import boost_probability
+from feint.planning.alarm import Seen, bet_leaps, bettors, rules
+from feint.planning.draws import binomials, keys_of, passage, uniforms
+from feint.planning.lift import Lift
+from feint.planning.notice import quantile_errors
+
+
+def test_uniform_numbers():
+    """Every path and leap has its own; by Kolmogorov and Smirnov, 1e-6 each."""
+    keys = keys_of(np.arange(4000))
+    first, second = uniforms(keys, 1, 5), uniforms(keys, 2, 5)
+    assert np.unique(np.concatenate([first.ravel(), second.ravel()])).size == 40_000
+    for row in (*first, *second):
+        assert stats.kstest(row, "uniform").pvalue > 1e-6
+    assert abs(np.corrcoef(np.concatenate([first, second]))[np.triu_indices(10, 1)]).max() < 5.5 / math.sqrt(4000)
+    np.testing.assert_array_equal(uniforms(keys[7:9], 1, 5), first[:, 7:9])
+
+
+def test_binomial_numbers():
+    """By inversion up to 9 expected, as SciPy inverts; beyond, at most one beside it."""
+    rng = np.random.default_rng(3)
+    n, p, u = rng.integers(1, 10**6, 3000).astype(float), 10.0 ** rng.uniform(-7, -0.1, 3000), rng.random(3000)
+    few = n * p <= 9.0
+    expected = stats.binom.ppf(u, n, p)
+    found = binomials(n, p, u)
+    assert 500 < few.sum() < 2500
+    np.testing.assert_array_equal(found[few], expected[few])
+    assert (abs(found - expected)[~few] <= 1.0).all()
+    np.testing.assert_array_equal(binomials(n[:3], np.array([1.0, 0.0, 2.0]), u[:3]), [n[0], 0.0, n[2]])
+
+
+@pytest.mark.parametrize(("above", "end"), [(0.5, 0.9), (0.5, 0.2)])
+def test_passage_of_a_bridge(above, end):
+    """Against bridges drawn in 4,000 steps, those that never pass left out; the mean and the 25 and 75 % points."""
+    n, steps, variance = 4000, 4000, 0.3
+    rng = np.random.default_rng(5)
+    walk = np.cumsum(rng.normal(size=(n, steps)) * math.sqrt(variance / steps), axis=1)
+    part = np.arange(1, steps + 1) / steps
+    bridge = walk + (end - walk[:, -1:]) * part
+    passed = (bridge > above).any(1)
+    assert passed.mean() == pytest.approx(min(1.0, math.exp(-2 * above * (above - end) / variance)), abs=0.04)
+    drawn = part[(bridge > above).argmax(1)[passed]]
+    u, v = rng.random((2, 20_000))
+    found = passage(np.full(u.size, above), np.full(u.size, end), np.full(u.size, variance), u, v)
+    error = 5 * math.sqrt(0.25 / drawn.size) + 0.02  # of a share; steps see a passage late by 0.01
+    for share in (0.25, 0.75):
+        assert np.quantile(drawn, share - error) < np.quantile(found, share) < np.quantile(drawn, share + error)
+
+
+@pytest.mark.parametrize("budget", [Constant(0.01), Constant(3.0), PowerLaw(1.0, 0.5), TotalBudget(20.0, 1000)])
+def test_boosts_from_the_table(budget):
+    """To 0.5 % of q, and of 1 − q where that is the smaller one by far less than an agent could feel."""
+    rng = np.random.default_rng(7)
+    log_pi, t = -np.exp(rng.uniform(-6, 6, (3, 500))), np.floor(np.exp(rng.uniform(2, 7.5, 500)))
+    lift = Lift(budget, 5, 1e15)
+    epsilon = lift.epsilon(t)
+    np.testing.assert_allclose(epsilon, [budget.at(int(at)) for at in t], rtol=1e-12)
+    expected = boost_probability(None, np.broadcast_to(epsilon, log_pi.shape), log_p=log_pi)
+    np.testing.assert_allclose(np.exp(lift.log_boosted(log_pi, epsilon)), expected, rtol=5e-3)
+
+
+def test_a_budget_of_ones_own_is_read_off_a_curve():
+    class Falling:
+        def at(self, t):
+            return 1.0 / (1.0 + 0.01 * t)
+
+    lift = Lift(Falling(), 5, 1e6)
+    times = np.array([5.0, 120.0, 9000.0])
+    np.testing.assert_allclose(lift.epsilon(times), 1.0 / (1.0 + 0.01 * times), rtol=0.01)
+
+
+def bet_all(rule, log_pi, arms, size):
+    """log E after `arms` (R, n) of the same π, in leaps of `size`."""
+    observer, found, part = bettors(rule, 3, len(arms)), np.zeros(len(arms)), np.zeros(len(arms))
+    keys, every = keys_of(np.arange(len(arms))), np.ones(len(arms))
+    values = []
+    for number, pulled in enumerate(np.split(arms, arms.shape[1] // size, axis=1)):
+        counts = np.stack([(pulled == a).sum(1) for a in range(3)]).astype(float)
+        seen = Seen(np.repeat(log_pi[:, None], len(arms), axis=1), counts, size * every, 0 * every, 0 * every, keys)
+        bet_leaps(rule, observer, seen, number, found.copy(), found, part)
+        values.append(found.copy())
+    return np.array(values)
+
+
+def test_single_pulls_are_bets_of_the_observer():
+    """A leap of one pull is `BoostMixture.update`; in leaps of 20, 300 pulls of a boosted agent tell as much to 5 %."""
+    log_pi, rule = np.log([0.9, 0.07, 0.03]), rules(3, 50.0)
+    arms = np.random.default_rng(13).choice(3, p=[0.8, 0.15, 0.05], size=(300, 300))
+    single = bet_all(rule, log_pi, arms, 1)
+    for path in range(3):
+        test = BoostMixture(3)
+        expected = [test.update(arm, log_pi) for arm in arms[path]]
+        np.testing.assert_allclose(single[:, path], expected, atol=1e-9)
+    leaps = bet_all(rule, log_pi, arms, 20)
+    assert single[-1].mean() > 5.0
+    assert leaps[-1].mean() == pytest.approx(single[-1].mean(), rel=0.05)
+
+
+def test_errors_of_quantiles():
+    """Of 4,000 exponential numbers: √(q(1 − q)/n)/density, here √(q/(1 − q)/n); its own error is about 15 %."""
+    times = np.random.default_rng(11).exponential(size=4000)
+    expected = [math.sqrt(q / (1 - q) / 4000) for q in (0.1, 0.5, 0.9)]
+    np.testing.assert_allclose(quantile_errors(times), expected, rtol=0.5)
+    assert quantile_errors(np.full(10, np.nan)) == (0.0, 0.0, 0.0)

@@ -19,7 +19,7 @@ from feint.numerics.streams import Word, philox, uniform
 from feint.planning.draws import WordArray
 
 _MEMORY = 0.2  # of 1/η: the longest stride
-_MOST = 64  # strides: a leap longer than 2,000 pulls has next to nothing to tell in each
+_MOST = 32  # strides: a leap longer than 1,000 pulls has next to nothing to tell in each
 _CROWD = 40.0  # pulls a stride: from then on each has about as many
 _DEEPEST = 700.0  # of −log π, so that 1/π is a float64
 _NOT_POSSIBLE = 1e-300  # an expert that called a pull impossible is as good as refuted

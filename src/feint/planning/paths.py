@@ -118,10 +118,14 @@ def walk(task: Task, first: int, out: Paths) -> None:
     """Paths first, first + 1, … into `out`."""
     n_paths, n_arms = out.pulls.shape
     state = _begin(task, first, n_arms, n_paths)
+    sure = state.lead >= task.bar
+    out.stopped[sure] = n_arms
+    _finish(state, sure, first, out)
+    state.keep(~sure)
     watch = None
     if task.threshold is not None:
         test = rules(n_arms, task.threshold)
-        watch = test, bettors(test, n_arms, n_paths)
+        watch = test, bettors(test, n_arms, state.path.size)
     number = 0
     while state.path.size:
         number += 1

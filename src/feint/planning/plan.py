@@ -23,6 +23,7 @@ from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
 _PATHS = 5000
+_FEWEST = 1e-300  # boosts, where every path is sure from the initial round on
 _GRID = 4000  # times at which the sum of a budget of a user's own is read
 
 
@@ -170,7 +171,7 @@ def plan(
         standard_error=mean_error(times),
         quantiles=quantiles_of(paths.stopped),
         never=1.0 - float(done.mean()),
-        weights=boosts / boosts.sum(),
+        weights=boosts / max(_FEWEST, boosts.sum()),
         pulls=paths.pulls[done].mean(0),
         kl_spent=spent,
         power=float(nearly_boosted(np.log(alpha), spent)),
@@ -187,13 +188,13 @@ def _errors(paths: Paths, done: Any) -> dict[str, Any]:
     """Standard errors of what is read off paths."""
     boosts = paths.boosts[done]
     totals = boosts.sum(1, keepdims=True)
-    share = boosts.sum(0) / totals.sum()
+    share = boosts.sum(0) / max(_FEWEST, totals.sum())
     never = 1.0 - float(done.mean())
     return {
         "time": mean_error(paths.stopped[done]),
         "quantiles": quantile_errors(paths.stopped),
         "never": math.sqrt(never * (1.0 - never) / done.size),
-        "weights": mean_error(boosts - share * totals) / float(totals.mean()),  # of a ratio of means
+        "weights": mean_error(boosts - share * totals) / max(_FEWEST, float(totals.mean())),  # of a ratio of means
         "pulls": mean_error(paths.pulls[done]),
         "kl_spent": mean_error(paths.spent[done]),
     }

@@ -160,7 +160,7 @@ def test_a_total_that_runs_out():
             bandit, epsilon=TotalBudget(planned, time), horizon=time, replications=4000, delta=1e-4, checkpoints=[time]
         )
         # 5 standard errors of both shares (1e-6), and 0.02 for the leaps.
-        off = 5 * math.sqrt(share * (1 - share) * (1 / 4000 + 1 / 5000)) + 0.02
+        off = 5 * math.sqrt(share * (1 - share) * (1 / 4000 + 1 / 4000)) + 0.02
         assert abs(float(runs.stopping_time.notnull().mean()) - share) < off
 
 
@@ -221,7 +221,7 @@ def test_fixed_shares_against_simulation(row):
     assert abs(found.time - stopped.mean()) < 0.1 * stopped.mean() + 3.5 * error
     for share, quantile in zip((0.1, 0.5, 0.9), found.quantiles, strict=True):
         # The plan's quantile lies between those of the simulation at shares 3.5 standard errors off, times 1 ± 10 %.
-        off = 3.5 * math.sqrt(share * (1 - share) * (1 / n + 1 / 5000))
+        off = 3.5 * math.sqrt(share * (1 - share) * (1 / n + 1 / 4000))
         low, high = np.quantile(times, (share - off, min(1.0, share + off)), method="nearest")
         assert 0.9 * low < quantile < 1.1 * high
 

@@ -37,7 +37,8 @@ class Rules(NamedTuple):
     share: float  # η
     threshold: float  # log(1/α)
     logs: FloatArray  # (J, M, K) log r
-    ratios: FloatArray  # (2, K) r_b(b), and r_b of any other arm
+    shares: FloatArray  # (M, K) of the experts
+    ratios: FloatArray  # (2, K) r_b(b) less r_b of any other arm, and that
     pulls: FloatArray  # (K, _MOST) in each stride
     gains: FloatArray  # (M,)
 
@@ -70,8 +71,9 @@ def rules(n_arms: int, threshold: float) -> Rules:
     """Those of feint's `Observer`."""
     test = bets(n_arms, np.array(EPSILONS))
     e = test.experts
-    space = np.empty((e.stakes.size, e.prior.size, n_arms)), np.empty((2, n_arms)), np.empty((n_arms, _MOST))
-    return Rules(test.table, e.stakes, e.prior, e.share, threshold, *space, np.empty(e.prior.size))
+    n_experts = e.prior.size
+    shapes = (e.stakes.size, n_experts, n_arms), (n_experts, n_arms), (2, n_arms), (n_arms, _MOST), (n_experts,)
+    return Rules(test.table, e.stakes, e.prior, e.share, threshold, *(np.empty(shape) for shape in shapes))
 
 
 def bettors(rules: Rules, n_arms: int, n_paths: int) -> Bettors:
@@ -183,39 +185,33 @@ def _split(rules: Rules, seen: Seen, leap: Word, i: int, strides: int) -> None:
 
 @part
 def _set_logs(rules: Rules, bettors: Bettors, log_pi: FloatArray, i: int) -> None:
-    """log r of every expert for every arm."""
-    n, tested = log_pi.shape[0], bettors.counts
+    """log r of every expert for every arm: mixtures of r_b with the shares S_b of `boost_mixture`,
+    Σ_b S_b·r_b(a) = Σ_b S_b·r_b(another arm) + S_a·(r_a(a) − r_a(another arm)).
+    """
+    n, n_experts, shares, tested = log_pi.shape[0], rules.prior.size, rules.shares, bettors.counts
     inverse = 0.0
-    for a in range(n):
-        inverse += 1.0 / (1.0 + tested[i, a])
+    for b in range(n):
+        for m in range(n_experts):
+            shares[m, b] = 1.0 if m == b else 0.0
+        inverse += 1.0 / (1.0 + tested[i, b])
+    m = n
+    if n_experts > n + 1:
+        for b in range(n):
+            for c in range(b):
+                shares[m, b] = (1.0 + tested[i, c]) / (2.0 + tested[i, b] + tested[i, c])
+                shares[m, c] = 1.0 - shares[m, b]
+                m += 1
+    for b in range(n):
+        shares[m, b] = 1.0 / ((1.0 + tested[i, b]) * inverse)
     for j in range(rules.stakes.size):
-        usual = 0.0
         for b in range(n):
             q, others = boosted_at(rules.table, place_of(log_pi[b, i]), j)
             rest = -math.expm1(log_pi[b, i])
-            own = q * math.exp(min(_DEEPEST, -log_pi[b, i]))
-            other = others / rest if rest > 0.0 else 0.0
-            rules.ratios[0, b], rules.ratios[1, b] = own, other
-            usual += other / (1.0 + tested[i, b])
-            for a in range(n):
-                rules.logs[j, b, a] = _log_of(other)
-            rules.logs[j, b, b] = _log_of(own)
-        m = n
-        if rules.prior.size > n + 1:
+            rules.ratios[1, b] = others / rest if rest > 0.0 else 0.0
+            rules.ratios[0, b] = q * math.exp(min(_DEEPEST, -log_pi[b, i])) - rules.ratios[1, b]
+        for m in range(n_experts):
+            usual = 0.0
             for b in range(n):
-                for c in range(b):
-                    share = (1.0 + tested[i, c]) / (2.0 + tested[i, b] + tested[i, c])
-                    first, second = share * rules.ratios[1, b], (1.0 - share) * rules.ratios[1, c]
-                    for a in range(n):
-                        rules.logs[j, m, a] = _log_of(first + second)
-                    rules.logs[j, m, b] = _log_of(share * rules.ratios[0, b] + second)
-                    rules.logs[j, m, c] = _log_of(first + (1.0 - share) * rules.ratios[0, c])
-                    m += 1
-        for a in range(n):
-            extra = (rules.ratios[0, a] - rules.ratios[1, a]) / (1.0 + tested[i, a])
-            rules.logs[j, m, a] = _log_of((usual + extra) / inverse)
-
-
-@inlined
-def _log_of(ratio: float) -> float:
-    return math.log(max(ratio, _NOT_POSSIBLE))
+                usual += shares[m, b] * rules.ratios[1, b]
+            for a in range(n):
+                rules.logs[j, m, a] = math.log(max(_NOT_POSSIBLE, usual + shares[m, a] * rules.ratios[0, a]))

@@ -1,4 +1,4 @@
-"""From an instance, an explorer and a budget to many paths (`paths`), on all cores."""
+"""From an instance, an explorer and a budget to many paths (`paths`)."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,6 @@ from feint.explorers import FixedBoosting
 from feint.explorers.base import SCRATCH_ROWS, View, explorer_settings, fill_shares
 from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import kernel
-from feint.numerics._threads import run_slices
 from feint.numerics._validate import FloatArray
 from feint.planning.lift import Lift
 from feint.planning.paths import Paths, Task, walk
@@ -19,7 +18,6 @@ from feint.planning.sides import Side
 from feint.theory.maximin import check_unique_best_public
 
 LATEST = 1e15  # a path that is not sure by then never is
-_PATHS_A_SLICE = 1000  # below, a second thread costs more than it brings
 
 
 # A path has as many options as a simulation; they are not bundled for the same reason.
@@ -69,11 +67,7 @@ def draw_paths(
         np.zeros((n_paths, n_arms)),
         np.zeros(shape),
     )
-    run_slices(
-        lambda start, stop: walk(task, start, Paths(*(found[start:stop] for found in vars(out).values()))),
-        n_paths,
-        smallest=_PATHS_A_SLICE,
-    )
+    walk(task, out)
     return out
 
 

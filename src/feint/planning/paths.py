@@ -114,13 +114,13 @@ class Paths:
     course: FloatArray
 
 
-def walk(task: Task, first: int, out: Paths) -> None:
-    """Paths first, first + 1, … into `out`."""
+def walk(task: Task, out: Paths) -> None:
+    """All paths, into `out`."""
     n_paths, n_arms = out.pulls.shape
-    state = _begin(task, first, n_arms, n_paths)
+    state = _begin(task, n_arms, n_paths)
     sure = state.lead >= task.bar
     out.stopped[sure] = n_arms
-    _finish(state, sure, first, out)
+    _finish(state, sure, out)
     state.keep(~sure)
     watch = None
     if task.threshold is not None:
@@ -144,24 +144,24 @@ def walk(task: Task, first: int, out: Paths) -> None:
         state.pulls = np.where(done, before + part * counts, state.pulls)
         state.spent = state.spent + steps * leap.cost
         state.boosts = state.boosts + steps * leap.share
-        out.stopped[state.path[done] - first] = state.t[done]
+        out.stopped[state.path[done]] = state.t[done]
         if watch is not None:
             seen = _seen(state, leap, counts)
             told = np.empty((2, state.t.size))
             bet_leaps(*watch, seen, number, state.told[1], *told)
             _watch(task, state, leap, seen, t, told, others)
             done |= ~np.isnan(state.alarm).any(0) & (state.row == task.checkpoints.size)
-        _note(task, state, first, out)
+        _note(task, state, out)
         done |= state.t >= task.horizon
         if done.any():
-            _finish(state, done, first, out)
+            _finish(state, done, out)
             state.keep(~done)
             watch = None if watch is None else (watch[0], watch[1].keep(~done))
 
 
-def _begin(task: Task, first: int, n_arms: int, n_paths: int) -> State:
+def _begin(task: Task, n_arms: int, n_paths: int) -> State:
     """After the initial round: every arm once, and nobody tests it."""
-    path = np.arange(first, first + n_paths)
+    path = np.arange(n_paths)
     key = keys_of(path)
     u = uniforms(key, 0, 3 * n_arms + _OTHERS)[: 3 * n_arms].reshape(3, n_arms, -1)
     once, nothing = np.ones((n_arms, n_paths)), np.zeros((n_arms, n_paths))
@@ -356,25 +356,25 @@ def _gains(leap: Leap) -> FloatArray:
         return np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)
 
 
-def _note(task: Task, state: State, first: int, out: Paths) -> None:
+def _note(task: Task, state: State, out: Paths) -> None:
     """What there is to know at checkpoints."""
     while True:
         at = np.append(task.checkpoints, math.inf)[state.row]
         rows = np.flatnonzero(state.t >= at)
         if not rows.size:
             return
-        course = out.course[state.path[rows] - first, state.row[rows]]
+        course = out.course[state.path[rows], state.row[rows]]
         course[:, 0] = log_error(state.log_best[:, rows], task.best)
         course[:, 1:3] = state.told[:, rows].T
         course[:, 3] = state.spent[rows]
         course[:, 4:] = state.pulls[:, rows].T
-        out.course[state.path[rows] - first, state.row[rows]] = course
+        out.course[state.path[rows], state.row[rows]] = course
         state.row[rows] += 1
 
 
-def _finish(state: State, done: Any, first: int, out: Paths) -> None:
+def _finish(state: State, done: Any, out: Paths) -> None:
     """Keep what is known of paths that are done."""
-    rows = state.path[done] - first
+    rows = state.path[done]
     out.spent[rows] = state.spent[done]
     out.pulls[rows], out.boosts[rows] = state.pulls[:, done].T, state.boosts[:, done].T
     for found, at in ((out.floor, 0), (out.alarm, 1)):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import feint
 from feint.cli import app
-from feint.one_run import draw_run, follow
+from feint.one_run import Trace, draw_run, follow
 from layout import crowded
 
 SMALL = ["run", "--horizon", "300", "--replications", "5"]
@@ -182,11 +182,11 @@ def test_one_run_as_a_picture(tmp_path):
     assert result.exit_code == 0, result.output
     assert picture.stat().st_size > 20_000
     bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
-    one = follow(bandit, epsilon=0.1, horizon=300)
+    one = follow(Trace(bandit, epsilon=0.1), 300)
     runs = feint.simulate(bandit, epsilon=0.1, horizon=300, replications=1, observe=True, checkpoints=[300])
     assert np.bincount(one.arm, minlength=3).tolist() == runs.pulls.values[0, -1].tolist()
     assert float(one.log_e_value[-1]) == pytest.approx(float(runs.log_e_value[0, -1]), rel=1e-9)
     assert float(one.log_error[-1]) == pytest.approx(float(runs.log_error[0, -1]), rel=1e-9)
     assert crowded(draw_run(one, 0.05)) == []
     with pytest.raises(ValueError, match="at most 100,000"):
-        follow(bandit, epsilon=0.1, horizon=10**6)
+        follow(Trace(bandit, epsilon=0.1), 10**6)

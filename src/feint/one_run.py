@@ -1,5 +1,6 @@
 """One run, pull by pull: what the agent does, what the observer expects, and the evidence that this leaves."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from feint.agent import Agent
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
 from feint.logs import RewardStream
+from feint.numerics._validate import FloatArray
 from feint.observer import Observer
 from feint.references import ThompsonSampling
 from feint.style import COLOURS, GREY, new_figure, tidy
@@ -19,21 +21,51 @@ if TYPE_CHECKING:
 LONGEST = 100_000  # pulls of a live agent and a live observer, some seconds
 
 
-def follow(
-    bandit: Bandit,
-    explorer: Any = TopTwo(),  # noqa: B008 - frozen
-    reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
-    *,
-    epsilon: Any,
-    horizon: int,
-    seed: int = 0,
-    replication: int = 0,
-) -> "Dataset":
-    """One replication of `simulate` by time, from a live agent with a live observer beside it.
+class Trace:
+    """A live agent, and a live observer of it; the pulls are those of `simulate` for the same seed and replication."""
 
-    `arm(time)`; `policy` and `expected(time, arms)`, NaN in the initial round; `log_error` and `log_e_value(time)`.
+    def __init__(
+        self,
+        bandit: Bandit,
+        explorer: Any = TopTwo(),  # noqa: B008 - frozen
+        reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+        *,
+        epsilon: Any,
+        seed: int = 0,
+        replication: int = 0,
+    ) -> None:
+        n, families = bandit.n_arms, bandit.families
+        self.agent = Agent(n, explorer, reference, epsilon=epsilon, family=families, seed=seed, replication=replication)
+        self.observer = Observer(n, reference, family=families[0])
+        self._rewards = RewardStream(bandit, seed, replication)
+        self.arms: list[int] = []  # pulled
+        self.log_errors: list[float] = []  # after each pull; NaN in the initial round
+        self.log_e_values: list[float] = []
 
-    >>> run = follow(Bandit([0.6, 0.3], [0.2, 0.5]), epsilon=0.1, horizon=20)
+    @property
+    def time(self) -> int:
+        """Pulls made."""
+        return len(self.arms)
+
+    def advance(self) -> None:
+        """One pull."""
+        arm = self.agent.pull()
+        public, private = self._rewards.rewards(self.time, arm)
+        self.agent.update(arm, public, private)
+        self.arms.append(arm)
+        self.log_errors.append(self.agent.log_error if self.time >= self.agent.n_arms else math.nan)
+        self.log_e_values.append(self.observer.update(arm, public))
+
+    def policy(self) -> tuple[FloatArray, FloatArray]:
+        """(the agent's probabilities of the coming pull, what the observer expects)."""
+        return self.agent.probabilities(), self.agent.reference_probabilities()
+
+
+def follow(trace: Trace, horizon: int) -> "Dataset":
+    """A whole run by time: `arm(time)`; `policy` and `expected(time, arms)`, NaN in the initial round; `log_error` and
+    `log_e_value(time)`.
+
+    >>> run = follow(Trace(Bandit([0.6, 0.3], [0.2, 0.5]), epsilon=0.1), 20)
     >>> bool((abs(run.policy.sum("arms")[2:] - 1) < 1e-12).all()), run.arm.values[:2].tolist()
     (True, [0, 1])
     """
@@ -41,29 +73,19 @@ def follow(
 
     if horizon > LONGEST:
         raise ValueError(f"horizon is {horizon:,}; a single run is followed for at most {LONGEST:,} pulls.")
-    n = bandit.n_arms
-    agent = Agent(n, explorer, reference, epsilon=epsilon, family=bandit.families, seed=seed, replication=replication)
-    observer = Observer(n, reference, family=bandit.families[0])
-    source = RewardStream(bandit, seed, replication)
-    arms = np.empty(horizon, dtype=np.int64)
+    n = trace.agent.n_arms
     policy, expected = np.full((2, horizon, n), np.nan)
-    log_error, log_e_value = np.full((2, horizon), np.nan)
     for t in range(horizon):
         if t >= n:
-            policy[t], expected[t] = agent.probabilities(), agent.reference_probabilities()
-        arm = arms[t] = agent.pull()
-        public, private = source.rewards(t, arm)
-        agent.update(arm, public, private)
-        log_e_value[t] = observer.update(int(arm), public)
-        if t + 1 >= n:
-            log_error[t] = agent.log_error
+            policy[t], expected[t] = trace.policy()
+        trace.advance()
     return xr.Dataset(
         {
-            "arm": ("time", arms),
+            "arm": ("time", trace.arms),
             "policy": (("time", "arms"), policy),
             "expected": (("time", "arms"), expected),
-            "log_error": ("time", log_error),
-            "log_e_value": ("time", log_e_value),
+            "log_error": ("time", trace.log_errors),
+            "log_e_value": ("time", trace.log_e_values),
         },
         coords={"time": np.arange(1, horizon + 1), "arms": np.arange(n)},
     )

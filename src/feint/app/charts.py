@@ -21,7 +21,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 from panel.io import unlocked
 
-from feint.app.unfolding import ALPHA, Trace
+from feint.app.unfolding import ALPHA, Watched
 from feint.style import COLOURS, GREY
 
 _POINTS = 300  # more than these are thinned: a screen has no room for them
@@ -108,7 +108,7 @@ class RunCharts:
         self.of_both = (self.pulls.figure, self.evidence.figure)
         self.of_knowing = (self.policy, self.error.figure)  # who sees these knows who deceives
 
-    def fill(self, first: Trace, second: Trace) -> None:
+    def fill(self, first: Watched, second: Watched) -> None:
         """What both have done."""
         pulls = np.concatenate([np.array(trace.pulls, float).T for trace in (first, second)])
         with unlocked():
@@ -117,7 +117,7 @@ class RunCharts:
         for lines, name in ((self.evidence, "log_e_values"), (self.error, "log_errors")):
             lines.fill([np.array(getattr(trace, name)) / math.log(10) for trace in (first, second)], first.time)
 
-    def fill_policy(self, name: str, trace: Trace) -> None:
+    def fill_policy(self, name: str, trace: Watched) -> None:
         """The coming pull of one of them."""
         policy, expected = trace.policy()
         with unlocked():

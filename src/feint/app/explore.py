@@ -10,7 +10,7 @@ from feint.app.background import in_background, later
 from feint.app.charts import RunCharts, arm_colour
 from feint.app.instance import InstanceForm
 from feint.app.saying import Line
-from feint.app.unfolding import ALPHA, Trace, Unfolding
+from feint.app.unfolding import ALPHA, Unfolding, Watched
 
 _PATIENCE = 1.0  # s after which a start is excused
 _PERIOD = 150  # ms between two pictures
@@ -97,7 +97,7 @@ class Explore:
         if fresh:  # only now: Bokeh complains of charts without data
             self._charts.objects = [*shown, *self._hidden]
 
-    def _named(self) -> dict[str, Trace]:
+    def _named(self) -> dict[str, Watched]:
         assert self._run is not None
         first, second = self._run.deceiver, self._run.twin
         return {"A": second, "B": first} if self._swapped else {"A": first, "B": second}
@@ -119,7 +119,7 @@ class Explore:
             f"<p class='legend'>{_legend(run.setting.bandit.n_arms)}</p>"
         )
 
-    def _cell(self, name: str, trace: Trace) -> str:
+    def _cell(self, name: str, trace: Watched) -> str:
         assert self._run is not None
         who = ""
         if self._told:

@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.agent import Agent
 from feint.bandit import Bandit
-from feint.logs import RewardStream
-from feint.numerics._validate import FloatArray
-from feint.observer import Observer
+from feint.numerics._validate import IntArray
+from feint.one_run import Trace
 
 ALPHA = 0.05
 MOST_PULLS = 5_000
@@ -25,39 +23,20 @@ class Setting(NamedTuple):
     horizon: int
 
 
-class Trace:
-    """One agent and what its observer makes of it; the pulls are those of `simulate` for the same seed."""
+class Watched(Trace):
+    """With what the page draws beside it."""
 
     def __init__(self, setting: Setting, epsilon: float) -> None:
-        bandit, seed = setting.bandit, setting.seed
-        self.agent = Agent(bandit.n_arms, setting.explorer, epsilon=epsilon, family=bandit.families, seed=seed)
-        self.observer = Observer(bandit.n_arms, family=bandit.families[0])
-        self._rewards = RewardStream(bandit, seed)
-        self.pulls: list[Any] = []  # of each arm, after each pull
-        self.log_errors: list[float] = []
-        self.log_e_values: list[float] = []
+        super().__init__(setting.bandit, setting.explorer, epsilon=epsilon, seed=setting.seed)
+        self.pulls: list[IntArray] = []  # of each arm, after each pull
         self.detected_at: int | None = None
-
-    @property
-    def time(self) -> int:
-        """Pulls made."""
-        return len(self.pulls)
 
     def advance(self) -> None:
         """One pull."""
-        arm = self.agent.pull()
-        public, private = self._rewards.rewards(self.time, arm)
-        self.agent.update(arm, public, private)
-        log_e = self.observer.update(arm, public)
+        super().advance()
         self.pulls.append(self.agent.pulls)
-        self.log_errors.append(math.nan if self.agent.time < self.agent.n_arms else self.agent.log_error)
-        self.log_e_values.append(log_e)
-        if self.detected_at is None and log_e >= -math.log(ALPHA):
+        if self.detected_at is None and self.log_e_values[-1] >= -math.log(ALPHA):
             self.detected_at = self.time
-
-    def policy(self) -> tuple[FloatArray, FloatArray]:
-        """(the agent's probabilities of the coming pull, what the observer expects)."""
-        return self.agent.probabilities(), self.agent.reference_probabilities()
 
 
 class Unfolding:
@@ -65,7 +44,7 @@ class Unfolding:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.deceiver, self.twin = Trace(setting, setting.epsilon), Trace(setting, 0.0)
+        self.deceiver, self.twin = Watched(setting, setting.epsilon), Watched(setting, 0.0)
         self.advance(setting.bandit.n_arms)
 
     @property

@@ -99,9 +99,9 @@ def run(
         save_figure(_draw(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
     if picture is not None:
-        from feint.one_run import draw_run, follow
+        from feint.one_run import Trace, draw_run, follow
 
-        one = follow(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed)
+        one = follow(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), pulls)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 

@@ -10,6 +10,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import feint
+from cases import first_is_quick
 from feint.cli import app
 from feint.one_run import Trace, draw_run, follow
 from layout import crowded
@@ -60,7 +61,9 @@ def test_log_is_written_whole_and_once(suffix, tmp_path):
     assert isinstance(invoke(*MEANS, "--log", str(path)).exception, FileExistsError)
 
 
-@pytest.mark.parametrize("explorer", ["top-two", "top-two-transport", "tracking", "round-robin", "earn"])
+@pytest.mark.parametrize(
+    "explorer", first_is_quick(["top-two", "top-two-transport", "tracking", "round-robin", "earn"])
+)
 def test_every_explorer_by_name(explorer):
     assert invoke(*MEANS, "--explorer", explorer).exit_code == 0
 

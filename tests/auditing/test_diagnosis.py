@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import feint
+from cases import first_is_quick
 from feint.auditing import diagnosis_experts as experts
 from feint.auditing import diagnosis_kernel
 from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose
@@ -186,7 +187,7 @@ class TestNames:
         assert len(found) >= 5
         check_named(name, found, n_arms)
 
-    @pytest.mark.parametrize("name", GIVEN)
+    @pytest.mark.parametrize("name", first_is_quick(list(GIVEN)))
     def test_given_probabilities(self, name):
         n_arms = 2 if name == "contextual, too greedy" else 4
         found = run_given(SEED, name, n_arms, 12)
@@ -211,6 +212,7 @@ class TestNames:
             assert found.kind == UNCLEAR
             assert found.explanations[0].log_gain < math.log(20)
 
+    @pytest.mark.slow
     def test_what_the_words_say(self):
         found = run(SEED, "one arm boosted", 4, 6)
         assert sum(re.match(r"arm <1> boosted, ε ≈ 0\.\d", diagnosis.words) is not None for diagnosis in found) >= 5

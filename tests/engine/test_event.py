@@ -210,7 +210,7 @@ def few_steps(explorer, runs):
 
 @pytest.mark.parametrize(
     ("explorer", "shares"),
-    [(feint.TopTwo(), top_two_shares), (feint.RoundRobin([1, 0]), in_turn)],
+    [(feint.TopTwo(), top_two_shares), pytest.param(feint.RoundRobin([1, 0]), in_turn, marks=pytest.mark.slow)],
     ids=["drawn", "fixed"],
 )
 def test_a_few_steps_have_the_enumerated_law(explorer, shares):
@@ -260,6 +260,7 @@ def test_whole_runs_agree():
     samples_agree(PAPER, feint.TopTwo(), 0.1, 3000, 500, delta=1e-6)
 
 
+@pytest.mark.slow
 def test_whole_runs_agree_for_clicks():
     samples_agree(instance("bernoulli"), feint.RoundRobin([1, 2, 3]), 0.05, 2000, 200)
 

@@ -76,7 +76,8 @@ def command(out):
     return [sys.executable, "-m", "feint", "reproduce", *QUICK_PIECES, "--quick", "--out", str(out), "--seed", "7"]
 
 
-@pytest.mark.parametrize("with_signal", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_killed_at_random_moments_it_ends_with_the_same_numbers(with_signal, tmp_path):
     straight, broken = tmp_path / "straight", tmp_path / "broken"
     subprocess.run(command(straight), check=True, capture_output=True)

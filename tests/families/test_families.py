@@ -115,7 +115,7 @@ class TestConformance:
         assert from_config(described, "family") == SINGLE[name]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", first_is_quick(sorted(FAMILIES, key="clicks and revenue".__ne__)))
 def test_agent_and_observer_repeat_the_simulation(name, tmp_path):
     """Pulls, boosts and log E of every step, through a saved state half-way."""
     bandit, horizon = instance(name), 150

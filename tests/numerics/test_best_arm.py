@@ -58,11 +58,11 @@ CORNERS = {
 }
 
 
-_LONGEST = "K = 8, rising"  # a minute of mpmath's
+_LONGEST = "K = 8, rising", "five scales", "paper, t = 1e3", "paper, t = 1e4"  # up to a minute of mpmath's
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == _LONGEST else name for name in CORNERS]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in _LONGEST else name for name in CORNERS]
 )
 def test_against_40_digit_integration(name):
     groups = CORNERS[name]

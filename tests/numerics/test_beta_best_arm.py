@@ -86,6 +86,7 @@ def test_deep_tails_of_two_arms(name):
     assert logs[1] == pytest.approx(float(mp.log1p(-mp.exp(exact))), rel=1e-10, abs=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.tuples(*[st.floats(-0.3, 8)] * 4))
 def test_two_arms_of_any_size(powers):

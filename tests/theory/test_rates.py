@@ -278,6 +278,7 @@ EXPONENT_CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bandit", "exponent"), EXPONENT_CASES)
 def test_error_exponent_as_a_slope(bandit, exponent):
     """log(1 − p*) falls with slope −Γ in √(εT), not −2Γ as the paper's −√(4εT)·Γ has it.

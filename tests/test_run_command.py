@@ -13,6 +13,7 @@ import feint
 from cases import first_is_quick
 from feint.cli import app
 from feint.one_run import Trace, draw_run, follow
+from feint.options import EXPLORERS
 from layout import crowded
 
 SMALL = ["run", "--horizon", "300", "--replications", "5"]
@@ -61,9 +62,7 @@ def test_log_is_written_whole_and_once(suffix, tmp_path):
     assert isinstance(invoke(*MEANS, "--log", str(path)).exception, FileExistsError)
 
 
-@pytest.mark.parametrize(
-    "explorer", first_is_quick(["top-two", "top-two-transport", "tracking", "round-robin", "earn"])
-)
+@pytest.mark.parametrize("explorer", first_is_quick(EXPLORERS))
 def test_every_explorer_by_name(explorer):
     assert invoke(*MEANS, "--explorer", explorer).exit_code == 0
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from feint.numerics._validate import BoolArray, FloatArray, as_floats
-from feint.numerics.student_best_arm import student_best_arm_probabilities
 
 _SMALLEST = 1e-11  # of a scale, relative to the other scales and the locations of a row: less is rounding
 
@@ -19,6 +18,9 @@ class NormalInverseGammaRows:
 
     def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
         """log π from the number of rewards of each arm, their sum and their Σ (reward − mean)², (n, K) each."""
+        # Here, for its scipy.special takes a tenth of a start and nobody else needs it.
+        from feint.numerics.student_best_arm import student_best_arm_probabilities
+
         return student_best_arm_probabilities(*self._students(counts, sums, spreads), log=True)
 
     def speaks(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> BoolArray:

@@ -20,9 +20,9 @@ setup: .venv/.ready .venv/.kernels
 	$(BIN)/feint warm
 	@touch $@
 
-# Two processes: most of a cold run is compiling, which a process does on one core.
+# Most of a cold run is compiling, which a process does on one core; a third process for when one waits for a browser.
 test: setup
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/pytest -n 3 --dist worksteal -m "not slow"
 
 test-slow: setup
 	$(BIN)/pytest -m slow

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import feint
-from cases import PAPER, first_is_quick
+from cases import PAPER
 from feint.logs import RewardStream
 
 
@@ -117,7 +117,8 @@ FAMILIES = [
 ]
 
 
-@pytest.mark.parametrize("bandit", first_is_quick(FAMILIES), ids=["Bernoulli", "Poisson", "Gaussian, Exponential"])
+@pytest.mark.slow
+@pytest.mark.parametrize("bandit", FAMILIES, ids=["Bernoulli", "Poisson", "Gaussian, Exponential"])
 def test_every_family_earns(bandit):
     """Twice the standard error above nothing, and not above what the constant allows by more than a half."""
     runs = feint.simulate(bandit, feint.Earn(), epsilon=0.2, horizon=4000, replications=60, seed=1, checkpoints=[4000])

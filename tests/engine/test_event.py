@@ -256,6 +256,7 @@ def samples_agree(bandit, explorer, epsilon, horizon, runs, delta=None, referenc
         assert stats.ks_2samp(first, second, method="asymp").pvalue > FALSE_FAILURES
 
 
+@pytest.mark.slow
 def test_whole_runs_agree():
     samples_agree(PAPER, feint.TopTwo(), 0.1, 3000, 500, delta=1e-6)
 

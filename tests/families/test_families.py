@@ -159,7 +159,8 @@ def test_logs_are_audited_as_the_observer_sees_them(name):
     assert not feint.audit(honest["arm"], honest["reward"], n_arms=4, family=bandit.families[0]).rejected
 
 
-@pytest.mark.parametrize("explorer", first_is_quick(EXPLORERS), ids=lambda explorer: type(explorer).__name__)
+@pytest.mark.slow
+@pytest.mark.parametrize("explorer", EXPLORERS, ids=lambda explorer: type(explorer).__name__)
 def test_every_explorer_runs_with_other_families(explorer):
     runs = feint.simulate(instance("counts and waits"), explorer, epsilon=0.2, horizon=300, replications=3, delta=1e-3)
     assert (runs.pulls.sum("arm") <= runs.time).all()

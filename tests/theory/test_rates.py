@@ -311,6 +311,7 @@ def test_error_exponent_as_a_slope(bandit, exponent):
     assert np.diff(limit) / np.diff(root) == pytest.approx(-gamma(bandit, best.weights))
 
 
+@pytest.mark.slow
 def test_theorem_1_needs_every_arm_pulled_forever():
     """Errata: "if each arm is pulled infinitely often" is not automatic.
 

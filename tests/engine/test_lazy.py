@@ -224,6 +224,7 @@ def exact(known):
     return s
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(regions(), st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=3, max_size=3))
 def test_bounds_hold_everywhere_in_the_region(region, places):

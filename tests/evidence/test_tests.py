@@ -211,6 +211,7 @@ def test_damaged_states_are_refused(key):
         BoostMixture.from_state(state)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(seed=st.integers(0, 10**6), n_arms=st.integers(2, 4), within=st.sampled_from([0.0, 0.01, 0.4]))
 def test_mixture_against_40_digits(seed, n_arms, within):

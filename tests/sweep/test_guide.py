@@ -5,6 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from feint.cli import app
@@ -13,6 +14,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "sweeps.md"
 LEFT_OUT = "…"
 
 
+@pytest.mark.slow
 def test_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = GUIDE.read_text(encoding="utf-8")

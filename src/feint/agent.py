@@ -289,8 +289,10 @@ class Agent:
         if self.time < self.n_arms:
             raise ValueError("Every arm must be pulled once before there is a posterior; finish the initial round.")
         logs, private = self._space.logs.copy(), self._known.private
-        plain = has_plain((private.family,))
-        (_fill_log_best.py_func if plain else _fill_log_best)(private, logs[EXACT])  # type: ignore[attr-defined]
+        if has_plain((private.family,)):
+            fill_log_best(private.family, private.posterior, private.ws, logs[EXACT])
+        else:
+            _fill_log_best(private, logs[EXACT])
         return logs
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feint.numerics._jit import inlined, part
+from feint.numerics._jit import inlined, part, reordered_sum
 from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.sorting import sort_by
 
@@ -65,6 +65,15 @@ def workspace(n_arms: int) -> Workspace:
         np.empty(NODES),
         np.empty((0, 0)),
     )
+
+
+@reordered_sum
+def dot_row(x: FloatArray, rows: FloatArray, row: int) -> float:
+    """Σ x·rows[row] over the nodes of a panel."""
+    total = 0.0
+    for i in range(NODES):
+        total += x[i] * rows[row, i]
+    return total
 
 
 @part

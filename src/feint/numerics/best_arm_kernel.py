@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from feint.numerics._jit import bits_float, float_bits, inlined, part, reordered_sum, sealed
+from feint.numerics._jit import bits_float, float_bits, inlined, part, sealed
 from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.best_arm_arms import (
     ACTIVE,
@@ -52,6 +52,7 @@ from feint.numerics.best_arm_arms import (
     UNIT,
     WAITING,
     Workspace,
+    dot_row,
     fill_left_ends,
     standardise,
 )
@@ -198,14 +199,6 @@ def _panel_products(
                 mantissas[i] = 1.0
 
 
-@reordered_sum
-def _dot_row(x: FloatArray, rows: FloatArray, row: int) -> float:
-    total = 0.0
-    for i in range(NODES):
-        total += x[i] * rows[row, i]
-    return total
-
-
 @inlined
 def _add_panel(
     arms: FloatArray,
@@ -242,7 +235,7 @@ def _add_panel(
         after = value
     else:
         shift = top + _density_shift(first)
-        total = _dot_row(products, ratios, a)
+        total = dot_row(products, ratios, a)
         before = products[NODES - 2] * ratios[a, NODES - 2] * _BEFORE
         after = products[NODES - 1] * ratios[a, NODES - 1] * _AFTER
     scale = step / SQRT_2PI

@@ -11,7 +11,7 @@ panels, each weighted with its share of the arm's sum, so they need no exponents
 
 from feint.numerics._jit import inlined, reordered_sum
 from feint.numerics._validate import FloatArray
-from feint.numerics.best_arm_arms import NODES, PRECISION, UNIT, Workspace
+from feint.numerics.best_arm_arms import NODES, PRECISION, UNIT, Workspace, dot_row
 
 
 @reordered_sum
@@ -19,14 +19,6 @@ def _total(weights: FloatArray) -> float:
     total = 0.0
     for i in range(NODES):
         total += weights[i]
-    return total
-
-
-@reordered_sum
-def _dot_row(weights: FloatArray, rows: FloatArray, row: int) -> float:
-    total = 0.0
-    for i in range(NODES):
-        total += weights[i] * rows[row, i]
     return total
 
 
@@ -39,7 +31,7 @@ def add_moments(ws: Workspace, a: int, share: float) -> None:
         if j != a:
             mean = 0.0
             if arms[UNIT, j] > 0.0:
-                mean = -_dot_row(ws.weights, ws.ratios, j) * (arms[UNIT, j] * scale)
+                mean = -dot_row(ws.weights, ws.ratios, j) * (arms[UNIT, j] * scale)
             moments[a, j] += share * (mean - moments[a, j])
 
 

@@ -12,7 +12,8 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from feint.numerics.best_arm_arms import SHIFT, SUM, workspace
-from feint.numerics.best_arm_kernel import best_arm_moments, best_arm_sums
+from feint.numerics.best_arm_kernel import best_arm_sums
+from feint.numerics.best_arm_moments import best_arm_moments
 from oracles import DIGITS, log_best_arm
 
 CORNERS = {

@@ -45,6 +45,7 @@ _PSI = -np.log1p(-_MIXED) - _MIXED
 _BETS = np.concatenate([_MIXED, -_MIXED])
 BETS_SHARE = 2.0 / 7.0  # a fifth of the audit, so that its intervals hold with probability 1 − α/5
 _LARGEST = 1e150  # wealth in the unit exp(scale)
+_NEWTON_STEPS, _NEWTON_END = 100, 1e-13
 _SMALLEST = 1e-300  # as good as nothing, and a number
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
@@ -142,7 +143,7 @@ class Calibration(EProcess):
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """(low, high) for Σ (p_t(a) − π_t(a)): all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
-        radius = np.array([_radius(variance, log_goal) for variance in self._wealth.sums[VARIANCE]])
+        radius = _radius(self._wealth.sums[VARIANCE], log_goal)
         return self._wealth.sums[EXCESS] - radius, self._wealth.sums[EXCESS] + radius
 
     def _arrays(self) -> dict[str, Any]:
@@ -152,16 +153,21 @@ class Calibration(EProcess):
         _test_rows(self.within, self._wealth, arms, log_pi, log_e)
 
 
-def _radius(variance: float, log_goal: float) -> float:
-    """u(V) at which the mixture reaches exp(log_goal)."""
-    from scipy.optimize import brentq
-    from scipy.special import logsumexp
+def _radius(variance: FloatArray, log_goal: float) -> FloatArray:
+    """u(V) of every arm, at which the mixture reaches exp(log_goal).
 
+    The logarithm of the mixture is increasing and convex in u, so Newton's steps from above fall to the root. SciPy's
+    `brentq` would take them for one arm at a time, and a quarter of a second to import.
+    """
     goal = math.log(_MIXED.size) + log_goal
-
-    def above(u: float) -> float:
-        return float(logsumexp(_MIXED * u - _PSI * variance)) - goal
-
-    # One λ alone reaches the goal no earlier than all together.
-    highest = float(((goal + _PSI * variance) / _MIXED).min())
-    return float(brentq(above, 0.0, highest, xtol=1e-10 * highest))
+    spent = _PSI * variance[:, np.newaxis]
+    radius = ((goal + spent) / _MIXED).min(axis=1)  # one λ alone reaches the goal no earlier than all together
+    for _ in range(_NEWTON_STEPS):
+        exponents = _MIXED * radius[:, np.newaxis] - spent
+        top = exponents.max(axis=1)
+        terms = np.exp(exponents - top[:, np.newaxis])
+        step = (top + np.log(terms.sum(axis=1)) - goal) * terms.sum(axis=1) / (terms @ _MIXED)
+        radius -= step
+        if (step <= _NEWTON_END * radius).all():
+            break
+    return radius

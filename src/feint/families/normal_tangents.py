@@ -37,7 +37,7 @@ from feint.families.base import Belief, Tangents
 from feint.numerics._jit import inlined, part, sealed
 from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm_arms import SHIFT, SUM
-from feint.numerics.best_arm_kernel import best_arm_moments
+from feint.numerics.best_arm_moments import best_arm_moments
 
 # Rows of `moved` (3, K): b, k, and half the second bracket of (1).
 _B, _K, _COMMON = 0, 1, 2

@@ -30,7 +30,9 @@ SUM = 9  # result: P(a) = arms[SUM, a]·exp(arms[SHIFT, a])
 SHIFT = 10
 CENTRE_LOW = 11  # what rounding took from CENTRE: two sharp arms far from the origin keep their distance
 UNIT = 12  # φ_a/Φ_a in its own unit = arms[UNIT, a]·ratios[a]; 0 where the panel left that row out
-_ARM_ROWS = 13
+SUM_BEFORE = 13  # before the last panel
+SHIFT_BEFORE = 14
+_ARM_ROWS = 15
 
 # Rows of Workspace.ranks.
 ORDER = 0  # arms by mean, then by left end
@@ -38,6 +40,9 @@ RANK = 1  # position of an arm by mean
 CANDIDATES = 2  # sizes k of the sets J to try for every arm
 STATE = 3  # one of the three below
 WAITING, ACTIVE, DONE = 0, 1, 2
+
+LEFT_END, MIDDLE, HALF = 0, 1, 2  # of Workspace.panel: where the next one starts; of the last one
+WANTED, STARTED, OPEN = 0, 1, 2  # of Workspace.counts: arms to integrate, begun, and not yet done
 
 
 class Workspace(NamedTuple):
@@ -50,7 +55,8 @@ class Workspace(NamedTuple):
     products: FloatArray  # (NODES,) F times the quadrature weight, up to the panel's constant
     ratios: FloatArray  # (K, NODES) g_a/F up to the arm's constant
     weights: FloatArray  # (NODES,) g_a times the quadrature weight, up to a constant
-    moments: FloatArray  # (K, K) of `best_arm_moments`, or (0, 0) where nobody asks for them
+    panel: FloatArray  # (3,)
+    counts: IntArray  # (3,)
 
 
 def workspace(n_arms: int) -> Workspace:
@@ -63,7 +69,8 @@ def workspace(n_arms: int) -> Workspace:
         np.empty(NODES),
         np.empty((n_arms, NODES)),
         np.empty(NODES),
-        np.empty((0, 0)),
+        np.empty(3),
+        np.empty(3, dtype=np.int64),
     )
 
 

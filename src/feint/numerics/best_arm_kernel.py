@@ -41,27 +41,33 @@ from feint.numerics.best_arm_arms import (
     DECAY,
     DONE,
     FALL,
+    HALF,
     HAZARD,
     LEFT,
+    LEFT_END,
+    MIDDLE,
     NODES,
+    OPEN,
     ORDER,
     PRECISION,
     SHIFT,
+    SHIFT_BEFORE,
+    STARTED,
     STATE,
     SUM,
+    SUM_BEFORE,
     UNIT,
     WAITING,
+    WANTED,
     Workspace,
     dot_row,
     fill_left_ends,
     standardise,
 )
-from feint.numerics.best_arm_moments import add_moments, complete_moments
 from feint.numerics.normal import SQRT_2PI, exp_or_little, reverse_hazard, scaled_tail
 from feint.numerics.sorting import sort_by
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(NODES)
-_ALL = -1  # arms
 _LAST_GAP = float(_NODES[-1] - _NODES[-2])
 _BEFORE, _AFTER = 1.0 / float(_WEIGHTS[-2]), 1.0 / float(_WEIGHTS[-1])
 
@@ -200,7 +206,7 @@ def _panel_products(
 
 
 @inlined
-def _add_panel(
+def _add_arm(
     arms: FloatArray,
     exponents: FloatArray,
     mantissas: FloatArray,
@@ -253,11 +259,11 @@ def _add_panel(
 
 
 @part
-def _weigh_nodes(ws: Workspace, a: int, middle: float, half: float) -> None:
-    """g_a at the nodes times their weights, up to a constant: the terms that `_add_panel` adds up."""
+def weigh_nodes(ws: Workspace, a: int) -> None:
+    """g_a at the last panel's nodes times their weights, up to a constant: the terms that `_add_arm` adds up."""
     arms, exponents = ws.arms, ws.exponents
-    z0 = ((middle - arms[CENTRE, a]) - arms[CENTRE_LOW, a]) * arms[PRECISION, a]
-    step = half * arms[PRECISION, a]
+    z0 = ((ws.panel[MIDDLE] - arms[CENTRE, a]) - arms[CENTRE_LOW, a]) * arms[PRECISION, a]
+    step = ws.panel[HALF] * arms[PRECISION, a]
     first = z0 + step * _NODES[0]
     last = z0 + step * _NODES[NODES - 1]
     if first > 0.0 and max(exponents[NODES - 1] - exponents[0], 0.5 * (last - first) * (last + first)) > _STEEP:
@@ -274,39 +280,32 @@ def _weigh_nodes(ws: Workspace, a: int, middle: float, half: float) -> None:
 
 
 @part
-def best_arm_sums(means: FloatArray, sds: FloatArray, ws: Workspace) -> int:
-    """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[SHIFT, a]) for every arm; returns the panels used.
+def best_arm_sums(means: FloatArray, sds: FloatArray, ws: Workspace) -> None:
+    """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[SHIFT, a]) for every arm.
 
     `means`, `sds`: (K,), finite, sds > 0, K ≥ 1, spread below 1e150 sds. Relative error of each P below 1e-12.
     """
-    return _integrate(means, sds, ws, _ALL)
+    start(means, sds, ws)
+    while add_panel(ws):
+        pass
 
 
 @part
-def best_arm_moments(means: FloatArray, sds: FloatArray, ws: Workspace, moments: FloatArray) -> int:
-    """The same, bit for bit, and beside it moments[a, j], the mean of arm j given that a is the largest, in its sds.
-
-    Their error is below 1e-9, relative where they are above 1.
-    """
-    with_moments = Workspace(ws.arms, ws.ranks, ws.exponents, ws.mantissas, ws.products, ws.ratios, ws.weights, moments)
-    return _integrate(means, sds, with_moments, _ALL)
-
-
-@part
-def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) -> int:
+def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) -> None:
     """The same for one arm alone: only the panels under its integrand."""
-    return _integrate(means, sds, ws, arm)
+    start(means, sds, ws)
+    ws.ranks[ORDER, 0] = arm
+    ws.counts[WANTED] = 1
+    while add_panel(ws):
+        pass
 
 
 @sealed
-def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> int:
+def start(means: FloatArray, sds: FloatArray, ws: Workspace) -> None:
+    """Place the arms; nothing is integrated yet."""
     n = means.size
     arms = ws.arms
     ranks = ws.ranks
-    exponents = ws.exponents
-    mantissas = ws.mantissas
-    products = ws.products
-    ratios = ws.ratios
     standardise(means, sds, arms)
     fill_left_ends(arms, ranks, n)
     sort_by(arms[LEFT], ranks[ORDER], False)
@@ -315,67 +314,70 @@ def _integrate(means: FloatArray, sds: FloatArray, ws: Workspace, only: int) -> 
         arms[SUM, a] = 0.0
         arms[SHIFT, a] = -math.inf
         arms[DECAY, a] = 0.0
-    asked = ws.moments.shape[1] == n
-    if asked:
-        for a in range(n):
-            for j in range(n):
-                ws.moments[a, j] = 0.0
-    wanted = n
-    if only >= 0:
-        ranks[ORDER, 0] = only
-        wanted = 1
-    started = 0
-    active = 0
-    panels = 0
-    x = 0.0
-    while started < wanted or active > 0:
-        jumped = active == 0
-        if jumped:
-            x = arms[LEFT, ranks[ORDER, started]]
-            _evaluate_boundary(arms, n, x)
-        slope_sum = 0.0
-        curvature_sum = 0.0
-        width = math.inf
-        for a in range(n):
-            slope_sum += arms[HAZARD, a]
-            curvature_sum += arms[CURVATURE, a]
-            z = (x - arms[CENTRE, a]) * arms[PRECISION, a]
-            if z < _SATURATED:
-                width = min(width, _WIDTH * max(1.0, z - 2.0) / arms[PRECISION, a])
-        for a in range(n):
-            if ranks[STATE, a] == ACTIVE:
-                width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
-        # Far out (1e14 widths from the origin) a panel must still be wider than the gaps between floats.
-        finest = abs(x) * _FINEST
-        while started < wanted and arms[LEFT, ranks[ORDER, started]] <= x + max(width, finest):
-            a = ranks[ORDER, started]
-            width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
-            ranks[STATE, a] = ACTIVE
-            started += 1
-            active += 1
+    ws.counts[WANTED] = n
+    ws.counts[STARTED] = 0
+    ws.counts[OPEN] = 0
 
-        width = _short(max(width, finest))
-        if jumped:
-            x = _on_grid(x, width)
-        panels += 1
-        half = 0.5 * width
-        middle = x + half
-        _panel_products(arms, ranks, exponents, mantissas, ratios, middle, half)
-        top = exponents[NODES - 1]
-        for i in range(NODES):
-            products[i] = _WEIGHTS[i] * mantissas[i] * exp_or_little(exponents[i] - top)
-        for a in range(n):
-            if ranks[STATE, a] == ACTIVE:
-                sum_before, shift_before = arms[SUM, a], arms[SHIFT, a]
-                if _add_panel(arms, exponents, mantissas, products, ratios, a, middle, half):
-                    ranks[STATE, a] = DONE
-                    active -= 1
-                if asked:
-                    kept = sum_before * exp_or_little(shift_before - arms[SHIFT, a])
-                    share = 1.0 - kept / arms[SUM, a]
-                    _weigh_nodes(ws, a, middle, half)
-                    add_moments(ws, a, share)
-        x += width
-    if asked:
-        complete_moments(ws)
-    return panels
+
+@sealed
+def add_panel(ws: Workspace) -> bool:
+    """Add the next panel to the sums of all arms that it concerns; false if there is none left."""
+    n = ws.arms.shape[1]
+    arms = ws.arms
+    ranks = ws.ranks
+    exponents = ws.exponents
+    mantissas = ws.mantissas
+    products = ws.products
+    ratios = ws.ratios
+    wanted = ws.counts[WANTED]
+    started = ws.counts[STARTED]
+    active = ws.counts[OPEN]
+    if started == wanted and active == 0:
+        return False
+    x = ws.panel[LEFT_END]
+    jumped = active == 0
+    if jumped:
+        x = arms[LEFT, ranks[ORDER, started]]
+        _evaluate_boundary(arms, n, x)
+    slope_sum = 0.0
+    curvature_sum = 0.0
+    width = math.inf
+    for a in range(n):
+        slope_sum += arms[HAZARD, a]
+        curvature_sum += arms[CURVATURE, a]
+        z = (x - arms[CENTRE, a]) * arms[PRECISION, a]
+        if z < _SATURATED:
+            width = min(width, _WIDTH * max(1.0, z - 2.0) / arms[PRECISION, a])
+    for a in range(n):
+        if ranks[STATE, a] == ACTIVE:
+            width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
+    # Far out (1e14 widths from the origin) a panel must still be wider than the gaps between floats.
+    finest = abs(x) * _FINEST
+    while started < wanted and arms[LEFT, ranks[ORDER, started]] <= x + max(width, finest):
+        a = ranks[ORDER, started]
+        width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
+        ranks[STATE, a] = ACTIVE
+        started += 1
+        active += 1
+
+    width = _short(max(width, finest))
+    if jumped:
+        x = _on_grid(x, width)
+    half = 0.5 * width
+    middle = x + half
+    _panel_products(arms, ranks, exponents, mantissas, ratios, middle, half)
+    top = exponents[NODES - 1]
+    for i in range(NODES):
+        products[i] = _WEIGHTS[i] * mantissas[i] * exp_or_little(exponents[i] - top)
+    for a in range(n):
+        arms[SUM_BEFORE, a] = arms[SUM, a]
+        arms[SHIFT_BEFORE, a] = arms[SHIFT, a]
+        if ranks[STATE, a] == ACTIVE and _add_arm(arms, exponents, mantissas, products, ratios, a, middle, half):
+            ranks[STATE, a] = DONE
+            active -= 1
+    ws.panel[LEFT_END] = x + width
+    ws.panel[MIDDLE] = middle
+    ws.panel[HALF] = half
+    ws.counts[STARTED] = started
+    ws.counts[OPEN] = active
+    return True

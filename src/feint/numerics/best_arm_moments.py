@@ -9,9 +9,45 @@ change when all arms move together, Σ_j E_a[z_j]/σ_j = 0 gives that of arm a i
 panels, each weighted with its share of the arm's sum, so they need no exponents of their own.
 """
 
-from feint.numerics._jit import inlined, reordered_sum
+from feint.numerics._jit import inlined, part, reordered_sum
 from feint.numerics._validate import FloatArray
-from feint.numerics.best_arm_arms import NODES, PRECISION, UNIT, Workspace, dot_row
+from feint.numerics.best_arm_arms import (
+    NODES,
+    PRECISION,
+    SHIFT,
+    SHIFT_BEFORE,
+    STATE,
+    SUM,
+    SUM_BEFORE,
+    UNIT,
+    WAITING,
+    Workspace,
+    dot_row,
+)
+from feint.numerics.best_arm_kernel import add_panel, start, weigh_nodes
+from feint.numerics.normal import exp_or_little
+
+
+@part
+def best_arm_moments(means: FloatArray, sds: FloatArray, ws: Workspace, moments: FloatArray) -> None:
+    """What `best_arm_sums` leaves, bit for bit, and moments[a, j], the mean of arm j given that a is the largest.
+
+    In units of its sd; the error is below 1e-9, relative where it is above 1.
+    """
+    start(means, sds, ws)
+    arms = ws.arms
+    for a in range(arms.shape[1]):
+        for j in range(arms.shape[1]):
+            moments[a, j] = 0.0
+    while add_panel(ws):
+        for a in range(arms.shape[1]):
+            if ws.ranks[STATE, a] != WAITING:
+                kept = arms[SUM_BEFORE, a] * exp_or_little(arms[SHIFT_BEFORE, a] - arms[SHIFT, a])
+                share = 1.0 - kept / arms[SUM, a]
+                if share > 0.0:
+                    weigh_nodes(ws, a)
+                    _add_moments(ws, moments, a, share)
+    _complete_moments(arms, moments)
 
 
 @reordered_sum
@@ -23,9 +59,9 @@ def _total(weights: FloatArray) -> float:
 
 
 @inlined
-def add_moments(ws: Workspace, a: int, share: float) -> None:
+def _add_moments(ws: Workspace, moments: FloatArray, a: int, share: float) -> None:
     """A panel that has this share of arm a's sum so far, with g_a ∝ `ws.weights` at its nodes."""
-    arms, moments = ws.arms, ws.moments
+    arms = ws.arms
     scale = 1.0 / _total(ws.weights)
     for j in range(arms.shape[1]):
         if j != a:
@@ -36,9 +72,8 @@ def add_moments(ws: Workspace, a: int, share: float) -> None:
 
 
 @inlined
-def complete_moments(ws: Workspace) -> None:
+def _complete_moments(arms: FloatArray, moments: FloatArray) -> None:
     """Those of every arm itself."""
-    arms, moments = ws.arms, ws.moments
     for a in range(arms.shape[1]):
         total = 0.0
         for j in range(arms.shape[1]):

@@ -73,7 +73,7 @@ def workers() -> str:
     """One against two: threads of this process, and processes of a Dask cluster that is up."""
     import distributed
 
-    sweep = feint.Sweep({"paper": PAPER}, epsilons=EPSILONS, horizon=_HORIZON, replications=_REPLICATIONS)
+    sweep = feint.Sweep({"paper": PAPER}, epsilons=EPSILONS, horizon=_HORIZON, replications=_MORE)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         times: dict[tuple[str, int], list[float]] = {}

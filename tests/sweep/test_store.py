@@ -94,6 +94,26 @@ def test_a_chunk_is_a_block_of_one_cell(whole):
         assert sum(key.startswith(f"{name}/c.") for key in whole[1]) == 8 * 3
 
 
+def test_chunks_are_the_bytes_that_zarr_writes(whole, tmp_path):
+    path, files = whole
+    source = zarr.open_group(path, mode="r")
+    copy = zarr.open_group(tmp_path / "copy.zarr", mode="w")
+    variables = [name for name, array in source.arrays() if array.ndim >= 5 and name != layout.RECORD]
+    assert {"pulls", "log_error", "recommendation"} <= set(variables)
+    for name in variables:
+        array = zarr.create_array(
+            copy.store, name=name, data=None, shape=source[name].shape, dtype=source[name].dtype,
+            chunks=source[name].chunks, compressors=source[name].compressors, fill_value=source[name].fill_value,
+            chunk_key_encoding={"name": "default", "separator": "."}, config={"write_empty_chunks": True},
+        )  # fmt: skip
+        array[...] = source[name][...]
+    written = contents(tmp_path / "copy.zarr")
+    chunks = [key for key in written if "/c." in key]
+    assert len(chunks) == len(variables) * 8 * 3
+    for key in chunks:
+        assert written[key] == files[key], key
+
+
 def test_any_grouping_and_any_number_of_threads_gives_the_same_bytes(whole, tmp_path, monkeypatch):
     for seconds, threads in ((1e-9, "1"), (1e9, "3")):
         monkeypatch.setattr(plan, "TASK_SECONDS", seconds)

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,51 +44,58 @@ _ABOUT = {
 }
 
 
-def describe(
-    bandit: Bandit, which: range, times: IntArray, variables: dict[str, Any], settings: dict[str, Any], budget: Any
-) -> "xr.Dataset":
-    """The runs with their instance and settings. What distinguishes one simulation from another is a scalar
-    coordinate, so that `xr.concat` keeps it.
-    """
-    import xarray as xr
+class Runs(NamedTuple):
+    """What a simulation leaves: plain arrays, and the data set they make, whose library takes a second to import."""
 
-    axes = ("replication", "time", "arm")
-    pulls = variables["pulls"]
-    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
-    families = [config_of(family, "family") for family in bandit.families]
-    instance = {"public": list(bandit.public), "private": list(bandit.private), "families": families}
-    over_arms = {
-        "public_mean": bandit.public,
-        "private_mean": bandit.private,
-        "public_gap": bandit.public_gaps,
-        "private_gap": bandit.private_gaps,
-    }
-    coordinates: dict[str, Any] = {
-        "replication": np.arange(which.start, which.stop),
-        "time": times,
-        "arm": np.arange(bandit.n_arms),
-        **{name: ("arm", np.array(values)) for name, values in over_arms.items()},
-        "best_public": bandit.best_public,
-        "best_private": bandit.best_private,
-        "epsilon": budget.epsilon if isinstance(budget, Constant) else np.nan,
-        "budget": text(words(settings["epsilon"])),
-        "explorer": text(words(settings["explorer"])),
-        "reference": text(words(settings["reference"])),
-        "family": text(", ".join(dict.fromkeys(words(family) for family in families))),
-        "seed": seed_coordinate(settings["seed"]),
-    }
-    data = xr.Dataset(
-        {name: (axes[: values.ndim], values) for name, values in variables.items()},
-        coords=coordinates,
-        attrs={
-            "bandit": json.dumps(instance),
-            "config": json.dumps(settings),
-            "versions": json.dumps(versions()),
-        },
-    )
-    for name in data.variables:
-        data[name].attrs.update(about(str(name)))
-    return data
+    bandit: Bandit
+    which: range  # replications
+    times: IntArray
+    variables: dict[str, Any]  # by name, over (replication, time, arm) or the first of these
+    settings: dict[str, Any]
+    budget: Any
+
+    def dataset(self) -> "xr.Dataset":
+        """The runs with their instance and settings. What distinguishes one simulation from another is a scalar
+        coordinate, so that `xr.concat` keeps it.
+        """
+        import xarray as xr
+
+        bandit, settings = self.bandit, self.settings
+        axes = ("replication", "time", "arm")
+        families = [config_of(family, "family") for family in bandit.families]
+        instance = {"public": list(bandit.public), "private": list(bandit.private), "families": families}
+        over_arms = {
+            "public_mean": bandit.public,
+            "private_mean": bandit.private,
+            "public_gap": bandit.public_gaps,
+            "private_gap": bandit.private_gaps,
+        }
+        coordinates: dict[str, Any] = {
+            "replication": np.arange(self.which.start, self.which.stop),
+            "time": self.times,
+            "arm": np.arange(bandit.n_arms),
+            **{name: ("arm", np.array(values)) for name, values in over_arms.items()},
+            "best_public": bandit.best_public,
+            "best_private": bandit.best_private,
+            "epsilon": self.budget.epsilon if isinstance(self.budget, Constant) else np.nan,
+            "budget": text(words(settings["epsilon"])),
+            "explorer": text(words(settings["explorer"])),
+            "reference": text(words(settings["reference"])),
+            "family": text(", ".join(dict.fromkeys(words(family) for family in families))),
+            "seed": seed_coordinate(settings["seed"]),
+        }
+        data = xr.Dataset(
+            {name: (axes[: values.ndim], values) for name, values in self.variables.items()},
+            coords=coordinates,
+            attrs={
+                "bandit": json.dumps(instance),
+                "config": json.dumps(settings),
+                "versions": json.dumps(versions()),
+            },
+        )
+        for name in data.variables:
+            data[name].attrs.update(about(str(name)))
+        return data
 
 
 def seed_coordinate(seed: int) -> np.int64 | np.uint64:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from feint.assembly import Assembly, assemble
 from feint.bandit import Bandit
 from feint.budgets import Pieces, as_budget, may_grow
-from feint.dataset import describe
+from feint.dataset import Runs
 from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
 from feint.engine.rewards import rewards_of
@@ -109,6 +109,41 @@ def simulate(
     >>> bool((runs.pulls.sum("arm") == runs.time).all())
     True
     """
+    return simulated(
+        bandit,
+        explorer,
+        reference,
+        epsilon,
+        horizon,
+        replications,
+        seed=seed,
+        checkpoints=checkpoints,
+        delta=delta,
+        method=method,
+        observe=observe,
+        alpha=alpha,
+        progress=progress,
+    ).dataset()
+
+
+# As `simulate` has them.
+def simulated(
+    bandit: Bandit,
+    explorer: Any,
+    reference: Any,
+    epsilon: Any,
+    horizon: int,
+    replications: int | range,
+    *,
+    seed: int = 0,
+    checkpoints: npt.ArrayLike | None = None,
+    delta: float | None = None,
+    method: str = "lazy",
+    observe: bool = False,
+    alpha: float = 0.05,
+    progress: bool | Callable[[int], object] = False,
+) -> Runs:
+    """What `simulate` does, in plain arrays: for who needs no data set, or makes one of many."""
     check_bandit(bandit)
     check_flag(observe, "observe")
     level = check_level(alpha, "alpha, the level of the observer's test,")
@@ -155,20 +190,13 @@ def simulate(
             "p_value": np.exp(-now[:, HIGHEST]),
         }
     if agent.tilts:
-        honest = simulate(
-            bandit,
-            RoundRobin([0]),
-            reference=reference,
-            epsilon=0.0,
-            horizon=horizon,
-            replications=which,
-            seed=seed,
-            checkpoints=times,
-        )
-        variables["private_gain"] = _gain(bandit, records, honest.pulls.values)
+        honest = simulated(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
+        variables["private_gain"] = _gain(bandit, records, honest.variables["pulls"])
+    pulls = records.pulls
+    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
     options = {"horizon": horizon, "seed": seed, "delta": delta, "method": method, "observe": observe, "alpha": level}
     settings = run_settings(explorer, reference, budget, which, options)
-    return describe(bandit, which, times, variables, settings, budget)
+    return Runs(bandit, which, times, variables, settings, budget)
 
 
 def run_settings(explorer: Any, reference: Any, budget: Any, which: range, options: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from feint.auditing.diagnosis_kernel import Boosts, mixed, powered, tilted
+from feint.auditing.diagnosis_kernel import Boosts, boosts_of, mixed, powered, tilted
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
 
 BOOSTED, SHARE, REPEATS, ANOTHER_ROW = "boosted", "share", "repeats", "another row"
@@ -124,7 +124,7 @@ class Boosted(Family[tuple[int, ...]]):
     def log_ratios(self, label: tuple[int, ...], size: float) -> FloatArray:
         """log Σ_b w_b·q^b(A)/π(A), with weights w from the pulls so far."""
         if size != self._epsilon:
-            self._epsilon, self._kept, self._boosts = size, {}, Boosts(size)
+            self._epsilon, self._kept, self._boosts = size, {}, boosts_of(size)
         if len(label) == 1:
             return self._alone(label[0])
         ratios, weights = np.zeros(self.log.arms.size), np.zeros(self.log.arms.size)

@@ -9,6 +9,7 @@ in one pass: on_t = (on_{t−1} + 1)·exp(ℓ_t) is the sum over all starts of w
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,6 +25,8 @@ _LARGE = 1e200
 _LOG_LARGE = math.log(_LARGE)
 _POINTS = 4_000
 _NEAREST, _FARTHEST = 1e-6, 1.5e3  # distances of log-odds from those at which the boost is sure
+_LOG_NEAREST = math.log(_NEAREST)
+_STEP = (math.log(_FARTHEST) - _LOG_NEAREST) / (_POINTS - 1)
 
 
 @kernel
@@ -56,39 +59,14 @@ def score(log_ratios: FloatArray, facts: FloatArray) -> None:
     facts[LOWEST], facts[AFTER] = lowest, lowest_at
 
 
-@kernel
-def _tilt(p: FloatArray, chosen: FloatArray, tilt: float, out: FloatArray) -> None:
-    odds = math.expm1(tilt)
-    for t in range(p.size):
-        out[t] = tilt * chosen[t] - math.log1p(p[t] * odds)
-
-
 def tilted(p: FloatArray, chosen: FloatArray, tilt: float) -> FloatArray:
     """ℓ of an expert who multiplies the odds of an event of probability p by e^tilt; `chosen` is 1 where it came."""
-    out = np.empty(p.size)
-    _tilt(p, chosen, tilt, out)
-    return out
+    return np.asarray(tilt * chosen - np.log1p(p * math.expm1(tilt)))
 
 
 def mixed(log_ratios: FloatArray, weight: float) -> FloatArray:
     """ℓ of (1 − weight)·π + weight·q, from that of q."""
     return np.asarray(np.logaddexp(math.log1p(-weight), math.log(weight) + log_ratios))
-
-
-@kernel
-def _boost(odds: FloatArray, chosen: FloatArray, edge: float, table: FloatArray, out: FloatArray) -> None:
-    low = math.log(_NEAREST)
-    step = (math.log(_FARTHEST) - low) / (_POINTS - 1)
-    for t in range(odds.size):
-        row = 0 if chosen[t] > 0.0 else 1
-        distance = edge - odds[t]
-        if distance < _NEAREST:
-            # The boosted arm is sure: q = 1.
-            out[t] = math.log1p((1.0 - KEPT) * math.exp(-odds[t])) if row == 0 else math.log(KEPT)
-            continue
-        place = min((math.log(distance) - low) / step, _POINTS - 1.001)
-        k = int(place)
-        out[t] = table[row, k] + (place - k) * (table[row, k + 1] - table[row, k])
 
 
 class Boosts:
@@ -108,25 +86,25 @@ class Boosts:
 
     def __call__(self, odds: FloatArray, chosen: FloatArray) -> FloatArray:
         """For the arm of these log-odds; `chosen` is 1 where it was pulled."""
-        out = np.empty(odds.size)
-        _boost(odds, chosen, self._edge, self._table, out)
-        return out
+        missed = np.where(chosen > 0.0, 0, 1)
+        distance = self._edge - odds
+        place = np.clip((np.log(np.maximum(distance, _NEAREST)) - _LOG_NEAREST) / _STEP, 0.0, _POINTS - 1.001)
+        k = place.astype(np.int64)
+        below = self._table[missed, k]
+        ratios = below + (place - k) * (self._table[missed, k + 1] - below)
+        sure = distance < _NEAREST  # q = 1
+        ratios[sure] = np.where(missed[sure] == 0, np.log1p((1.0 - KEPT) * np.exp(-odds[sure])), math.log(KEPT))
+        return np.asarray(ratios)
 
 
-@kernel
-def _power(arms: IntArray, log_pi: FloatArray, power: float, out: FloatArray) -> None:
-    for t in range(arms.size):
-        high = -math.inf
-        for a in range(log_pi.shape[1]):
-            high = max(high, log_pi[t, a])
-        total = 0.0
-        for a in range(log_pi.shape[1]):
-            total += math.exp(power * (log_pi[t, a] - high))
-        out[t] = (power - 1.0) * (log_pi[t, arms[t]] - high) - high - math.log(total)
+boosts_of = lru_cache(Boosts)  # the same few budgets are asked for by every sort of expert
 
 
 def powered(arms: IntArray, log_pi: FloatArray, power: float) -> FloatArray:
     """ℓ of q ∝ π^power."""
-    out = np.empty(arms.size)
-    _power(arms, log_pi, power, out)
-    return out
+    high = log_pi.max(axis=1)
+    total = np.zeros(arms.size)
+    for column in log_pi.T:  # one by one: no copy of the whole log
+        total += np.exp(power * (column - high))
+    pulled = log_pi[np.arange(arms.size), arms]
+    return np.asarray((power - 1.0) * (pulled - high) - high - np.log(total))

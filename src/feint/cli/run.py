@@ -13,9 +13,9 @@ from feint.options import EXPLORERS, budget_of, explorer_of, reference_of, whole
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from xarray import Dataset
 
     from feint.bandit import Bandit
+    from feint.dataset import Runs
 
 
 @app.command()
@@ -56,7 +56,7 @@ def run(
     from rich.console import Console
 
     from feint.files import write_whole
-    from feint.simulation import simulate
+    from feint.simulation import simulated
 
     bandit = read_bandit(public, private, sigma, family, instance)
     check_output(save, (".zarr",), force)
@@ -68,13 +68,13 @@ def run(
     level = 0.05 if alpha is None else alpha
     chosen, pulls = explorer_of(explorer, bandit), whole(horizon, "--horizon")
     budget, expected = budget_of(epsilon, pulls), reference_of(reference)
-    runs = simulate(
+    runs = simulated(
         bandit,
         chosen,
-        reference=expected,
-        epsilon=budget,
-        horizon=pulls,
-        replications=whole(replications, "--replications"),
+        expected,
+        budget,
+        pulls,
+        whole(replications, "--replications"),
         seed=seed,
         delta=delta,
         observe=observe,
@@ -93,7 +93,7 @@ def run(
         write_whole(log, lambda name: write_log(table, name), force=force)
         console.print(f"logged {log}", highlight=False, markup=False, soft_wrap=True)
     if save is not None:
-        write_whole(save, lambda name: runs.to_zarr(name, mode="w", consolidated=False), force=force)
+        write_whole(save, lambda name: runs.dataset().to_zarr(name, mode="w", consolidated=False), force=force)
         console.print(f"saved {save}", highlight=False, markup=False, soft_wrap=True)
     if plot is not None:
         save_figure(_draw(runs, epsilon), plot, force)
@@ -106,22 +106,21 @@ def run(
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":
+def _summary(bandit: "Bandit", runs: "Runs") -> "Table":
     import numpy as np
     from rich import box
     from rich.table import Table
 
-    final = runs.isel(time=-1)
-    right = int((final.recommendation == bandit.best_private).sum())
-    error = float(np.exp(final.log_error).mean())
+    pulls, boosts, log_error, recommendation = _end(runs)
+    right = int((recommendation == bandit.best_private).sum())
+    error = float(np.exp(log_error).mean())
     table = Table(
-        title=f"{runs.sizes['replication']} runs of {int(runs.time[-1]):,} pulls: best private arm found in {right},\n"
-        f"its mean posterior error is {error:.2g} (log error {float(final.log_error.mean()):.3g} on average)",
+        title=f"{len(runs.which)} runs of {int(runs.times[-1]):,} pulls: best private arm found in {right},\n"
+        f"its mean posterior error is {error:.2g} (log error {float(log_error.mean()):.3g} on average)",
         box=box.SIMPLE_HEAD,
     )
     for name in ("arm", "public", "private", "pulls", "± 95 %", "boosts", "recommended"):
         table.add_column(name, justify="right")
-    pulls, boosts = final.pulls.values, final.boosts.values
     half = 1.96 * pulls.std(0) / math.sqrt(len(pulls))
     for a in range(bandit.n_arms):
         marks = ("*" if a == bandit.best_public else "", "*" if a == bandit.best_private else "")
@@ -132,44 +131,56 @@ def _summary(bandit: "Bandit", runs: "Dataset") -> "Table":
             f"{pulls[:, a].mean():,.1f}",
             f"{half[a]:,.1f}",
             f"{boosts[:, a].mean():,.1f}",
-            str(int((final.recommendation == a).sum())),
+            str(int((recommendation == a).sum())),
         )
     notes = []
     for name, what in (("stopping_time", "stopped"), ("detection_time", "were detected")):
-        if name in runs:
-            times = runs[name].dropna("replication")
-            median = f", median {float(times.median()):,.0f} pulls" if times.size else ""
-            notes.append(f"{times.size} runs {what}{median}")
-    if "private_gain" in runs:
-        notes.append(f"median private gain over the reference itself {float(final.private_gain.median()):,.1f}")
+        if name in runs.variables:
+            count, median = _median(runs.variables[name])
+            notes.append(f"{count} runs {what}" + (f", median {median:,.0f} pulls" if count else ""))
+    if "private_gain" in runs.variables:
+        count, gain = _median(runs.variables["private_gain"][:, -1])
+        notes += [f"median private gain over the reference itself {gain:,.1f}"] if count else []
     table.caption = "; ".join([*notes, "arms count from 0, * marks the best"])
     return table
 
 
-def _as_json(runs: "Dataset") -> dict[str, Any]:
+def _end(runs: "Runs") -> list[Any]:
+    """Pulls, boosts, log error and recommendation at the last checkpoint."""
+    return [runs.variables[name][:, -1] for name in ("pulls", "boosts", "log_error", "recommendation")]
+
+
+def _median(values: Any) -> tuple[int, float | None]:
+    """(how many runs have a number there, the median of these)."""
+    import numpy as np
+
+    there = values[~np.isnan(values)]
+    return there.size, float(np.median(there)) if there.size else None
+
+
+def _as_json(runs: "Runs") -> dict[str, Any]:
     """The summary in plain types: means over runs at the end, and medians of times."""
-    final = runs.isel(time=-1)
-    found: dict[str, Any] = {"runs": runs.sizes["replication"], "pulls": int(runs.time[-1])}
-    found["mean_log_error"] = float(final.log_error.mean())
-    found["recommended"] = [int((final.recommendation == a).sum()) for a in range(runs.sizes["arm"])]
-    found["mean_pulls"] = final.pulls.mean("replication").values.tolist()
-    found["mean_boosts"] = final.boosts.mean("replication").values.tolist()
+    pulls, boosts, log_error, recommendation = _end(runs)
+    found: dict[str, Any] = {"runs": len(runs.which), "pulls": int(runs.times[-1])}
+    found["mean_log_error"] = float(log_error.mean())
+    found["recommended"] = [int((recommendation == a).sum()) for a in range(runs.bandit.n_arms)]
+    found["mean_pulls"] = pulls.mean(axis=0).tolist()
+    found["mean_boosts"] = boosts.mean(axis=0).tolist()
     for name in ("stopping_time", "detection_time"):
-        if name in runs:
-            times = runs[name].dropna("replication")
-            found[name] = {"runs": times.size, "median": float(times.median()) if times.size else None}
+        if name in runs.variables:
+            found[name] = dict(zip(("runs", "median"), _median(runs.variables[name]), strict=True))
     return found
 
 
-def _draw(runs: "Dataset", epsilon: str) -> Any:
+def _draw(runs: "Runs", epsilon: str) -> Any:
     from feint.style import COLOURS, band, new_figure, tidy
 
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)
-    t = runs.time.values
-    band(left, t, runs.log_error.values / math.log(10), COLOURS[0], "")
-    for a in range(runs.sizes["arm"]):
-        band(right, t, runs.pulls.isel(arm=a).values.astype(float), COLOURS[a % len(COLOURS)], f"arm {a}")
+    t = runs.times.astype(float)
+    band(left, t, runs.variables["log_error"] / math.log(10), COLOURS[0], "")
+    for a in range(runs.bandit.n_arms):
+        band(right, t, runs.variables["pulls"][:, :, a].astype(float), COLOURS[a % len(COLOURS)], f"arm {a}")
     left.set(xscale="log", xlabel="time $t$", ylabel=r"$\log_{10}(1 - p^*_t)$, mean of runs")
     left.set_title(f"ε = {epsilon}", fontsize=10)
     right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="pulls")

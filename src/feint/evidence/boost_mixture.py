@@ -28,6 +28,7 @@ by which r_b is divided; mixtures of such ratios stay valid.
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -61,8 +62,14 @@ def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float 
     pairs = n_arms * (n_arms - 1) // 2 if n_arms <= _MOST_PAIRED else 0
     prior = np.concatenate([np.full(n_arms, _SINGLE / n_arms), np.full(pairs, _PAIRED / max(pairs, 1)), [_ALL]])
     made = experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share, within)
+    return Bets(made, _table(tuple(epsilons)).copy(), np.empty((epsilons.size, n_arms)))
+
+
+@lru_cache
+def _table(epsilons: tuple[float, ...]) -> FloatArray:
+    """Q* at the nodes; an audit that looks for reasons makes dozens of these tests."""
     nodes = -np.expm1(np.arange(_CELLS + 1) / _CELLS_A_UNIT)
-    return Bets(made, nearly_boosted(nodes[:, None], epsilons), np.empty((epsilons.size, n_arms)))
+    return nearly_boosted(nodes[:, None], epsilons)
 
 
 def nearly_boosted(log_p: FloatArray, epsilon: npt.ArrayLike) -> FloatArray:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feint.bandit import Bandit
-from feint.dataset import describe
+from feint.dataset import Runs
 from feint.explorers import TopTwo
 from feint.references import ThompsonSampling
 from feint.simulation import run_settings
@@ -75,10 +75,6 @@ def _as_simulated(sweep: Sweep, store: Path, progress: Any) -> "xr.Dataset":
         runs = sweep.run(store, retry_failed=True, progress=progress).isel(bandit=0, explorer=0, reference=0, epsilon=0)
     bandit, explorer, reference, budget = sweep.cell((0, 0, 0, 0))
     which = range(sweep.replications)
-    variables: dict[str, Any] = {
-        name: runs[name].values.astype(kind)
-        for name, (_, kind) in sweep.variables().items()
-        if not name.endswith("_regret")  # follows from the pulls
-    }
+    variables: dict[str, Any] = {name: runs[name].values.astype(kind) for name, (_, kind) in sweep.variables().items()}
     settings = run_settings(explorer, reference, budget, which, sweep.options)
-    return describe(bandit, which, sweep.times, variables, settings, budget)
+    return Runs(bandit, which, sweep.times, variables, settings, budget).dataset()

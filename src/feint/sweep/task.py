@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from feint.dataset import versions
 from feint.numerics._threads import one_thread
-from feint.simulation import simulate
+from feint.simulation import simulated
 from feint.sweep.study import Cell, CellIndex, Study
 
 # Plain Python has one core of a process anyway, and an object of the user's need not bear two threads.
@@ -52,16 +52,10 @@ def perform(work: Work, tick: Callable[[int], object] | None = None) -> Shard:
     """Simulate on one thread; `tick` may raise to end it."""
     bandit, explorer, reference, budget = work.cell
     with _PLAIN if work.plain else nullcontext(), one_thread():
-        runs = simulate(
-            bandit,
-            explorer,
-            reference=reference,
-            epsilon=budget,
-            replications=work.replications,
-            progress=tick or False,
-            **work.options,
+        runs = simulated(
+            bandit, explorer, reference, budget, replications=work.replications, progress=tick or False, **work.options
         )
-    return Shard({str(name): runs[name].values for name in runs.data_vars}, versions())
+    return Shard(runs.variables, versions())
 
 
 def timed(work: Work) -> float:

@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -89,22 +90,33 @@ def audits() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _cpu(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
 def many_arms() -> str:
     """µs a row with the probabilities of 80 arms."""
     rng = np.random.default_rng(0)
     n_arms, rows = 80, 20_000
     claimed = rng.dirichlet(np.ones(n_arms), rows)
     arms = (claimed.cumsum(1) > rng.random((rows, 1))).argmax(1)
-    audit(arms[:100], probabilities=claimed[:100])
-    lines = ["## Audit of logged probabilities, K = 80\n", "| log | µs a row |", "| --- | --- |"]
-    start = time.perf_counter()
-    audit(arms, probabilities=claimed)
-    lines.append(f"| arrays | {1e6 * (time.perf_counter() - start) / rows:.1f} |")
+    lines = [
+        "## Audit of logged probabilities, K = 80\n",
+        "| log | CPU µs a row, best of 5 | at most |",
+        "| --- | --- | --- |",
+    ]
+
+    def add(name: str, work: Callable[[], object]) -> None:
+        work()  # loads kernels
+        best = min(_cpu(work) for _ in range(5))
+        lines.append(f"| {name} | {1e6 * best / rows:.1f} | 30 |")
+
+    add("arrays", lambda: audit(arms, probabilities=claimed))
     with tempfile.TemporaryDirectory() as folder:
         for suffix in ("parquet", "csv"):
             path = Path(folder) / f"log.{suffix}"
             write_log({"arm": arms} | {f"p_{a}": claimed[:, a] for a in range(n_arms)}, path)
-            start = time.perf_counter()
-            audit_log(path)
-            lines.append(f"| {suffix} | {1e6 * (time.perf_counter() - start) / rows:.1f} |")
+            add(suffix, lambda path=path: audit_log(path))
     return "\n".join(lines) + "\n"

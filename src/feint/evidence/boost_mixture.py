@@ -37,6 +37,7 @@ import numpy.typing as npt
 from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, settle
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray, IntArray, as_floats
+from feint.numerics.normal import chances, log_positive
 
 EPSILONS = (0.001, 0.016, 0.12, 1.0)  # a factor 3 beside the truth costs a few per cent of the power
 _STAKES = (0.3, 1.5, 2.3, 1.9)  # how much is bet on each, relatively
@@ -137,7 +138,7 @@ def boosted_at(table: FloatArray, place: float, j: int) -> tuple[float, float]:
 def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
     """r_b of every size; that of the pulled arm, which is the first, becomes the unit of the others."""
     e = bets.experts
-    p, rest = math.exp(log_p), -math.expm1(log_p)
+    p, rest = chances(log_p)
     place = place_of(log_p)
     for j in range(e.sizes.size):
         q, others = boosted_at(bets.table, place, j)
@@ -153,7 +154,7 @@ def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
             # Where b is sure, or made so, nothing is left for others.
             ratio = others / (rest * most) if others > 0.0 and rest > 0.0 else 0.0
             bets.ratios[j, b] = ratio * e.totals[j]
-            e.alone[j, b] += math.log(ratio) if ratio > 0.0 else REFUTED
+            e.alone[j, b] += log_positive(ratio) if ratio > 1e-300 else REFUTED
 
 
 @kernel

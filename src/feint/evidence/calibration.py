@@ -34,6 +34,7 @@ from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
 from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray, IntArray, check_level
+from feint.numerics.normal import chances
 
 _SIZES = np.array([0.003, 0.01, 0.03, 0.06, 0.12, 0.3, 1.0, 3.0])  # |λ|
 _SIZE_WEIGHTS = np.array([0.02, 0.08, 0.3, 0.3, 0.15, 0.07, 0.05, 0.03])
@@ -81,8 +82,8 @@ def _test_rows(within: float, wealth: _Wealth, arms: IntArray, log_pi: FloatArra
 @inlined
 def _update(within: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) -> float:
     """Test one arm; returns its mean wealth."""
-    p, rest = math.exp(log_p), -math.expm1(log_p)
-    surprise = rest if pulled else -p  # where p is near 1, 1 − p has its digits in expm1 only
+    p, rest = chances(log_p)
+    surprise = rest if pulled else -p
     allowed = within * min(p, rest)
     wealth.sums[OBSERVED, a] += 1.0 if pulled else 0.0
     wealth.sums[EXCESS, a] += surprise

@@ -78,6 +78,13 @@ def exp_or_little(x: float) -> float:
 
 
 @inlined
+def chances(log_p: float) -> tuple[float, float]:
+    """p and 1 − p, which keeps its digits where p is near 1."""
+    p = math.exp(log_p)
+    return p, 1.0 - p if p < 0.5 else -math.expm1(log_p)
+
+
+@inlined
 def log_positive(x: float) -> float:
     """log(x) for a normal x > 0, to 4e-16 relative away from x = 1 and 2e-16 absolute near it.
 

@@ -16,7 +16,7 @@ agents that learn is off by 0.2 % in the median and by 1.5 % at 99 %; for means 
 import numpy as np
 
 from feint.numerics._jit import inlined, kernel
-from feint.numerics._validate import FloatArray
+from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.normal import SQRT_2PI, exp_nonpositive, log_positive, scaled_tail
 
 _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16
@@ -24,13 +24,33 @@ _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16
 
 def quick_log_best(means: FloatArray, variances: FloatArray) -> FloatArray:
     """log P(arm is the largest), (K, R) from (K, R): arms along the first axis."""
-    order = np.argsort(-means, axis=0)
-    found = np.empty(means.shape)
+    order = np.empty(means.shape, dtype=np.int64)
+    sorted_means, sorted_variances = np.empty(means.shape), np.empty(means.shape)
+    _sort(means, variances, order, sorted_means, sorted_variances)
     log_p, scratch = np.zeros(means.shape), np.empty((2, means.shape[1]))
-    _condition(np.take_along_axis(means, order, 0), np.take_along_axis(variances, order, 0), scratch, log_p)
+    _condition(sorted_means, sorted_variances, scratch, log_p)
     log_p -= np.log(np.exp(log_p).sum(0))
-    np.put_along_axis(found, order, log_p, 0)
+    found = np.empty(means.shape)
+    found[order, np.arange(means.shape[1])] = log_p
     return found
+
+
+@kernel
+def _sort(
+    means: FloatArray, variances: FloatArray, order: IntArray, sorted_means: FloatArray, sorted_variances: FloatArray
+) -> None:
+    """Largest means first, by insertion: a few arms a column, for which NumPy's sort takes four times as long."""
+    for i in range(means.shape[1]):
+        for a in range(means.shape[0]):
+            place = a
+            while place > 0 and sorted_means[place - 1, i] < means[a, i]:
+                sorted_means[place, i] = sorted_means[place - 1, i]
+                order[place, i] = order[place - 1, i]
+                place -= 1
+            sorted_means[place, i] = means[a, i]
+            order[place, i] = a
+        for a in range(means.shape[0]):
+            sorted_variances[a, i] = variances[order[a, i], i]
 
 
 @inlined

@@ -4,9 +4,12 @@ Path i draws the words SplitMix64 gives for (i, leap, place): so paths are the s
 them, and plans of nearly the same budget follow nearly the same paths.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray
 
 WordArray = npt.NDArray[np.uint64]
@@ -53,21 +56,23 @@ def binomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
         skewed = (rest - p[many]) / 6.0 * (z * z - 1.0)  # Cornish & Fisher (1938)
         raw = np.floor(mean[many] + np.sqrt(mean[many] * rest) * z + skewed + 0.5)
         found[many] = np.minimum(n[many], np.maximum(0.0, raw))
-    few = np.flatnonzero((mean <= _MANY) & (p < 1.0) & (mean > 0.0))
-    if few.size:
-        left, n_few, p_few = u[few], n[few], p[few]
-        odds = p_few / (1.0 - p_few)
-        chance = np.exp(n_few * np.log1p(-p_few))
-        for k in range(_ENOUGH):
-            more = (left >= chance) & (n_few > k)
-            if not more.all():
-                few, left, n_few, odds, chance = few[more], left[more], n_few[more], odds[more], chance[more]
-            if not few.size:
-                break
-            found[few] = k + 1.0
-            left -= chance
-            chance *= (n_few - k) / (k + 1.0) * odds
+    _invert_few(n, p, u, found)
     return found
+
+
+@kernel
+def _invert_few(n: FloatArray, p: FloatArray, u: FloatArray, found: FloatArray) -> None:
+    """Where few are expected: one probability after the other."""
+    for i in range(n.size):
+        if p[i] < 1.0 and 0.0 < n[i] * p[i] <= _MANY:
+            left, chance = u[i], math.exp(n[i] * math.log1p(-p[i]))
+            odds = p[i] / (1.0 - p[i])
+            k = 0.0
+            while left >= chance and k < n[i] and k < _ENOUGH:
+                left -= chance
+                chance *= (n[i] - k) / (k + 1.0) * odds
+                k += 1.0
+            found[i] = k
 
 
 def passage(above: FloatArray, end: FloatArray, variance: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:

@@ -15,7 +15,6 @@ from feint.bandit import Bandit
 from feint.budgets import as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import TopTwo
-from feint.numerics._threads import run_slices
 from feint.numerics._validate import FloatArray, check_level
 from feint.planning.law import LATEST, draw_paths
 from feint.planning.notice import Notice, followed, mean_error, notice_of, paths_of, quantile_errors, quantiles_of
@@ -152,16 +151,7 @@ def plan(
     check_level(alpha, "alpha, the level of a test,")
     unlimited = checked_at(budget, 1) == math.inf
     best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit)
-    both: list[Paths] = [None, None]  # type: ignore[list-item]
-
-    def follow(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            both[i] = (
-                followed(bandit, explorer, budget, alpha) if i else stopping_paths(bandit, explorer, budget, delta)
-            )
-
-    run_slices(follow, len(both), smallest=1)
-    paths, seen = both
+    paths, seen = stopping_paths(bandit, explorer, budget, delta), followed(bandit, explorer, budget, alpha)
     done = ~np.isnan(paths.stopped)
     if not done.mean() > 0.5:
         raise ValueError(

@@ -128,7 +128,7 @@ def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch, capsys):
     def fail(*args, **kwargs):
         raise KeyError("p_0")
 
-    monkeypatch.setattr("feint.auditing.entry.audit_claimed", fail)
+    monkeypatch.setattr("feint.auditing.running.audit_claimed", fail)
     code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
     assert code == 3
     assert errors == "feint: unexpected KeyError: 'p_0'\n"
@@ -159,7 +159,7 @@ def test_an_interrupt_is_no_verdict(tmp_path, monkeypatch, capsys):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("feint.auditing.entry.audit_claimed", interrupt)
+    monkeypatch.setattr("feint.auditing.running.audit_claimed", interrupt)
     code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
     assert code == 130
     assert "interrupted" in errors

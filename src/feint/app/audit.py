@@ -15,11 +15,12 @@ import panel as pn
 from feint.app.background import in_background
 from feint.app.saying import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Names
+from feint.auditing.claimed import TOLERANCE, Claimed
 from feint.auditing.claims import Options
-from feint.auditing.entry import TOLERANCE, Claimed, audit_claimed
 from feint.auditing.layout import choose_layout
 from feint.auditing.page import page
 from feint.auditing.readers import open_log
+from feint.auditing.running import audit_claimed
 from feint.options import arms_of, claimed_of
 from feint.references.past import Timing
 

@@ -1,6 +1,7 @@
 """The audit of a log: is the agent behind it doing what it claims?"""
 
-from feint.auditing.entry import audit, audit_log
+from feint.auditing.arrays import audit
+from feint.auditing.files import audit_log
 from feint.auditing.layout import Names
 from feint.auditing.report import ArmReport, AuditReport, GroupReport
 

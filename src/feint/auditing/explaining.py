@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from feint.auditing.checks import Chunk, check, group_ids
+from feint.auditing.claimed import Claimed
 from feint.auditing.claims import Claim, Recomputed
 from feint.auditing.diagnosis import Alternative, Diagnosis, diagnose
 from feint.auditing.layout import Arms
@@ -15,9 +16,6 @@ from feint.auditing.report import AuditReport
 from feint.families import Bernoulli, Gaussian
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
 from feint.references import ThompsonSampling
-
-if TYPE_CHECKING:
-    from feint.auditing.entry import Claimed
 
 
 class _Piece(NamedTuple):
@@ -34,7 +32,7 @@ _FEWEST, _TIMES, _CELLS = 2_000, 4, 2_000_000  # rows looked at: so many, or so 
 
 
 def explanation(
-    chunks: Iterable[Chunk], claimed: "Claimed", mode: str, arms: Arms, report: AuditReport
+    chunks: Iterable[Chunk], claimed: Claimed, mode: str, arms: Arms, report: AuditReport
 ) -> Diagnosis | None:
     """What kind of departure explains the log best; None where every pull tested was impossible."""
     assert report.rejected_at is not None
@@ -60,7 +58,7 @@ def explanation(
     return diagnose(pulled[tested], log_pi[tested], rows[tested], arms.names(), alternatives)
 
 
-def _others(claimed: "Claimed") -> Iterator[tuple[str, str, "Claimed"]]:
+def _others(claimed: Claimed) -> Iterator[tuple[str, str, Claimed]]:
     """Claims that are often the true one: kind, words and what they say."""
     timing = claimed.timing
     if not timing.by_time and getattr(claimed.reference, "ignores_rewards", False) is False:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from feint.auditing import AuditReport
+    from feint.auditing.claimed import Claimed
     from feint.auditing.diagnosis import Diagnosis
-    from feint.auditing.entry import Claimed
 
 _REJECTED = 1  # wrong input ends with 2, in `main`
 
@@ -97,8 +97,8 @@ def audit(
     Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong.
     """
     from feint.auditing import Names
+    from feint.auditing.claimed import Claimed
     from feint.auditing.claims import Options
-    from feint.auditing.entry import Claimed
     from feint.references.past import Timing
 
     check_output(plot, FIGURES, force)
@@ -132,7 +132,7 @@ def _whole(
     log: str, what: "Claimed", common: dict[str, Any], ignore_time: bool, delimiter: str | None, as_json: bool,
     plot: Path | None, html: Path | None, force: bool,
 ) -> bool:  # fmt: skip
-    from feint.auditing.entry import audit_claimed
+    from feint.auditing.running import audit_claimed
     from feint.progress import progress_bars
 
     with progress_bars() as progress:
@@ -175,8 +175,8 @@ def _write(text: str) -> None:
 
 
 def _follow(log: str, delimiter: str | None, what: "Claimed", common: dict[str, Any], state: Path | None) -> bool:
-    from feint.auditing.entry import follow_log
     from feint.auditing.readers import follow
+    from feint.auditing.running import follow_log
     from feint.files import load_state, save_state
 
     before = load_state(state) if state is not None and state.exists() else None

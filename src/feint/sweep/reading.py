@@ -13,7 +13,7 @@ from typing import Any
 from feint.bandit import Bandit
 from feint.instances import bandit_of
 from feint.kinds import kinds, option_name
-from feint.sweep.entry import Sweep
+from feint.sweep.sweep import Sweep
 
 _LISTS = {"explorers": "explorer", "references": "reference", "epsilons": "budget"}
 _OTHERS = ("horizon", "replications", "seed", "delta", "observe", "alpha", "checkpoints", "method", "cells")

@@ -88,8 +88,8 @@ class Tab:
         assert "exceptionDetails" not in answer, (expression, answer)
         return answer["result"].get("value")
 
-    def until(self, expression, seconds=20):
-        """Wait until it is true; its value."""
+    def until(self, expression, seconds=60):
+        """Wait until it is true; its value. Patient, since kernels may have to be compiled on a busy machine."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)

@@ -9,7 +9,7 @@ settings, or one that is not ours, is refused. Figures, claims and the report ar
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,14 +40,7 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
             return
         if not force:
             raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another `out`, or use `force`.")
-        for name in (
-            "data",
-            "figures",
-            "claims.json",
-            "claims.md",
-            "report.html",
-            *(f"unfinished-{name}" for name in NAMES),
-        ):
+        for name in ("data", "unfinished", "figures", "claims.json", "claims.md", "report.html"):
             path = out / name
             if path.is_dir():
                 shutil.rmtree(path)
@@ -66,9 +59,11 @@ def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset"
     experiment = load_experiment(name)
     path = out / "data" / f"{name}.zarr"
     if not path.exists():
-        with keeping(out / f"unfinished-{name}"):
+        with keeping(out / "unfinished" / name):
             data = experiment.run(settings_of(experiment, quick), seed, tick)
             write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
+        with suppress(OSError):  # what was interrupted of others is still there
+            (out / "unfinished").rmdir()
     # Always read back, so that a resumed and an uninterrupted run see the same bytes.
     with xr.open_zarr(path, consolidated=False) as stored:
         loaded: Dataset = stored.load()

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtr
 
+from feint.instances import PAPER
 from feint.numerics import best_arm_probabilities, gauss_hermite_probabilities
 
-PUBLIC = np.array([0.6, 0.3, 0.0, 0.2])
+PUBLIC = np.array(PAPER.public)
 PULLS = np.array([10_000, 60, 25, 40])  # the paper's instance at about t = 10⁴
 EXACT_ARM_3 = 0.00135642  # 40-digit integration, six digits
 

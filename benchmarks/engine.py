@@ -9,10 +9,9 @@ import numpy as np
 from feint.bandit import Bandit
 from feint.experiments import paper_method
 from feint.explorers import Explorer, FixedBoosting, TopTwo
+from feint.instances import PAPER
 from feint.numerics.streams import fill_block
 from feint.simulation import simulate
-
-PAPER = Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 
 
 def numpy_run(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> None:

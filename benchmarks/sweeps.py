@@ -17,10 +17,10 @@ import numpy as np
 
 import feint
 from benchmarks.threads import threads
+from feint.instances import PAPER
 from feint.sweep.layout import FAILURE, RECORD
 from feint.sweep.store import SweepStore
 
-PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 EPSILONS = (0.03, 0.1, 0.3, 1.0)
 _HORIZON, _REPLICATIONS = 200_000, 40  # a cell is a task or two of one second
 _MORE = 160  # replications of a longer sweep: what a sweep costs once is told apart from what each task does

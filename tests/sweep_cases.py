@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import feint
+from cases import PAPER
 from feint.sweep.store import SweepStore
 
-PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 COINS = feint.Bandit([0.6, 0.3], [0.2, 0.5], family=feint.Bernoulli())
 
 # Six cells of two blocks, each cell a task of some tenths of a second.

@@ -1,4 +1,4 @@
-"""An instance from a TOML or JSON file, and families by name."""
+"""The paper's instance, others from TOML or JSON files, and families by name."""
 
 import json
 import tomllib
@@ -9,6 +9,7 @@ from typing import Any
 from feint.bandit import Bandit
 from feint.kinds import kinds, option_name
 
+PAPER = Bandit((0.6, 0.3, 0.0, 0.2), (0.2, 0.5, 0.1, 0.0))  # Section 6
 _FIELDS = {"public", "private", "sigma", "family"}
 _OTHER_NAMES = {"normal": "gaussian", "beta": "bernoulli"}
 

@@ -10,21 +10,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from feint.instances import PAPER
 from feint.numerics._threads import thread_count
-
-_INSTANCE = ([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 
 
 def _run() -> None:
-    from feint import Bandit, simulate
+    from feint import simulate
 
-    simulate(Bandit(*_INSTANCE), epsilon=0.1, horizon=10, replications=1)
+    simulate(PAPER, epsilon=0.1, horizon=10, replications=1)
 
 
 def _observe() -> None:
-    from feint import Bandit, simulate
+    from feint import simulate
 
-    simulate(Bandit(*_INSTANCE), epsilon=0.1, horizon=10, replications=1, observe=True)
+    simulate(PAPER, epsilon=0.1, horizon=10, replications=1, observe=True)
 
 
 def _agent() -> None:
@@ -39,17 +38,17 @@ def _agent() -> None:
 
 
 def _plan() -> None:
-    from feint import Bandit, plan
+    from feint import plan
 
-    plan(Bandit(*_INSTANCE), 0.1, 0.1)
+    plan(PAPER, 0.1, 0.1)
 
 
 def _audit() -> None:
-    from feint import Bandit, Bernoulli, audit
+    from feint import Bernoulli, audit
     from feint.explorers import TopTwo
     from feint.logs import public_log
 
-    log = public_log(Bandit(*_INSTANCE), TopTwo(), epsilon=0.1, horizon=20)
+    log = public_log(PAPER, TopTwo(), epsilon=0.1, horizon=20)
     audit(log["arm"], log["reward"], n_arms=4)
     audit(log["arm"], (log["reward"] > 0).astype(float), n_arms=4, family=Bernoulli())
     audit(log["arm"], probabilities=np.full((20, 4), 0.25))

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import feint
+from cases import PAPER
 from feint.cli import app
 from feint.explorers import TopTwo
 from feint.logs import public_log, write_log
@@ -26,7 +27,6 @@ from chromium import CHROMIUM, Browser  # noqa: E402 - it needs websocket-client
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="left out for want of a browser: Debian's package chromium")
 
-PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 PULL = "+texts('.pull').replace(',', '')"
 WIDTHS = (1200, 390)
 

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import feint
+from cases import PAPER
 from feint.cli import app
 from feint.explorers import TopTwo
 from feint.logs import public_log, write_log
@@ -18,8 +19,6 @@ pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 from feint.app.audit import CLAIMS, Audit
 from feint.app.saying import in_words_of_the_page, number_of
 from feint.app.unfolding import Setting, Unfolding
-
-PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 
 
 def test_a_run_and_its_twin_are_simulations():

@@ -8,11 +8,12 @@ import pytest
 from scipy import stats
 
 import feint
+from cases import PAPER
 from feint.auditing import auditor, chunks, claims
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.numerics import boost
 
-PUBLIC = np.array([0.6, 0.3, 0.0, 0.2])
+PUBLIC = np.array(PAPER.public)
 
 
 def random_claims(rng, rows, n_arms=4):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import feint
-from cases import first_is_quick
+from cases import PAPER, first_is_quick
 from feint.numerics import RandomStream
 from feint.numerics.streams import OBSERVER, PRIVATE, PUBLIC
 
-BANDIT = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0], sigma=0.8)
+BANDIT = feint.Bandit(PAPER.public, PAPER.private, sigma=0.8)
 EXPLORERS = [
     feint.TopTwo(),
     feint.TopTwoTransport(),

@@ -7,13 +7,13 @@ import pytest
 
 import feint
 import slow_agent
-from cases import first_is_quick
+from cases import PAPER, first_is_quick
 from feint.numerics import RandomStream
 
 INSTANCES = {
     2: ([0.5, 0.2], [0.1, 0.4]),
     3: ([0.6, 0.3, 0.1], [0.2, 0.5, 0.3]),
-    4: ([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0]),
+    4: (PAPER.public, PAPER.private),
     8: ([0.6, 0.3, 0.0, 0.2, 0.1, 0.5, 0.4, -0.2], [0.2, 0.6, 0.1, 0.0, 0.3, -0.1, 0.2, 0.1]),
 }
 

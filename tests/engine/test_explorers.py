@@ -166,7 +166,7 @@ def test_transport_challenger_has_the_smallest_cost():
 
 
 def test_tracking_follows_the_optimal_proportions():
-    public, private = np.array([0.6, 0.3, 0.0, 0.2]), np.array([0.2, 0.5, 0.1, 0.0])
+    public, private = np.array(PAPER.public), np.array(PAPER.private)
     weights = np.empty(4)
     fill_weights(public, private, weights)
     runs = feint.simulate(feint.Bandit(public, private), feint.Tracking(), epsilon=1.0, horizon=100_000, replications=8)
@@ -179,7 +179,7 @@ def test_tracking_follows_the_optimal_proportions():
 def test_optimal_proportions_do_not_depend_on_the_unit(unit):
     for private in ([0.2, 0.5, 0.1, 0.0], [0.7, 0.5, 0.1, 0.0]):
         weights, scaled = np.empty(4), np.empty(4)
-        public = np.array([0.6, 0.3, 0.0, 0.2])
+        public = np.array(PAPER.public)
         case = fill_weights(public, np.array(private), weights)
         assert fill_weights(public * unit, np.array(private) * unit, scaled, unit) == case
         assert scaled == pytest.approx(weights, rel=1e-12)

@@ -3,11 +3,10 @@
 import pytest
 
 import feint
+from cases import PAPER
 from feint.experiments import kept, rate
 from feint.experiments.reproduce import piece
 from feint.sweep import layout, running
-
-PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])
 
 
 @pytest.fixture(autouse=True)

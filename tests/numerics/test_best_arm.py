@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 import feint
+from cases import PAPER
 from feint.numerics import best_arm_kernel
 from feint.numerics.best_arm_arms import SHIFT, SUM, workspace
 from feint.numerics.best_arm_kernel import add_panel, start
 from oracles import log_best_arm
 
-PUBLIC = (0.6, 0.3, 0.0, 0.2)  # the paper's instance
+PUBLIC = PAPER.public
 
 
 def one_each(means, sds):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import log_ndtr
 
+from cases import PAPER
 from feint.numerics.best_arm_arms import SHIFT, SUM, workspace
 from feint.numerics.best_arm_kernel import best_arm_sums
 from feint.numerics.best_arm_moments import best_arm_moments
@@ -18,7 +19,7 @@ from oracles import DIGITS, log_best_arm
 
 CORNERS = {
     "near": ([0.0, 0.3, -0.2], [1.0, 0.5, 0.7]),
-    "paper, t = 1e4": ([0.6, 0.3, 0.0, 0.2], 1 / np.sqrt([10_000, 60, 25, 40])),
+    "paper, t = 1e4": (PAPER.public, 1 / np.sqrt([10_000, 60, 25, 40])),
     "equal sds, log p = −50": ([0.0, -0.3, -0.4], [0.02, 0.03, 0.025]),
     "log p = −1e3": ([0.0, -62.0], [1.0, 1.0]),
     "log p = −5e5, a steep panel": ([0.0, -1000.0], [1.0, 1e-3]),

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
+from cases import PAPER
 from feint.numerics import best_arm_probabilities
 from feint.numerics.best_arm_quick import quick_log_best
 
-MEANS = np.array([0.6, 0.3, 0.0, 0.2])
+MEANS = np.array(PAPER.public)
 
 
 def rows(means, pulls, n=2000, seed=0):

@@ -28,9 +28,9 @@ PAIR = Bandit([2.0, 0.0], [0.0, 2.0])  # quick: two arms, two or three pulls dec
 
 # The ten rows of docs/theory.md: public and private means, ε, δ.
 ROWS = [
-    ((0.6, 0.3, 0, 0.2), (0.2, 0.5, 0.1, 0), 0.1, 1e-3),
-    ((0.6, 0.3, 0, 0.2), (0.2, 0.5, 0.1, 0), 1.0, 1e-3),
-    ((0.6, 0.3, 0, 0.2), (0.2, 0.5, 0.1, 0), math.inf, 1e-3),
+    (PAPER.public, PAPER.private, 0.1, 1e-3),
+    (PAPER.public, PAPER.private, 1.0, 1e-3),
+    (PAPER.public, PAPER.private, math.inf, 1e-3),
     ((0.6, 0.3, 0.1), (0.2, 0.5, 0.3), 0.1, 1e-3),
     ((0.8, 0.3, 0.6), (0.1, 0.35, 0.2), 0.3, 1e-2),
     ((0.6, 0.1, 0.1, 0.1), (0.2, 0.5, 0, 0), 0.1, 1e-3),

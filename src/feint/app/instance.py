@@ -9,7 +9,7 @@ import panel as pn
 from feint.app.saying import number_of
 from feint.app.unfolding import MOST_PULLS, Setting
 from feint.bandit import Bandit
-from feint.instances import family_of
+from feint.instances import PAPER, family_of
 from feint.options import EXPLORERS, explorer_of
 
 EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, math.inf)
@@ -26,7 +26,7 @@ class Preset(NamedTuple):
 
 
 PRESETS = {
-    "the paper's": Preset("gaussian", (0.6, 0.3, 0.0, 0.2), (0.2, 0.5, 0.1, 0.0)),
+    "the paper's": Preset("gaussian", PAPER.public, PAPER.private),
     "two arms": Preset("gaussian", (0.5, 0.0), (0.0, 0.5)),
     "one best arm on both sides": Preset("gaussian", (0.6, 0.3, 0.0), (0.6, 0.3, 0.1)),
     "hidden in the worst arm": Preset("gaussian", (0.8, 0.5, 0.2, 0.0), (0.1, 0.2, 0.3, 0.9)),

@@ -11,6 +11,7 @@ from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
 from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin, TopTwo
+from feint.instances import PAPER
 from feint.intervals import bootstrap, normal_interval
 from feint.style import COLOURS, GREY, band, new_figure, ordered_colours, spread_ticks, tidy
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTINGS: dict[str, Any] = {
-    "public": (0.6, 0.3, 0.0, 0.2),
-    "private": (0.2, 0.5, 0.1, 0.0),
+    "public": PAPER.public,
+    "private": PAPER.private,
     "epsilon": 0.1,
     "epsilons": (0.01, 0.1, 1.0),
     "horizon": 2_000,
@@ -32,7 +33,7 @@ CAPTION = (
     "Pulls of boosted arms ({replications_pulls} seeds) and error probability ({replications} seeds), exactly "
     "(solid) and by the paper's quadrature and closed form (dashed); means with 95 % bands."
 )
-EXACT, PAPER = 0, 1  # along `approach`
+EXACT, APPROXIMATE = 0, 1  # along `approach`
 
 
 def steps(settings: dict[str, Any]) -> int:
@@ -74,7 +75,7 @@ def plot(data: xr.Dataset) -> "Figure":
     left, right = figure.subplots(1, 2)
     t = data.time.values
     late = t >= 50
-    for style, approach in (("-", EXACT), ("--", PAPER)):
+    for style, approach in (("-", EXACT), ("--", APPROXIMATE)):
         for arm in range(1, data.sizes["arm"]):
             values = data.pulls.isel(approach=approach, arm=arm).values
             band(
@@ -99,7 +100,7 @@ def plot(data: xr.Dataset) -> "Figure":
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     """The approximations cost pulls, above all since the closed form wastes budget."""
     boosted = data.pulls.isel(time=-1, arm=slice(1, None)).sum("arm").values  # (approach, run)
-    value, error = bootstrap(lambda medians: np.log(medians[PAPER] / medians[EXACT])[None], boosted)
+    value, error = bootstrap(lambda medians: np.log(medians[APPROXIMATE] / medians[EXACT])[None], boosted)
     change, low, high = 100 * np.expm1(normal_interval(float(value[0]), float(error[0]), LEVEL))
     return [
         Claim(

@@ -10,6 +10,7 @@ from feint.bandit import Bandit
 from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick, in_units
 from feint.experiments.kept import simulate
+from feint.instances import PAPER
 from feint.intervals import FloatArray, median_interval
 from feint.style import GREY, band, new_figure, ordered_colours, tidy
 from feint.theory import optimal_allocation
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTINGS: dict[str, Any] = {
-    "public": (0.6, 0.3, 0.0, 0.2),
-    "private": (0.2, 0.5, 0.1, 0.0),
+    "public": PAPER.public,
+    "private": PAPER.private,
     "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf),
     "horizon": 3_000_000,
     "spent": 1_000_000,  # nats: small budgets run until they have spent as much, since the limit is one of √(εt)

@@ -9,6 +9,7 @@ from feint.agent import Agent
 from feint.bandit import Bandit
 from feint.experiments.claims import Claim
 from feint.experiments.contract import Tick
+from feint.instances import PAPER
 from feint.numerics import RandomStream, best_arm_probabilities
 from feint.style import GREY, new_figure, ordered_colours, tidy
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTINGS: dict[str, Any] = {
-    "public": (0.6, 0.3, 0.0, 0.2),
-    "private": (0.2, 0.5, 0.1, 0.0),
+    "public": PAPER.public,
+    "private": PAPER.private,
     "epsilons": (0.001, 0.1, 1.0),
     "horizon": 5_000,
 }

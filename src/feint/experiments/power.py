@@ -12,6 +12,7 @@ from feint.budgets import TotalBudget
 from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
 from feint.experiments.kept import simulate
+from feint.instances import PAPER
 from feint.intervals import FloatArray, Interval, bounded_mean_interval, share_interval
 from feint.numerics import boost_probability
 from feint.style import COLOURS, GREY, draw_intervals, new_figure, tidy
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTINGS: dict[str, Any] = {
-    "public": (0.6, 0.3, 0.0, 0.2),
-    "private": (0.2, 0.5, 0.1, 0.0),
+    "public": PAPER.public,
+    "private": PAPER.private,
     "alpha": 0.05,
     "totals": tuple(10.0 ** (i / 2) for i in range(-4, 3)),
     "horizon": 400,

@@ -10,6 +10,7 @@ from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
 from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin
+from feint.instances import PAPER
 from feint.intervals import median_interval
 from feint.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import predicted_pulls
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTINGS: dict[str, Any] = {
-    "public": (0.6, 0.3, 0.0, 0.2),
-    "private": (0.2, 0.5, 0.1, 0.0),
+    "public": PAPER.public,
+    "private": PAPER.private,
     "epsilon": 0.1,
     "boosted": (1, 2, 3),
     "horizon": 1_000_000_000,

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from feint.instances import PAPER
 from feint.numerics import best_arm_probabilities, gauss_hermite_probabilities
 
 SETTINGS: dict[str, Any] = {
-    "public": (0.6, 0.3, 0.0, 0.2),
+    "public": PAPER.public,
     "pulls": ((1_000, 20, 10, 15), (10_000, 60, 25, 40), (100_000, 200, 90, 120)),
     "nodes": (32, 200),
 }

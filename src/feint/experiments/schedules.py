@@ -11,6 +11,7 @@ from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
 from feint.experiments.kept import simulate
 from feint.explorers import RoundRobin
+from feint.instances import PAPER
 from feint.intervals import FloatArray, bootstrap, median_interval, normal_interval
 from feint.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 from feint.theory import predicted_pulls
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 Budget = Constant | PowerLaw | TotalBudget
 
 SETTINGS: dict[str, Any] = {
-    "public": (0.6, 0.3, 0.0, 0.2),
-    "private": (0.2, 0.5, 0.1, 0.0),
+    "public": PAPER.public,
+    "private": PAPER.private,
     "boosted": 2,  # the arm with the largest public gap, for which the limit comes soonest
     "totals": (1.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0),
     "compared": ((10.0, 30.0, 100.0), (1_000.0,), (10_000.0,)),  # of these, where schedules are compared

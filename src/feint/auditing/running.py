@@ -24,6 +24,7 @@ def no_progress(what: str, total: int) -> Callable[[int], object]:
     return lambda done: None
 
 
+# What `audit_log` takes beside the claim; so for `follow_log`.
 def audit_claimed(
     source: Any,
     claimed: Claimed,

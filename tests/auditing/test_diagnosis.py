@@ -15,6 +15,7 @@ from cases import first_is_quick
 from feint.auditing import diagnosis_experts as experts
 from feint.auditing import diagnosis_kernel
 from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose
+from feint.auditing.explaining import rows_looked_at
 from feint.numerics import boost, boost_probability
 from planted_logs import CLAIM, View, draw, others, play, recompute
 
@@ -25,7 +26,7 @@ MEANS = {
 }
 WORSE, SECOND = {2: 0, 4: 1, 10: 1}, {2: 0, 4: 3, 10: 5}  # arms of these instances
 SEED = 11
-SHOWN = 4  # rows are diagnosed up to this many times the row of the rejection, and 2,000 at least
+ROWS = {2: 12_000, 4: 3_000, 10: 3_000}  # of a log; with two arms departures differ least
 
 
 def one_arm(arm, epsilon):
@@ -118,20 +119,20 @@ def diagnosed(arms, log_pi, alternatives=()):
     report = feint.audit(arms, probabilities=np.exp(log_pi))
     if report.rejected_at is None:
         return None
-    shown = slice(0, max(SHOWN * report.rejected_at, 2000))
+    shown = slice(0, rows_looked_at(report.rejected_at, log_pi.shape[1]))
     rest = [Alternative(kind, words, table[shown]) for kind, words, table in alternatives]
     rows = np.arange(1, arms.size + 1)
     return diagnose(arms[shown], log_pi[shown], rows[shown], [f"<{a}>" for a in range(log_pi.shape[1])], rest)
 
 
-def run(seed, name, n_arms, n_logs, rows=3000):
+def run(seed, name, n_arms, n_logs):
     """Diagnoses of the rejected ones of `n_logs` logs."""
     rng = np.random.default_rng([seed, n_arms])
     _, bend, view, offers = PLANTED[name]
     binary, means = MEANS[n_arms]
     extra = {} if bend is None else {"bend": bend(n_arms)}
     found = []
-    for arms, rewards in zip(*play(rng, n_logs, rows, means, binary=binary, view=view, **extra), strict=True):
+    for arms, rewards in zip(*play(rng, n_logs, ROWS[n_arms], means, binary=binary, view=view, **extra), strict=True):
         claimed = recompute(arms, rewards, n_arms, binary=binary)
         rest = [
             (kind, words, recompute(arms, rewards, n_arms, binary=binary, view=other))
@@ -158,15 +159,11 @@ def run_given(seed, name, n_arms, n_logs, rows=2000):
     return [diagnosis for diagnosis in found if diagnosis is not None]
 
 
-def check_named(name, found, n_arms):
-    """Asks for as many right names as a rate of 95 % falls short of once in a million.
-
-    With two arms it is 80 %: boosting both in turn is all but the same as drawing too much at random, and an agent
-    whose boost has become sure pulls one arm for ever, as a too greedy one does.
-    """
+def check_named(name, found):
+    """Asks for as many right names as a rate of 95 % falls short of once in a million."""
     kind = (PLANTED | GIVEN)[name][0]
     right = sum(diagnosis.kind == kind for diagnosis in found)
-    fewest = stats.binom.ppf(1e-6, len(found), 0.8 if n_arms == 2 else 0.95)
+    fewest = stats.binom.ppf(1e-6, len(found), 0.95)
     assert right >= fewest, (right, [diagnosis.words for diagnosis in found])
 
 
@@ -177,7 +174,7 @@ class TestNames:
         n_arms = 10 if name == "repeats" else 4
         found = run(SEED, name, n_arms, 12)
         assert len(found) >= 5
-        check_named(name, found, n_arms)
+        check_named(name, found)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("n_arms", [2, 10])
@@ -185,14 +182,14 @@ class TestNames:
     def test_other_numbers_of_arms(self, name, n_arms):
         found = run(SEED, name, n_arms, 12)
         assert len(found) >= 5
-        check_named(name, found, n_arms)
+        check_named(name, found)
 
     @pytest.mark.parametrize("name", first_is_quick(list(GIVEN)))
     def test_given_probabilities(self, name):
         n_arms = 2 if name == "contextual, too greedy" else 4
         found = run_given(SEED, name, n_arms, 12)
         assert len(found) >= 5
-        check_named(name, found, n_arms)
+        check_named(name, found)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("n_arms", [2, 4, 10])
@@ -200,7 +197,7 @@ class TestNames:
     def test_a_hundred_logs(self, name, n_arms):
         if (name, n_arms) in UNPLANTED:
             pytest.skip("nothing planted")
-        check_named(name, (run if name in PLANTED else run_given)(SEED, name, n_arms, 100), n_arms)
+        check_named(name, (run if name in PLANTED else run_given)(SEED, name, n_arms, 100))
 
     @pytest.mark.parametrize("n_arms", [2, 4])
     def test_honest_logs_are_unclear(self, n_arms):

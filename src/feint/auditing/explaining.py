@@ -28,7 +28,13 @@ class _Piece(NamedTuple):
     rows: IntArray
 
 
-_FEWEST, _TIMES, _CELLS = 2_000, 4, 2_000_000  # rows looked at: so many, or so many times those to the rejection
+_TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
+
+
+def rows_looked_at(rejected_at: int, n_arms: int) -> int:
+    """Some times those to the rejection; more where arms are few, since their departures differ least."""
+    fewest = max(_FEWEST_ROWS, _FEWEST_CELLS // n_arms)
+    return min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))
 
 
 def explanation(
@@ -36,7 +42,7 @@ def explanation(
 ) -> Diagnosis | None:
     """What kind of departure explains the log best; None where every pull tested was impossible."""
     assert report.rejected_at is not None
-    limit = min(max(_FEWEST, _TIMES * report.rejected_at), max(_FEWEST, _CELLS // arms.n))
+    limit = rows_looked_at(report.rejected_at, arms.n)
     pieces = _pieces(chunks, claimed.claim(mode, arms), limit)
     log_pi, tested = _read(pieces, claimed.claim(mode, arms))
     pulled, rows = (np.concatenate(parts) for parts in ([p.arms for p in pieces], [p.rows for p in pieces]))

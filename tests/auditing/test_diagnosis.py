@@ -25,8 +25,8 @@ MEANS = {
     10: (True, [0.5, 0.42, 0.45, 0.4, 0.3, 0.47, 0.35, 0.45, 0.4, 0.38]),
 }
 WORSE, SECOND = {2: 0, 4: 1, 10: 1}, {2: 0, 4: 3, 10: 5}  # arms of these instances
-# With two arms a large boost of the worse one soon makes it sure, and an agent that pulls one arm for ever is explained as
-# well by that arm's share, by greed or by repetition: nobody could tell.
+# With two arms a large boost of the worse one soon makes it sure, and an agent that pulls one arm for ever is explained
+# as well by that arm's share, by greed or by repetition: nobody could tell.
 BOOST = {2: 0.03, 4: 0.1, 10: 0.1}
 SEED = 11
 ROWS = {2: 12_000, 4: 3_000, 10: 3_000}  # of a log; with two arms departures differ least

@@ -227,7 +227,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path, monkeypatch):
     monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 3_000)
     peaks = []
     rng = np.random.default_rng(1)
-    for rows in (4_000, 40_000):
+    for rows in (8_000, 80_000):  # a diagnosis looks at 6,000
         arms = np.r_[0:4, rng.choice(4, rows - 4, p=[0.94, 0.02, 0.02, 0.02])]
         path = write(tmp_path / f"{rows}.csv", [f"{t},{a},{0.1 * a}" for t, a in enumerate(arms)])
         feint.audit_log(path)

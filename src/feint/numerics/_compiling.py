@@ -7,6 +7,7 @@ import ctypes
 import gc
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -195,10 +196,11 @@ def _named_tuples(found: Any) -> Iterator[type]:
 class _Notice(event.Listener):
     """Says once that kernels compile when that takes long; on standard error, where it mixes with no result."""
 
-    _PATIENCE = 2.0  # seconds
+    _PATIENCE = 2.0  # seconds, of all kernels together
 
     def __init__(self) -> None:
         self._depth = 0
+        self._since = self._spent = 0.0
         self._timer: threading.Timer | None = None
         self._said = False
         self._collecting = False
@@ -209,7 +211,8 @@ class _Notice(event.Listener):
             gc.disable()  # compiling makes much and drops little: looking for it takes a tenth of the time
             self._collecting = True
         if self._depth == 1 and not self._said and is_ours(happening.data["dispatcher"].py_func.__module__):
-            self._timer = threading.Timer(self._PATIENCE, self._say)
+            self._since = time.monotonic()
+            self._timer = threading.Timer(max(0.0, self._PATIENCE - self._spent), self._say)
             self._timer.daemon = True
             self._timer.start()
 
@@ -221,6 +224,7 @@ class _Notice(event.Listener):
         if self._depth == 0 and self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self._spent += time.monotonic() - self._since
 
     def _say(self) -> None:
         self._said = True

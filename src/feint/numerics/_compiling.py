@@ -18,6 +18,7 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager
+from numba.core.cpu import CPUContext
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NopythonRewrites
 from numba.core.untyped_passes import (
     DeadBranchPrune,
@@ -147,7 +148,24 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _SELECTING = (min, max, int)
-# Numba has no door for this one; the pinned version is what tests run with.
+
+
+def _once(load: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Numba installs its own registries anew whenever it looks in vain for an implementation, 700 times for an audit;
+    they do not change. What users register is in another one, which is still looked at.
+    """
+    loaded: list[Any] = []
+
+    def load_additional_registries(self: Any) -> None:
+        if not any(context is self for context in loaded):
+            load(self)
+            loaded.append(self)
+
+    return load_additional_registries
+
+
+# Numba has no door for these two; the pinned version is what tests run with.
+CPUContext.load_additional_registries = _once(CPUContext.load_additional_registries)  # type: ignore[method-assign]
 types.Function.get_call_type = _remembering(types.Function.get_call_type)  # type: ignore[method-assign]
 
 

@@ -47,7 +47,7 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
     np.float64(-250007.48)
     """
     means, sds = _checked(means, sds)
-    return over_rows(_fill_rows, means, sds, workspace, log, _TAILS_A_SLICE)
+    return over_rows(_fill_logs if log else _fill_rows, means, sds, workspace, _TAILS_A_SLICE)
 
 
 def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nodes: int = 32) -> FloatArray:
@@ -144,9 +144,12 @@ def fill_log_probabilities(means: FloatArray, sds: FloatArray, ws: Workspace, ou
 
 
 @kernel
-def _fill_rows(means: FloatArray, sds: FloatArray, out: FloatArray, ws: Workspace, log: bool) -> None:
+def _fill_rows(means: FloatArray, sds: FloatArray, out: FloatArray, ws: Workspace) -> None:
     for row in range(means.shape[0]):
-        if log:
-            fill_log_probabilities(means[row], sds[row], ws, out[row])
-        else:
-            fill_probabilities(means[row], sds[row], ws, out[row])
+        fill_probabilities(means[row], sds[row], ws, out[row])
+
+
+@kernel
+def _fill_logs(means: FloatArray, sds: FloatArray, out: FloatArray, ws: Workspace) -> None:
+    for row in range(means.shape[0]):
+        fill_log_probabilities(means[row], sds[row], ws, out[row])

@@ -45,11 +45,10 @@ def take_logs(sums: FloatArray, exponents: FloatArray, out: FloatArray) -> None:
 
 
 def over_rows(
-    fill_rows: Callable[[FloatArray, FloatArray, FloatArray, Any, bool], None],
+    fill_rows: Callable[[FloatArray, FloatArray, FloatArray, Any], None],
     first: FloatArray,
     second: FloatArray,
     workspace: Callable[[int], Any],
-    log: bool,
     arms_a_slice: int,
 ) -> FloatArray:
     """Fill (..., K) from two such arrays of parameters; below `arms_a_slice` arms × rows one thread is quicker."""
@@ -58,7 +57,7 @@ def over_rows(
     first_rows, second_rows, rows = (array.reshape(-1, n_arms) for array in (first, second, result))
 
     def fill(start: int, stop: int) -> None:
-        fill_rows(first_rows[start:stop], second_rows[start:stop], rows[start:stop], workspace(n_arms), log)
+        fill_rows(first_rows[start:stop], second_rows[start:stop], rows[start:stop], workspace(n_arms))
 
     run_slices(fill, len(rows), smallest=max(1, arms_a_slice // n_arms))
     return result

@@ -47,7 +47,7 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
     np.float64(-1016.613)
     """
     alpha_array, beta_array = _checked(alphas, betas)
-    return over_rows(_fill_rows, alpha_array, beta_array, workspace, log, _ARMS_A_SLICE)
+    return over_rows(_fill_logs if log else _fill_rows, alpha_array, beta_array, workspace, _ARMS_A_SLICE)
 
 
 def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -91,9 +91,12 @@ def fill_beta_log_probabilities(alphas: FloatArray, betas: FloatArray, ws: Works
 
 
 @kernel
-def _fill_rows(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: Workspace, log: bool) -> None:
+def _fill_rows(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: Workspace) -> None:
     for row in range(alphas.shape[0]):
-        if log:
-            fill_beta_log_probabilities(alphas[row], betas[row], ws, out[row])
-        else:
-            fill_beta_probabilities(alphas[row], betas[row], ws, out[row])
+        fill_beta_probabilities(alphas[row], betas[row], ws, out[row])
+
+
+@kernel
+def _fill_logs(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: Workspace) -> None:
+    for row in range(alphas.shape[0]):
+        fill_beta_log_probabilities(alphas[row], betas[row], ws, out[row])

@@ -55,24 +55,28 @@ def gamma_best_arm_sums(shapes: FloatArray, rates: FloatArray, smallest: bool, w
         beta_best_arm_sums(shapes, ws.scaled, ws.beta)
 
 
+@kernel
+def _fill_largest(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace) -> None:
+    for row in range(shapes.shape[0]):
+        gamma_best_arm_sums(shapes[row], rates[row], False, ws)
+        normalise(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
+
+
 @part
-def _fill(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace, log: bool, smallest: bool) -> None:
+def _fill_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace, smallest: bool) -> None:
     for row in range(shapes.shape[0]):
         gamma_best_arm_sums(shapes[row], rates[row], smallest, ws)
-        if log:
-            take_logs(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
-        else:
-            normalise(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
+        take_logs(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
 
 
 @kernel
-def _fill_largest(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace, log: bool) -> None:
-    _fill(shapes, rates, out, ws, log, False)
+def _fill_largest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace) -> None:
+    _fill_logs(shapes, rates, out, ws, False)
 
 
 @kernel
-def _fill_smallest(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace, log: bool) -> None:
-    _fill(shapes, rates, out, ws, log, True)
+def _fill_smallest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace) -> None:
+    _fill_logs(shapes, rates, out, ws, True)
 
 
 def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *, log: bool = False) -> FloatArray:
@@ -104,12 +108,12 @@ def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *,
     >>> gamma_best_arm_probabilities(0.5 + counts, pulls).round(4)
     array([0.8177, 0.1167, 0.0327, 0.0329])
     """
-    return over_rows(_fill_largest, *_checked(shapes, rates), workspace, log, _ARMS_A_SLICE)
+    return over_rows(_fill_largest_logs if log else _fill_largest, *_checked(shapes, rates), workspace, _ARMS_A_SLICE)
 
 
 def smallest_arm_log_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> FloatArray:
     """log P(arm is the smallest), as above: for rates, whose reciprocals are the means of exponential rewards."""
-    return over_rows(_fill_smallest, *_checked(shapes, rates), workspace, True, _ARMS_A_SLICE)
+    return over_rows(_fill_smallest_logs, *_checked(shapes, rates), workspace, _ARMS_A_SLICE)
 
 
 def _checked(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

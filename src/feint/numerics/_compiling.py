@@ -31,6 +31,7 @@ from numba.core.untyped_passes import (
     RewriteDynamicRaises,
     WithLifting,
 )
+from numba.np import linalg
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -153,12 +154,18 @@ _SELECTING = (min, max, int)
 def _once(load: Callable[[Any], None]) -> Callable[[Any], None]:
     """Numba installs its own registries anew whenever it looks in vain for an implementation, 700 times for an audit;
     they do not change. What users register is in another one, which is still looked at.
+
+    It also imports scipy.linalg, to see whether that is there; it is.
     """
     loaded: list[Any] = []
 
     def load_additional_registries(self: Any) -> None:
         if not any(context is self for context in loaded):
-            load(self)
+            looking, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+            try:
+                load(self)
+            finally:
+                linalg.ensure_blas = looking
             loaded.append(self)
 
     return load_additional_registries

@@ -19,6 +19,7 @@ from feint.numerics._validate import FloatArray, IntArray, as_number, is_whole, 
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents
+_TABLES = "counts", "sums", "spreads"  # of known rewards: the last is Σ (reward − mean)²
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,6 @@ class Timing:
         return " and ".join(found)
 
 
-class Tables(NamedTuple):
-    """What is known, (agents, K) each."""
-
-    counts: FloatArray
-    sums: FloatArray
-    spreads: FloatArray  # Σ (reward − mean)²
-
-
 class _Items(NamedTuple):
     """Rewards on their way."""
 
@@ -90,39 +83,41 @@ class Known(NamedTuple):
 
 
 @part
-def _learn(tables: Tables, g: int, a: int, reward: float) -> None:
-    before = tables.sums[g, a] / tables.counts[g, a] if tables.counts[g, a] > 0.0 else 0.0
-    tables.counts[g, a] += 1.0
-    tables.sums[g, a] += reward
-    tables.spreads[g, a] += (reward - before) * (reward - tables.sums[g, a] / tables.counts[g, a])
+def _learn(tables: FloatArray, g: int, a: int, reward: float) -> None:
+    n, total = tables[0, g, a], tables[1, g, a]
+    before = total / n if n > 0.0 else 0.0
+    tables[0, g, a] = n + 1.0
+    tables[1, g, a] = total + reward
+    tables[2, g, a] += (reward - before) * (reward - (total + reward) / (n + 1.0))
 
 
 @kernel
 def _fill_known(
-    tables: Tables,
-    discount: float,
+    tables: FloatArray,
+    fades: FloatArray,
     group: IntArray,
-    numbers: IntArray,
-    items: _Items,
+    item_groups: IntArray,
+    item_arms: IntArray,
+    item_rewards: FloatArray,
     positions: IntArray,
-    known: Known,
+    known: FloatArray,
 ) -> None:
-    """`positions` (sorted) says before which of these rows each of the items is learnt."""
-    item, n_arms = 0, tables.counts.shape[1]
+    """`positions` (sorted) says before which of these rows each of the items is learnt; `tables` is (3, agents, K),
+    `known` (3, n, K). Plain arrays of few types, for a kernel's first call is mostly about its arguments.
+    """
+    item = 0
     for i in range(group.size):
         g = group[i]
-        if discount < 1.0 and numbers[i] > 0:
-            for a in range(n_arms):
-                tables.counts[g, a] *= discount
-                tables.sums[g, a] *= discount
-                tables.spreads[g, a] *= discount
+        if fades[i] < 1.0:
+            for j in range(3):
+                for a in range(tables.shape[2]):
+                    tables[j, g, a] *= fades[i]
         while item < positions.size and positions[item] <= i:
-            _learn(tables, items.group[item], items.arm[item], items.reward[item])
+            _learn(tables, item_groups[item], item_arms[item], item_rewards[item])
             item += 1
-        for a in range(n_arms):
-            known.counts[i, a] = tables.counts[g, a]
-            known.sums[i, a] = tables.sums[g, a]
-            known.spreads[i, a] = tables.spreads[g, a]
+        for j in range(3):
+            for a in range(tables.shape[2]):
+                known[j, i, a] = tables[j, g, a]
 
 
 class Past:
@@ -130,7 +125,7 @@ class Past:
 
     def __init__(self, n_arms: int, timing: Timing) -> None:
         self.timing = timing
-        self.tables = Tables(*np.zeros((3, _FIRST_SPACE, n_arms)))
+        self._tables = np.zeros((len(_TABLES), _FIRST_SPACE, n_arms))
         self._made = np.zeros(_FIRST_SPACE, dtype=np.int64)  # rows of each agent
         none = np.zeros(0, dtype=np.int64)
         self._waiting = _Items(none, none, np.zeros(0), none)
@@ -150,22 +145,15 @@ class Past:
         fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there])
         items = _Items(*(np.concatenate(pair) for pair in zip(self._waiting, fresh, strict=True)))
         positions = self._positions(items, own, group, order, numbers, times)
-        counts, sums, spreads = np.empty((3, group.size, self.tables.counts.shape[1]))
-        known = Known(counts, sums, spreads, numbers)
+        known = np.empty((len(_TABLES), group.size, self._tables.shape[2]))
         chosen = np.argsort(positions, kind="stable")
         learnt = chosen[: int((positions < group.size).sum())]
-        _fill_known(
-            self.tables,
-            self.timing.discount,
-            group,
-            numbers,
-            items.at(learnt),
-            positions[learnt],
-            known,
-        )
+        fades = np.where(numbers > 0, self.timing.discount, 1.0)
+        now = items.at(learnt)
+        _fill_known(self._tables, fades, group, now.group, now.arm, now.reward, positions[learnt], known)
         left = np.sort(chosen[learnt.size :])
         self._waiting = items.at(left)
-        return known
+        return Known(known[0], known[1], known[2], numbers)
 
     def _due(self, numbers: IntArray) -> IntArray:
         if self.timing.batch > 1:
@@ -200,18 +188,16 @@ class Past:
     def _make_space(self, largest: int) -> None:
         if largest >= self._made.size:
             wider = max(2 * self._made.size, largest + 1)
-            grown = [np.zeros((wider, table.shape[1])) for table in self.tables]
-            for new, old in zip(grown, self.tables, strict=True):
-                new[: len(old)] = old
-            self.tables = Tables(*grown)
-            self._made = np.concatenate([self._made, np.zeros(wider - self._made.size, dtype=np.int64)])
+            more = wider - self._made.size
+            self._tables = np.pad(self._tables, ((0, 0), (0, more), (0, 0)))
+            self._made = np.pad(self._made, (0, more))
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on identically, as plain JSON types."""
         used = int(np.flatnonzero(self._made).max(initial=-1)) + 1
         return {
             "made": self._made[:used].tolist(),
-            **{name: table[:used].tolist() for name, table in self.tables._asdict().items()},
+            **{name: table[:used].tolist() for name, table in zip(_TABLES, self._tables, strict=True)},
             "waiting": {name: array.tolist() for name, array in self._waiting._asdict().items()},
         }
 
@@ -220,7 +206,7 @@ class Past:
         made = np.array(state["made"], dtype=np.int64)
         self._make_space(made.size)
         self._made[: made.size] = made
-        for name, table in self.tables._asdict().items():
+        for name, table in zip(_TABLES, self._tables, strict=True):
             restore(table[: made.size], np.array(state[name], dtype=float).reshape(-1, table.shape[1]), name)
         waiting = state["waiting"]
         due = np.array(waiting["due"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from feint.auditing.checks import BadRow, Chunk, check
-from feint.auditing.columns import Column, as_column
+from feint.auditing.columns import Column, as_column, as_columns
 from feint.auditing.layout import MOST_ARMS, Arms, Layout
 from feint.auditing.readers import Batch, Log
 from feint.auditing.readers.base import Texts
@@ -36,7 +36,7 @@ def _chunk(layout: Layout, arms: Arms, batch: Batch, first: int) -> Chunk:
     if layout.listed is not None:
         probabilities = _listed(cells(layout.listed), arms, malformed)
     else:
-        probabilities = [as_column(table[name]) for name in layout.probabilities]
+        probabilities = as_columns([table[name] for name in layout.probabilities])
     return Chunk(
         np.arange(first, first + batch.n),
         batch.lines,

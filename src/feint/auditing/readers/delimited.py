@@ -75,7 +75,7 @@ def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int
         )
     except (pa.ArrowInvalid, UnicodeEncodeError):
         return None
-    return [Texts(found.column(name).combine_chunks()) for name in wanted] if len(found) == len(lines) else None
+    return [Texts(column.chunk(0)) for column in found.columns] if len(found) == len(lines) else None  # of one block
 
 
 def _read_carefully(lines: list[str], more: Iterator[str], delimiter: str) -> tuple[list[list[str]], int]:

@@ -57,8 +57,8 @@ def _column(raw: Any, values: FloatArray) -> Column:
 
 
 def _plain_numbers(raws: list[Any]) -> FloatArray | None:
-    """(columns, n), the quick way where every text is a plain number: Arrow reads them in a quarter of Python's time, to
-    the same bits, and refuses whatever Python might read more into.
+    """(columns, n), quickly, where every text is a plain number: Arrow reads them in a quarter of Python's time, to the
+    same bits, and refuses whatever Python might read more into.
     """
     if not all(isinstance(raw, Texts) or len(raw) >= _WORTH_ARROW for raw in raws):
         return None

@@ -25,8 +25,8 @@ from feint.numerics._validate import FloatArray, as_floats, as_integers
 UNCLEAR = "unclear"
 _CLEAR = math.log(20)
 _NAMED = 0.01  # share of the evidence from which on an explanation is named
-# The best size of a family is refined by a quarter of the grid's step: (steps, weight), the weights summing to 1.
-_REFINED = ((-0.5, 0.125), (-0.25, 0.25), (0.0, 0.25), (0.25, 0.25), (0.5, 0.125))
+_HALVINGS = 9  # of the grid's step at most, where the best size of a family is sought
+_PEAK = 1.0  # nats below the peak, within which it is taken for a parabola
 
 
 class Alternative(NamedTuple):
@@ -135,26 +135,51 @@ class _Best(NamedTuple):
 def _weigh(family: Family[Any]) -> tuple[float, _Best]:
     """(log of the mean evidence, best expert); around the best, the grid of sizes is refined."""
     logs: list[float] = []
-    best = (-math.inf, None, 0)  # type: tuple[float, Any, int]
-    facts = np.empty(N_FACTS)
+    best = _Scored(-math.inf, 0.0, np.zeros(N_FACTS))
+    best_label, best_index = None, 0
     for label, k, log_ratios in family.grid():
-        score(log_ratios, facts)
-        logs.append(float(facts[EVIDENCE]))
-        if facts[EVIDENCE] > best[0]:
-            best, best_index, best_facts = (float(facts[EVIDENCE]), label, k), len(logs) - 1, facts.copy()
-    highest, label, k = best
-    size = best_size = float(family.SIZES[k])
+        found = _scored(log_ratios, float(family.SIZES[k]))
+        logs.append(found.evidence)
+        if found.evidence > best.evidence:
+            best, best_label, best_index = found, label, len(logs) - 1
     if family.SIZES.size > 1:
-        step = math.log(family.SIZES[1] / family.SIZES[0])
-        around = []
-        for steps, weight in _REFINED:
-            finer = min(size * math.exp(steps * step), family.LARGEST)
-            score(family.log_ratios(label, finer), facts)
-            around.append(float(facts[EVIDENCE]) + math.log(weight))
-            if facts[EVIDENCE] > highest:
-                highest, best_size, best_facts = float(facts[EVIDENCE]), finer, facts.copy()
-        logs[best_index] = _log_sum(around)
-    return _log_mean(logs), _Best(highest - math.log(len(logs)), family, label, best_size, best_facts)
+        logs[best_index], best = _refine(family, best_label, best)
+    weighed = best.evidence - math.log(len(logs))
+    return _log_mean(logs), _Best(weighed, family, best_label, best.size, best.facts)
+
+
+class _Scored(NamedTuple):
+    """What an expert won."""
+
+    evidence: float
+    size: float
+    facts: FloatArray
+
+
+def _scored(log_ratios: FloatArray, size: float) -> _Scored:
+    facts = np.empty(N_FACTS)
+    score(log_ratios, facts)
+    return _Scored(float(facts[EVIDENCE]), size, facts)
+
+
+def _refine(family: Family[Any], label: Any, best: _Scored) -> tuple[float, _Scored]:
+    """(log of the mean evidence over one step of the grid, spread evenly in the logarithm, best expert).
+
+    Steps w are halved until the evidence differs by less than a nat between the best size and its neighbours: that of a
+    long log is peaked so sharply that a size beside the true one, and its whole kind with it, would lose by dozens of
+    nats. Through the last three goes a parabola that falls by d·(x/w)² from its peak f, of integral f·w·√(π/d).
+    """
+    width, step = math.log(family.SIZES[1] / family.SIZES[0]), 1.0
+    for _ in range(_HALVINGS):
+        step /= 2.0
+        sizes = [min(best.size * math.exp(sign * step * width), family.LARGEST) for sign in (-1.0, 1.0)]
+        below, above = (_scored(family.log_ratios(label, size), size) for size in sizes)
+        middle, best = best, max(best, below, above, key=lambda found: found.evidence)
+        if best.evidence - min(below.evidence, middle.evidence, above.evidence) < _PEAK:
+            break
+    d = middle.evidence - 0.5 * (above.evidence + below.evidence)
+    share = step * math.sqrt(math.pi / d) if d > 0.0 else 1.0
+    return best.evidence + math.log(min(share, 1.0)), best
 
 
 def _log_sum(logs: list[float]) -> float:

@@ -5,43 +5,53 @@ them, and plans of nearly the same budget follow nearly the same paths.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import kernel
+from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray
 
 WordArray = npt.NDArray[np.uint64]
 _SEED = np.uint64(0x706C616E)  # "plan": a seed of its own
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_12, _27, _30, _31 = np.uint64(12), np.uint64(27), np.uint64(30), np.uint64(31)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SIEGMUND = 0.5826  # −ζ(½)/√(2π): by how much of a step's spread a walk looks lower at a bar than a Brownian motion
 _MANY = 9.0  # beyond so many expected, a binomial number is a rounded normal one, corrected for its skewness
 _ENOUGH = 40  # more than 9 expected at most are drawn with probability below 1e-13
 
 
-def _mix(z: WordArray) -> WordArray:
-    """SplitMix64 (Steele, Lea & Flood 2014), in place."""
-    z ^= z >> np.uint64(30)
-    z *= _MIX_1
-    z ^= z >> np.uint64(27)
-    z *= _MIX_2
-    z ^= z >> np.uint64(31)
-    return z
+def _mixed(z: Any) -> Any:
+    """SplitMix64 (Steele, Lea & Flood 2014)."""
+    z = (z ^ (z >> _30)) * _MIX_1
+    z = (z ^ (z >> _27)) * _MIX_2
+    return z ^ (z >> _31)
+
+
+_mix = inlined(_mixed)
 
 
 def keys_of(paths: npt.NDArray[np.int64]) -> WordArray:
     """One word a path."""
-    return _mix(_mix(paths.astype(np.uint64) * _GOLDEN + _SEED) + _GOLDEN)
+    return np.asarray(_mixed(_mixed(paths.astype(np.uint64) * _GOLDEN + _SEED) + _GOLDEN))
 
 
 def uniforms(keys: WordArray, leap: int, count: int) -> FloatArray:
     """(count, R) in (0, 1)."""
-    with np.errstate(over="ignore"):
-        places = np.arange(leap * count + 1, (leap + 1) * count + 1, dtype=np.uint64)
-        words = _mix(keys + places[:, None] * _GOLDEN)
-    return (words >> np.uint64(12)).astype(float) * 2.0**-52 + 2.0**-53
+    found = np.empty((count, keys.size))
+    _fill_uniforms(keys, np.uint64(leap * count + 1), found)
+    return found
+
+
+@kernel
+def _fill_uniforms(keys: WordArray, first: np.uint64, found: FloatArray) -> None:
+    place = first * _GOLDEN
+    for j in range(found.shape[0]):
+        for i in range(keys.size):
+            found[j, i] = np.float64(_mix(keys[i] + place) >> _12) * 2.0**-52 + 2.0**-53
+        place += _GOLDEN
 
 
 def binomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:

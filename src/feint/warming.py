@@ -55,9 +55,40 @@ def _audit() -> None:
     audit(log["arm"], propensities=np.full(20, 0.25), n_arms=4)
 
 
+def _events() -> None:
+    from feint import RoundRobin, TopTwo, simulate
+
+    for explorer in (TopTwo(), RoundRobin([1])):
+        simulate(PAPER, explorer, epsilon=0.1, horizon=100, replications=1, method="event")
+
+
+def _schedules() -> None:
+    from feint import RoundRobin, simulate
+
+    for observe in (False, True):
+        simulate(PAPER, RoundRobin([1]), epsilon=0.1, horizon=10, replications=1, observe=observe)
+
+
+def _earning() -> None:
+    from feint import Earn, simulate
+    from feint.experiments.earning import Greedy
+    from feint.explorers import FixedTilting
+
+    for explorer in (FixedTilting(PAPER.private), Earn(), Greedy()):
+        simulate(PAPER, explorer, epsilon=0.1, horizon=10, replications=1)
+    simulate(PAPER, Earn(), epsilon=0.1, horizon=10, replications=1, observe=True)
+
+
 TASKS: dict[str, Callable[[], None]] = {
-    "run": _run, "run --observe": _observe, "audit": _audit, "plan": _plan, "app": _agent,
-}  # fmt: skip
+    "run": _run,
+    "run --observe": _observe,
+    "audit": _audit,
+    "reproduce rate": _events,
+    "reproduce earning": _earning,
+    "reproduce schedules": _schedules,
+    "plan": _plan,
+    "app": _agent,
+}
 
 
 def warm_all(say: Callable[[str], object]) -> tuple[float, list[str]]:

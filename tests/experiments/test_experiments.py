@@ -17,7 +17,7 @@ from layout import crowded
 TINY = {
     "rate": {"horizon": 2_000, "replications": 4},
     "budget": {"horizon": 2_000, "spent": 2, "horizon_unlimited": 1_000, "replications": 4},
-    "asymmetry": {"early": 500, "horizon": 1_000, "replications": 4},
+    "asymmetry": {"early": 500, "horizon": 1_000, "replications": 4, "replications_asymmetric": 6},
     "convergence": {"horizon": 1_000, "replications": 4},
     "boost": {"points": 200},
     "approximations": {"horizon": 60, "replications": 5, "replications_pulls": 6},

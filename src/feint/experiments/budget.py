@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "private": PAPER.private,
     "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf),
     "horizon": 3_000_000,
-    "spent": 1_000_000,  # nats: small budgets run until they have spent as much, since the limit is one of √(εt)
+    "spent": 1_000_000,  # nats: budgets run until they have spent as much, since the limit is one of √(εt)
     "limit": 100_000,  # nats from which a claim about the limit is made: a quick run has none
     "horizon_unlimited": 100_000,  # of ε = ∞, where no step can be skipped and the error is e^−1000 by then
     "replications": 100,
@@ -48,14 +48,14 @@ def steps(settings: dict[str, Any]) -> int:
 def _horizon(settings: dict[str, Any], epsilon: float) -> int:
     if epsilon == math.inf:
         return int(settings["horizon_unlimited"])
-    least = min(e for e in settings["epsilons"] if e > 0)
-    return int(max(settings["horizon"], settings["spent"] / max(epsilon, least)))
+    return int(max(settings["horizon"], settings["spent"] / epsilon if epsilon > 0 else 0))
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     """`log_error(epsilon, replication, time)`, NaN beyond a budget's own horizon."""
     bandit = Bandit(settings["public"], settings["private"])
-    times = np.unique(np.geomspace(bandit.n_arms, _horizon(settings, 0.0), 160).astype(np.int64))
+    longest = max(_horizon(settings, epsilon) for epsilon in settings["epsilons"])
+    times = np.unique(np.geomspace(bandit.n_arms, longest, 160).astype(np.int64))
     shape = (len(settings["epsilons"]), settings["replications"], times.size)
     errors = np.full(shape, math.nan)
     for i, epsilon in enumerate(settings["epsilons"]):

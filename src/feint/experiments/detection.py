@@ -20,7 +20,7 @@ from feint.intervals import (
     share_interval,
 )
 from feint.numerics.boost_kernel import bernoulli_kl
-from feint.planning import plan
+from feint.planning.plan import planned_median
 from feint.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
                 )
                 identified[i, j, k] = runs.stopping_time.values
                 right[i, j, k] = runs.recommendation.values[:, -1] == bandit.best_private
-                planned[i, j, k] = plan(bandit, epsilon, delta).quantiles[1]
+                planned[i, j, k] = planned_median(bandit, epsilon, delta)
             watched = simulate(
                 bandit,
                 epsilon=epsilon,

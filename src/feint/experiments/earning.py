@@ -28,10 +28,10 @@ SETTINGS: dict[str, Any] = {
     "public": (1.0, 0.2, 0.0, 0.4),
     "private": (0.2, 0.6, 0.8, 0.0),
     "epsilon": 0.1,
-    "horizon": 200_000,
+    "horizon": 100_000,
     "replications": 60,
     "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared,
-    "watched": (30_000, 3_000, 300),  # and for how long
+    "watched": (10_000, 2_000, 300),  # and for how long
     "watched_replications": 100,
     "risky": {"public": (1.4, 0.0), "private": (0.0, 0.5), "epsilon": 1.0},  # the best public arm may be given up
     "risky_horizon": 3_000,

@@ -210,6 +210,11 @@ def checked_budget(epsilon: Any) -> Any:
     return budget
 
 
+def planned_median(bandit: Bandit, epsilon: Any, delta: float) -> float:
+    """`quantiles[1]` of Algorithm 1's plan, without asking who notices: in half the time."""
+    return quantiles_of(stopping_paths(bandit, TopTwo(), checked_budget(epsilon), delta).stopped)[1]
+
+
 def stopping_paths(bandit: Bandit, explorer: Any, budget: Any, delta: float, horizon: float = LATEST) -> Paths:
     """Paths until the agent is sure."""
     return draw_paths(bandit, explorer, budget, paths_of(bandit, _PATHS), delta=delta, horizon=horizon)

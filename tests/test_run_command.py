@@ -177,12 +177,19 @@ def test_wrong_options_get_a_sentence(options, says):
     assert result.stderr.count("\n") == 1
 
 
-def test_one_run_as_a_picture(tmp_path):
+def test_one_run_as_a_picture(tmp_path, monkeypatch):
     """The run that is drawn is the first of those that are simulated."""
     picture = tmp_path / "run.png"
     result = invoke(*MEANS, "--picture", str(picture))
     assert result.exit_code == 0, result.output
     assert picture.stat().st_size > 20_000
+    drawn = []
+    with monkeypatch.context() as patch:
+        patch.setattr("feint.one_run.follow", lambda trace, until: drawn.append(until) or follow(trace, until))
+        invoke(*MEANS, "--picture", str(picture), "--force")
+        invoke(*MEANS, "--picture", str(picture), "--force", "--delta", "0.4")
+    assert drawn[0] == 300
+    assert 3 <= drawn[1] < 300  # until it was sure
     bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
     one = follow(Trace(bandit, epsilon=0.1), 300)
     runs = feint.simulate(bandit, epsilon=0.1, horizon=300, replications=1, observe=True, checkpoints=[300])

@@ -101,7 +101,9 @@ def run(
     if picture is not None:
         from feint.one_run import Trace, draw_run, follow
 
-        one = follow(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), pulls)
+        sure = math.nan if delta is None else float(runs.variables["stopping_time"][0])
+        until = pulls if math.isnan(sure) else int(sure)
+        one = follow(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), until)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 

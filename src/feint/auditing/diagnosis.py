@@ -135,31 +135,31 @@ class _Best(NamedTuple):
 def _weigh(family: Family[Any]) -> tuple[float, _Best]:
     """(log of the mean evidence, best expert); around the best, the grid of sizes is refined."""
     logs: list[float] = []
-    best = _Scored(-math.inf, 0.0, np.zeros(N_FACTS))
+    best = _Scored(-math.inf, 0, np.zeros(N_FACTS))
     best_label, best_index = None, 0
     for label, k, log_ratios in family.grid():
-        found = _scored(log_ratios, float(family.SIZES[k]))
+        found = _scored(log_ratios, k)
         logs.append(found.evidence)
         if found.evidence > best.evidence:
             best, best_label, best_index = found, label, len(logs) - 1
     if family.SIZES.size > 1:
         logs[best_index], best = _refine(family, best_label, best)
     weighed = best.evidence - math.log(len(logs))
-    return _log_mean(logs), _Best(weighed, family, best_label, best.size, best.facts)
+    return _log_mean(logs), _Best(weighed, family, best_label, family.size(best.place), best.facts)
 
 
 class _Scored(NamedTuple):
     """What an expert won."""
 
     evidence: float
-    size: float
+    place: float  # of its size, in steps of the grid
     facts: FloatArray
 
 
-def _scored(log_ratios: FloatArray, size: float) -> _Scored:
+def _scored(log_ratios: FloatArray, place: float) -> _Scored:
     facts = np.empty(N_FACTS)
     score(log_ratios, facts)
-    return _Scored(float(facts[EVIDENCE]), size, facts)
+    return _Scored(float(facts[EVIDENCE]), place, facts)
 
 
 def _refine(family: Family[Any], label: Any, best: _Scored) -> tuple[float, _Scored]:
@@ -169,11 +169,11 @@ def _refine(family: Family[Any], label: Any, best: _Scored) -> tuple[float, _Sco
     long log is peaked so sharply that a size beside the true one, and its whole kind with it, would lose by dozens of
     nats. Through the last three goes a parabola that falls by d·(x/w)² from its peak f, of integral f·w·√(π/d).
     """
-    width, step = math.log(family.SIZES[1] / family.SIZES[0]), 1.0
+    step = 1.0
     for _ in range(_HALVINGS):
         step /= 2.0
-        sizes = [min(best.size * math.exp(sign * step * width), family.LARGEST) for sign in (-1.0, 1.0)]
-        below, above = (_scored(family.log_ratios(label, size), size) for size in sizes)
+        places = best.place - step, best.place + step  # binary fractions, so that other logs ask for the same boosts
+        below, above = (_scored(family.log_ratios(label, family.size(place)), place) for place in places)
         middle, best = best, max(best, below, above, key=lambda found: found.evidence)
         if best.evidence - min(below.evidence, middle.evidence, above.evidence) < _PEAK:
             break

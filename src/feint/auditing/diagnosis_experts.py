@@ -97,6 +97,12 @@ class Family(ABC, Generic[Label]):
         """Those concerned."""
         return ()
 
+    def size(self, place: float) -> float:
+        """At this place of the grid, or between two."""
+        if self.SIZES.size == 1:
+            return float(self.SIZES[0])
+        return min(float(self.SIZES[0]) * math.exp(place * math.log(self.SIZES[1] / self.SIZES[0])), self.LARGEST)
+
     def grid(self) -> Iterator[tuple[Label, int, FloatArray]]:
         """(label, index of the size, log ratios) of all experts."""
         for k, size in enumerate(self.SIZES):

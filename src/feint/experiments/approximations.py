@@ -24,7 +24,7 @@ SETTINGS: dict[str, Any] = {
     "epsilon": 0.1,
     "epsilons": (0.01, 0.1, 1.0),
     "horizon": 2_000,
-    "replications": 200,
+    "replications": 100,
     "replications_pulls": 600,  # of figure 1, where a difference of 10 % is to be seen
 }
 QUICK: dict[str, Any] = {"horizon": 600, "replications": 60}

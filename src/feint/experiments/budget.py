@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "private": PAPER.private,
     "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf),
     "horizon": 3_000_000,
-    "spent": 1_000_000,  # nats: budgets run until they have spent as much, since the limit is one of √(εt)
+    "spent": 600_000,  # nats: budgets run until they have spent as much, since the limit is one of √(εt)
     "limit": 100_000,  # nats from which a claim about the limit is made: a quick run has none
     "horizon_unlimited": 100_000,  # of ε = ∞, where no step can be skipped and the error is e^−1000 by then
     "replications": 100,

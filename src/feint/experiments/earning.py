@@ -28,7 +28,7 @@ SETTINGS: dict[str, Any] = {
     "public": (1.0, 0.2, 0.0, 0.4),
     "private": (0.2, 0.6, 0.8, 0.0),
     "epsilon": 0.1,
-    "horizon": 100_000,
+    "horizon": 50_000,
     "replications": 60,
     "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared,
     "watched": (10_000, 2_000, 300),  # and for how long

@@ -27,8 +27,9 @@ def _observe() -> None:
 
 
 def _agent() -> None:
-    from feint import Agent, Observer
+    from feint import Agent, Observer, best_arm_probabilities
 
+    best_arm_probabilities([0.0, 1.0], [1.0, 1.0])
     agent, observer = Agent(4, epsilon=0.1), Observer(4)
     for t in range(5):
         arm = agent.pull()

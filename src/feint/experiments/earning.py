@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
     "horizon": 50_000,
     "replications": 60,
     "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared,
-    "watched": (10_000, 2_000, 300),  # and for how long
+    "watched": (6_000, 1_000, 200),  # and for how long
     "watched_replications": 100,
     "risky": {"public": (1.4, 0.0), "private": (0.0, 0.5), "epsilon": 1.0},  # the best public arm may be given up
     "risky_horizon": 3_000,
@@ -40,7 +40,6 @@ SETTINGS: dict[str, Any] = {
 QUICK: dict[str, Any] = {
     "horizon": 20_000,
     "replications": 40,
-    "watched": (6_000, 1_000, 200),
     "watched_replications": 40,
 }
 TITLE = "A deceiver who earns"

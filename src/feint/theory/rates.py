@@ -30,6 +30,7 @@ from feint.bandit import Bandit
 from feint.budgets import PowerKernel, as_budget, checked_at, power_sum
 from feint.numerics import boost_probability
 from feint.numerics._jit import kernel
+from feint.numerics._threads import run_slices
 from feint.numerics._validate import FloatArray, as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
 from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences
@@ -103,9 +104,14 @@ def bernoulli_process(
     if not is_whole(replications, 1):
         raise ValueError(f"replications is {replications!r}; it must be a whole number, 1 or more.")
     check_word(seed, "seed")
+    whole = trials.astype(np.int64)
     out = np.empty((replications, trials.size), dtype=np.int64)
-    for replication in range(replications):
-        _successes(success, offset, trials.astype(np.int64), np.uint64(seed), np.uint64(replication), out[replication])
+
+    def fill(start: int, stop: int) -> None:
+        for replication in range(start, stop):
+            _successes(success, offset, whole, np.uint64(seed), np.uint64(replication), out[replication])
+
+    run_slices(fill, replications, smallest=1)
     return out
 
 

@@ -37,7 +37,7 @@ SETTINGS: dict[str, Any] = {
     "alpha": 0.05,
     "identify_total": 10_000,  # total KL at which an agent that is not sure gives up: the horizon is this over ε
     "identify_replications": 110,
-    "detect_total": 16,  # the observer watches (this over ε) + detect_extra pulls
+    "detect_total": 20,  # the observer watches (this over ε) + detect_extra pulls
     "detect_extra": 900,
     "detect_replications": 110,  # the first of the identifying ones: the same trajectories
 }

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from feint.experiments import boost, lemma2
+from feint.experiments.contract import load_experiment
 from feint.experiments.reproduce import MANIFEST, reproduce
 
 QUICK_PIECES = ["boost", "lemma2", "convergence", "asymmetry"]
@@ -52,13 +53,16 @@ def test_half_written_pieces_do_not_count(tmp_path):
     assert not list((out / "data").glob(".*"))
 
 
-def test_other_settings_and_foreign_folders_are_refused(tmp_path):
+def test_other_settings_and_foreign_folders_are_refused(tmp_path, monkeypatch):
     out = tmp_path / "run"
     reproduce(["boost"], out, quick=True)
     with pytest.raises(ValueError, match="choose another `out`"):
         reproduce(["boost"], out, quick=True, seed=1)
     with pytest.raises(ValueError, match="choose another `out`"):
         reproduce(["boost"], out, quick=False)
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="choose another `out`"):
+        patch.setitem(load_experiment("boost").SETTINGS, "points", 100)
+        reproduce(["boost"], out, quick=True)
     reproduce(["boost"], out, quick=True, seed=1, force=True)
     assert json.loads((out / MANIFEST).read_text())["seed"] == 1
     foreign = tmp_path / "home"

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,8 @@ MANIFEST = "feint-reproduce.json"
 
 def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
     """Make the folder ours, or refuse it."""
-    wanted = {"feint": VERSION, "seed": seed, "quick": quick}
+    settings = json.dumps([settings_of(load_experiment(name), quick) for name in NAMES])
+    wanted = {"feint": VERSION, "seed": seed, "quick": quick, "settings": sha256(settings.encode()).hexdigest()[:8]}
     manifest = out / MANIFEST
     if manifest.exists():
         found = json.loads(manifest.read_text())

@@ -334,6 +334,8 @@ def _advance(
         dominant = still_most_pulled(known.pulls, dominant, pulled)
 
 
+# Where a stretch starts and ends are plain numbers, as for the other ways to advance: a struct would be made and
+# compiled for this one call.
 @kernel
 def advance_by_events(
     run: Run, region: Region, events: Events, first: int, last: int, t: int, row: int, t_end: int, most_events: int

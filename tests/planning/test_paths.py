@@ -10,7 +10,7 @@ from feint.budgets import Constant, PowerLaw, TotalBudget
 from feint.evidence.boost_mixture import BoostMixture
 from feint.numerics import boost_probability
 from feint.planning.alarm import Seen, bet_leaps, bettors, rules
-from feint.planning.draws import binomials, keys_of, passage, uniforms
+from feint.planning.draws import keys_of, multinomials, passage, uniforms
 from feint.planning.lift import Lift
 from feint.planning.notice import quantile_errors
 
@@ -27,16 +27,31 @@ def test_uniform_numbers():
 
 
 def test_binomial_numbers():
-    """By inversion up to 9 expected, as SciPy inverts; beyond, at most one beside it."""
+    """By inversion up to 9 expected, as SciPy inverts; beyond, at most one beside it. The likelier one has the rest."""
     rng = np.random.default_rng(3)
-    n, p, u = rng.integers(1, 10**6, 3000).astype(float), 10.0 ** rng.uniform(-7, -0.1, 3000), rng.random(3000)
+    n, p, u = rng.integers(1, 10**6, 3000).astype(float), 10.0 ** rng.uniform(-7, -0.31, 3000), rng.random(3000)
     few = n * p <= 9.0
     expected = stats.binom.ppf(u, n, p)
-    found = binomials(n, p, u)
+    found, rest = multinomials(n, np.stack([p, 1.0 - p]), np.stack([u, u]))
     assert 500 < few.sum() < 2500
     np.testing.assert_array_equal(found[few], expected[few])
     assert (abs(found - expected)[~few] <= 1.0).all()
-    np.testing.assert_array_equal(binomials(n[:3], np.array([1.0, 0.0, 2.0]), u[:3]), [n[0], 0.0, n[2]])
+    np.testing.assert_array_equal(found + rest, n)
+
+
+def test_multinomial_numbers():
+    """Each count against its own binomial law, many and few; ties, certainties and sums."""
+    keys, p = keys_of(np.arange(20_000)), np.array([0.02, 0.3, 0.3, 0.38])
+    for n in (1.0, 20.0, 3000.0):
+        counts = multinomials(np.full(20_000, n), np.tile(p[:, None], 20_000), uniforms(keys, 1, 4))
+        np.testing.assert_array_equal(counts.sum(0), n)
+        for a, share in enumerate(p):
+            error = 5.0 * math.sqrt(n * share * (1.0 - share) / 20_000)
+            assert counts[a].mean() == pytest.approx(n * share, abs=error)
+            assert counts[a].var() == pytest.approx(n * share * (1.0 - share), rel=0.06)
+    sure = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5]])
+    counts = multinomials(np.full(3, 7.0), sure, np.full((2, 3), 0.5))
+    np.testing.assert_array_equal(counts, [[0.0, 7.0, 4.0], [7.0, 0.0, 3.0]])
 
 
 @pytest.mark.parametrize(("above", "end"), [(0.5, 0.9), (0.5, 0.2)])
@@ -58,15 +73,26 @@ def test_passage_of_a_bridge(above, end):
 
 
 @pytest.mark.parametrize("budget", [Constant(0.01), Constant(3.0), PowerLaw(1.0, 0.5), TotalBudget(20.0, 1000)])
-def test_boosts_from_the_table(budget):
-    """To 0.5 % of q, and of 1 − q where that is the smaller one by far less than an agent could feel."""
+def test_steps_from_the_table(budget):
+    """q to 0.5 %, and mixtures of boosts to 0.5 % of what is sure; what they cost, exactly."""
     rng = np.random.default_rng(7)
-    log_pi, t = -np.exp(rng.uniform(-6, 6, (3, 500))), np.floor(np.exp(rng.uniform(2, 7.5, 500)))
+    far, t = -np.exp(rng.uniform(-6, 6, (3, 500))), np.floor(np.exp(rng.uniform(2, 7.5, 500)))
+    others = np.logaddexp.reduce(far, axis=0) + rng.uniform(0.5, 40, 500)
+    log_pi = np.concatenate([far - others, np.log1p(-np.exp(far - others).sum(0))[None]])
     lift = Lift(budget, 5, 1e15)
     epsilon = lift.epsilon(t)
     np.testing.assert_allclose(epsilon, [budget.at(int(at)) for at in t], rtol=1e-12)
-    expected = boost_probability(None, np.broadcast_to(epsilon, log_pi.shape), log_p=log_pi)
-    np.testing.assert_allclose(np.exp(lift.log_boosted(log_pi, epsilon)), expected, rtol=5e-3)
+    q = boost_probability(None, np.broadcast_to(epsilon, log_pi.shape), log_p=log_pi)
+    for b in range(4):
+        only = np.tile(np.eye(4)[:, b : b + 1], 500)
+        np.testing.assert_allclose(lift.step(epsilon, only, log_pi.copy()).rate[b], q[b], rtol=5e-3)
+    share = rng.dirichlet(np.ones(4), 500).T.copy()
+    step = lift.step(epsilon, share, log_pi.copy())
+    np.testing.assert_allclose(step.log_pi, log_pi, rtol=1e-9)
+    kept = share * (1.0 - q) / -np.expm1(log_pi)
+    np.testing.assert_allclose(step.rate, share * q + np.exp(log_pi) * (kept.sum(0) - kept), atol=5e-3)
+    np.testing.assert_allclose(step.rate.sum(0), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(step.cost, (share * np.minimum(epsilon, -log_pi)).sum(0), rtol=1e-9)
 
 
 def test_a_budget_of_ones_own_is_read_off_a_curve():

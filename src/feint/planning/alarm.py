@@ -15,6 +15,7 @@ from feint.evidence.boost_mixture import EPSILONS, bets, boosted_at, place_of
 from feint.evidence.fixed_share import held_back
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray
+from feint.numerics.normal import exp_nonpositive, log_positive
 from feint.numerics.streams import Word, philox, uniform
 from feint.planning.draws import WordArray
 
@@ -139,7 +140,7 @@ def _bet_stride(rules: Rules, bettors: Bettors, i: int, stride: int, length: flo
             top = max(top, gain)
         total = 0.0
         for m in range(n_experts):
-            bettors.weights[i, j, m] *= math.exp(rules.gains[m] - top)
+            bettors.weights[i, j, m] *= exp_nonpositive(rules.gains[m] - top)
             total += bettors.weights[i, j, m]
         for m in range(n_experts):
             bettors.weights[i, j, m] = kept * bettors.weights[i, j, m] / total + (1.0 - kept) * rules.prior[m]
@@ -214,4 +215,4 @@ def _set_logs(rules: Rules, bettors: Bettors, log_pi: FloatArray, i: int) -> Non
             for b in range(n):
                 usual += shares[m, b] * rules.ratios[1, b]
             for a in range(n):
-                rules.logs[j, m, a] = math.log(max(_NOT_POSSIBLE, usual + shares[m, a] * rules.ratios[0, a]))
+                rules.logs[j, m, a] = log_positive(max(_NOT_POSSIBLE, usual + shares[m, a] * rules.ratios[0, a]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import inlined, kernel
+from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray
 
 WordArray = npt.NDArray[np.uint64]
@@ -54,35 +54,53 @@ def _fill_uniforms(keys: WordArray, first: np.uint64, found: FloatArray) -> None
         place += _GOLDEN
 
 
-def binomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
-    """How many of n, (R,), at the quantile u; a p of 1 or more is all of them."""
+def multinomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
+    """How many of n, (R,), fall on each of K, (K, R), at the quantiles u; the likeliest gets what others leave."""
     from scipy.special import ndtri
 
-    mean = n * np.minimum(p, 1.0)
-    found = np.where(p >= 1.0, n, 0.0)
-    many = np.flatnonzero((mean > _MANY) & (p < 1.0))
-    if many.size:
-        rest, z = 1.0 - p[many], ndtri(u[many])
-        skewed = (rest - p[many]) / 6.0 * (z * z - 1.0)  # Cornish & Fisher (1938)
-        raw = np.floor(mean[many] + np.sqrt(mean[many] * rest) * z + skewed + 0.5)
-        found[many] = np.minimum(n[many], np.maximum(0.0, raw))
-    _invert_few(n, p, u, found)
+    found, z = np.empty(p.shape), np.empty(p.shape)
+    many = np.flatnonzero(n * p > _MANY * (p + p.max(0)))  # of what is left, at most p/(p + the largest) is expected
+    z.ravel()[many] = ndtri(u.ravel()[many])
+    _fill_counts(n, p, u, z, found)
     return found
 
 
 @kernel
-def _invert_few(n: FloatArray, p: FloatArray, u: FloatArray, found: FloatArray) -> None:
-    """Where few are expected: one probability after the other."""
+def _fill_counts(n: FloatArray, p: FloatArray, u: FloatArray, z: FloatArray, found: FloatArray) -> None:
     for i in range(n.size):
-        if p[i] < 1.0 and 0.0 < n[i] * p[i] <= _MANY:
-            left, chance = u[i], math.exp(n[i] * math.log1p(-p[i]))
-            odds = p[i] / (1.0 - p[i])
-            k = 0.0
-            while left >= chance and k < n[i] and k < _ENOUGH:
-                left -= chance
-                chance *= (n[i] - k) / (k + 1.0) * odds
-                k += 1.0
-            found[i] = k
+        likeliest = 0
+        for a in range(1, p.shape[0]):
+            if p[a, i] > p[likeliest, i]:
+                likeliest = a
+        left, chance = n[i], 1.0
+        for a in range(p.shape[0]):
+            if a != likeliest:
+                found[a, i] = _binomial(left, p[a, i] / max(chance, 1e-300), u[a, i], z[a, i])
+                left -= found[a, i]
+                chance -= p[a, i]
+        found[likeliest, i] = left
+
+
+@part
+def _binomial(n: float, p: float, u: float, z: float) -> float:
+    """How many of n at the quantile u, which is normal's z; a p of 1 or more is all of them."""
+    if p >= 1.0:
+        return n
+    mean = n * p
+    if mean > _MANY:
+        skewed = (1.0 - 2.0 * p) / 6.0 * (z * z - 1.0)  # Cornish & Fisher (1938)
+        return min(n, max(0.0, math.floor(mean + math.sqrt(mean * (1.0 - p)) * z + skewed + 0.5)))
+    if mean <= 0.0:
+        return 0.0
+    # Where few are expected: one probability after the other.
+    left, chance = u, math.exp(n * math.log1p(-p))
+    odds = p / (1.0 - p)
+    k = 0.0
+    while left >= chance and k < n and k < _ENOUGH:
+        left -= chance
+        chance *= (n - k) / (k + 1.0) * odds
+        k += 1.0
+    return k
 
 
 def passage(above: FloatArray, end: FloatArray, variance: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from feint.numerics._validate import FloatArray
 from feint.planning.alarm import Seen, bet_leaps, bettors, rules
-from feint.planning.draws import SIEGMUND, WordArray, binomials, keys_of, passage, uniforms
+from feint.planning.draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
 from feint.planning.lift import Lift
 from feint.planning.sides import Side
 
@@ -87,9 +87,10 @@ class Leap:
 
     steps: FloatArray
     share: FloatArray
-    rate: FloatArray
     log_pi: FloatArray
+    rate: FloatArray
     cost: FloatArray  # KL spent a step
+    divergence: FloatArray  # of a step
 
     def replace(self, rows: Any, other: "Leap") -> None:
         """By another's for some paths."""
@@ -132,7 +133,7 @@ def walk(task: Task, out: Paths) -> None:
         u = uniforms(state.key, number, 3 * n_arms + _OTHERS)
         of_arms, others = u[: 3 * n_arms].reshape(3, n_arms, -1), u[3 * n_arms :]
         leap = _plan_leap(task, state, number == 1)
-        counts = _draw_counts(leap, of_arms[0])
+        counts = multinomials(leap.steps, leap.rate, of_arms[0])
         before, t, lead = state.pulls, state.t, state.lead
         state.pulls = before + counts
         state.public = task.public.after(state.public, state.pulls, counts, of_arms[1])
@@ -198,14 +199,12 @@ def _plan_leap(task: Task, state: State, is_first: bool) -> Leap:
     steps = np.ones(n_paths) if is_first else _length(task, state, until, state.rate, state.divergence)
     if task.weights is not None:
         _take_turns(state, steps == 1.0, share)
-    everything = slice(None)
-    leap, divergence = _rates(task, state, everything, steps, share)
-    shorter = _length(task, state, until, leap.rate, divergence)
+    leap = _leap(task, state, steps, share)
+    shorter = _length(task, state, until, leap.rate, leap.divergence)
     stale = np.flatnonzero(shorter < _STALE * steps)
     if stale.size:
-        again, divergence[stale] = _rates(task, state, stale, shorter[stale], share[:, stale])
-        leap.replace(stale, again)
-    state.rate, state.divergence = leap.rate, divergence
+        leap.replace(stale, _leap(task, state, shorter[stale], share.take(stale, axis=1), stale))
+    state.rate, state.divergence = leap.rate, leap.divergence
     return leap
 
 
@@ -230,43 +229,18 @@ def _take_turns(state: State, rows: Any, share: FloatArray) -> None:
     share[:, rows] = np.arange(len(share))[:, None] == behind.argmax(0)
 
 
-def _rates(task: Task, state: State, rows: Any, steps: FloatArray, share: FloatArray) -> tuple[Leap, FloatArray]:
-    """Some paths' leap, and Σ p·log(p/π) where observers are followed."""
-    pulls, t = state.pulls[:, rows], state.t[rows]
-    ahead = 1.0 + 0.5 * (steps - 1.0) * state.rate[:, rows] / pulls
-    log_pi = task.public.log_best(pulls * ahead, state.public[:, rows] * ahead)
-    pi = np.exp(log_pi)
-    # The others' sum, which has its digits where an arm is nearly sure.
-    rest = np.zeros(pi.shape)
-    rest[1:] = np.cumsum(pi[:-1], axis=0)
-    rest[:-1] += np.cumsum(pi[:0:-1], axis=0)[::-1]
-    log_pi = np.where(pi > 0.5, np.log1p(-np.minimum(rest, 0.5)), log_pi)
+def _leap(task: Task, state: State, steps: FloatArray, share: FloatArray, rows: Any = None) -> Leap:
+    """So long, of some paths only if `rows` says so; with its divergence where observers are followed."""
+    pulls, sums, rate, t = state.pulls, state.public, state.rate, state.t
+    if rows is not None:  # `take`, since an index would change the layout for which kernels are compiled
+        pulls, sums, rate, t = (found.take(rows, axis=-1) for found in (pulls, sums, rate, t))
+    ahead = 1.0 + 0.5 * (steps - 1.0) * rate / pulls
+    log_pi = task.public.log_best(pulls * ahead, sums * ahead)
     epsilon = task.lift.epsilon(np.floor(t + 0.5 * (steps - 1.0)) + 1.0)
-    log_q = task.lift.log_boosted(log_pi, epsilon)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        kept = np.where(rest > 0.0, share * -np.expm1(log_q) / rest, 0.0)
-    rate = share * np.exp(log_q) + pi * (kept.sum(0) - kept)
-    cost = (share * np.minimum(epsilon, -log_pi)).sum(0)
-    divergence = np.zeros(steps.size)
+    leap = Leap(steps, *task.lift.step(epsilon, share, log_pi), divergence=np.zeros(steps.size))
     if task.threshold is not None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(rate > 0.0, rate * (np.log(rate) - log_pi), 0.0)
-        divergence = np.maximum(0.0, terms.sum(0))
-    return Leap(steps, share, rate, log_pi, cost), divergence
-
-
-def _draw_counts(leap: Leap, u: FloatArray) -> FloatArray:
-    """How often each arm is pulled; the likeliest gets what remains."""
-    likeliest = leap.rate.argmax(0)
-    left, chance = leap.steps.copy(), np.ones(leap.steps.size)
-    counts = np.zeros(leap.rate.shape)
-    for a in range(len(counts)):
-        rate = np.where(likeliest == a, 0.0, leap.rate[a])
-        counts[a] = binomials(left, rate / np.maximum(chance, 1e-300), u[a])
-        left -= counts[a]
-        chance -= rate
-    counts[likeliest, np.arange(left.size)] += left
-    return counts
+        leap.divergence = np.maximum(0.0, (leap.rate * _gains(leap)).sum(0))
+    return leap
 
 
 def _learn(task: Task, state: State) -> None:

@@ -52,6 +52,9 @@ def test_multinomial_numbers():
     sure = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5]])
     counts = multinomials(np.full(3, 7.0), sure, np.full((2, 3), 0.5))
     np.testing.assert_array_equal(counts, [[0.0, 7.0, 4.0], [7.0, 0.0, 3.0]])
+    # 1 − 1.2e-16 is left for the last two, so that 9 and a rounding error are expected.
+    nine = multinomials(np.array([18.0]), np.array([[1.2e-16], [0.5], [0.5]]), np.full((3, 1), 0.999))
+    assert abs(nine[2, 0] - stats.binom.ppf(0.999, 18, 0.5)) <= 1.0
 
 
 @pytest.mark.parametrize(("above", "end"), [(0.5, 0.9), (0.5, 0.2)])

@@ -92,6 +92,10 @@ def test_what_a_plan_says():
     assert found.pulls.sum() == pytest.approx(found.time, rel=1e-2)  # a pull counts whole, its time as the middle
     assert found.weights.sum() == pytest.approx(1.0)
     assert 0.97 * 0.1 * (found.time - 4) < found.kl_spent <= 0.1 * (found.time - 4) * (1 + 1e-3)
+    assert found.costs.sum() == pytest.approx(found.kl_spent)
+    each = found.costs / (found.weights * (found.time - 4))  # boosts of what is nearly sure cost less than ε
+    assert each[0] < 0.05
+    np.testing.assert_allclose(each[1:], 0.1, rtol=1e-4)
     assert found.quantiles[0] < found.quantiles[1] < found.time < found.quantiles[2]
     assert found.standard_error < 0.03 * found.time
     assert found.never == 0.0

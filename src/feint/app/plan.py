@@ -178,11 +178,11 @@ class Plan:
         self._words.object = f"<h2>With ε = {answer.epsilon:g}, until sure to {sure}</h2><dl class='facts'>{told}</dl>"
         rows = [
             (a, f"{bandit.public[a]:g}", f"{bandit.private[a]:g}", f"{100 * answer.weights[a]:.1f} %",
-             f"{answer.pulls[a]:,.0f}", f"{answer.weights[a] * answer.kl_spent:,.3g}")
+             f"{answer.pulls[a]:,.0f}", f"{answer.costs[a]:,.3g}")
             for a in range(bandit.n_arms)
         ]  # fmt: skip
         head = ("arm", "public", "private", "boosts", "pulls", "nats")
-        notes = ("nats: the divergence spent in all, shared out by boosts",)
+        notes = ("nats: the divergence spent on boosts of the arm",)
         self._arms.object = _scrolling(table("Which arm costs what", head, rows, notes))
 
     def _had_unseen(self, found: list[Any], answer: Any) -> None:

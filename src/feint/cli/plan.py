@@ -123,8 +123,8 @@ def _print(bandit: "Bandit", answer: "Plan | Unseen") -> None:
     if isinstance(answer, Plan):
         size = f"{answer.epsilon:.4g}" if isinstance(answer.epsilon, float) else repr(answer.epsilon)
         title, found = f"Plan for ε = {size} and δ = {answer.delta:g}", facts(answer)
-        columns = {"share of boosts": "{:.4f}".format, "pulls": "{:,.0f}".format}
-        values = [answer.weights, answer.pulls]
+        columns = {"share of boosts": "{:.4f}".format, "pulls": "{:,.0f}".format, "nats": "{:,.3g}".format}
+        values = [answer.weights, answer.pulls, answer.costs]
     else:
         title, found = f"Unseen for {answer.horizon:,} pulls", unseen_facts(answer)
         columns = {

@@ -58,8 +58,9 @@ def multinomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
     """How many of n, (R,), fall on each of K, (K, R), at the quantiles u; the likeliest gets what others leave."""
     from scipy.special import ndtri
 
-    found, z = np.empty(p.shape), np.empty(p.shape)
-    many = np.flatnonzero(n * p > _MANY * (p + p.max(0)))  # of what is left, at most p/(p + the largest) is expected
+    found, z = np.empty(p.shape), np.zeros(p.shape)
+    # Of what is left, at most p/(p + the largest) is expected; a per mille more, since sums of p are rounded.
+    many = np.flatnonzero(1.001 * n * p > _MANY * (p + p.max(0)))
     z.ravel()[many] = ndtri(u.ravel()[many])
     _fill_counts(n, p, u, z, found)
     return found

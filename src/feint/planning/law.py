@@ -60,7 +60,7 @@ def draw_paths(
     shape = n_paths, len(task.checkpoints), 4 + n_arms
     out = Paths(
         np.full(n_paths, np.nan),
-        np.zeros(n_paths),
+        np.zeros((n_paths, n_arms)),
         np.full((n_paths, 2), np.nan),
         np.full((n_paths, 2), np.nan),
         np.zeros((n_paths, n_arms)),

@@ -28,12 +28,12 @@ class Lifts(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Probabilities of a step: (K, R), and `cost` (R,)."""
+    """Probabilities of a step, (K, R)."""
 
     share: FloatArray  # of boosts
     log_pi: FloatArray  # what is expected; where an arm is likely, its digits come from the others' sum
     rate: FloatArray  # what is done
-    cost: FloatArray  # KL spent, Σ_b w_b·KL(q^b || π)
+    cost: FloatArray  # KL spent on the arm's boosts, w_b·KL(q^b || π)
 
 
 class Lift:
@@ -73,7 +73,7 @@ class Lift:
 
     def step(self, epsilon: FloatArray, share: FloatArray, log_pi: FloatArray) -> Step:
         """At ε (R,), from log π (K, R), which it corrects."""
-        step = Step(share, log_pi, np.empty(log_pi.shape), np.zeros(epsilon.size))
+        step = Step(share, log_pi, *np.empty((2, *log_pi.shape)))
         _fill_step(self._lifts, epsilon, step, np.empty((3, len(log_pi))))
         return step
 
@@ -99,7 +99,7 @@ def _fill_step(lifts: Lifts, epsilon: FloatArray, step: Step, scratch: FloatArra
             log_q = _log_boosted(lifts, level, step.log_pi[a, i]) if epsilon[i] > 0.0 else step.log_pi[a, i]
             q[a], others = chances(log_q)
             kept[a] = step.share[a, i] * others / rest if rest > 0.0 else 0.0
-            step.cost[i] += step.share[a, i] * min(epsilon[i], -step.log_pi[a, i])
+            step.cost[a, i] = step.share[a, i] * min(epsilon[i], -step.log_pi[a, i])
         for a in range(n_arms):
             rest = 0.0
             for b in range(n_arms):

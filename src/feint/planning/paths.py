@@ -89,7 +89,7 @@ class Leap:
     share: FloatArray
     log_pi: FloatArray
     rate: FloatArray
-    cost: FloatArray  # KL spent a step
+    cost: FloatArray  # KL spent a step on boosts of the arm
     divergence: FloatArray  # of a step
 
     def replace(self, rows: Any, other: "Leap") -> None:
@@ -100,7 +100,7 @@ class Leap:
 
 @dataclass(frozen=True)
 class Paths:
-    """(R,) of each path; `pulls` and `boosts` (R, K) at its end.
+    """(R,) of each path; `pulls`, `boosts` and the KL `spent` on them (R, K) at its end.
 
     `stopped` is NaN where the path was never sure; so are the alarms, which come with log errors at their time.
     `course` (R, C, 4 + K) has log error, log floor ratio, log E, KL spent and the pulls at the checkpoints.
@@ -177,7 +177,7 @@ def _begin(task: Task, n_arms: int, n_paths: int) -> State:
         rate=nothing,
         log_best=nothing,
         lead=np.zeros(n_paths),
-        spent=np.zeros(n_paths),
+        spent=nothing,
         divergence=np.zeros(n_paths),
         told=np.zeros((2, n_paths)),
         alarm=np.full((2, n_paths), np.nan),
@@ -340,7 +340,7 @@ def _note(task: Task, state: State, out: Paths) -> None:
         course = out.course[state.path[rows], state.row[rows]]
         course[:, 0] = log_error(state.log_best[:, rows], task.best)
         course[:, 1:3] = state.told[:, rows].T
-        course[:, 3] = state.spent[rows]
+        course[:, 3] = state.spent[:, rows].sum(0)
         course[:, 4:] = state.pulls[:, rows].T
         out.course[state.path[rows], state.row[rows]] = course
         state.row[rows] += 1
@@ -349,7 +349,7 @@ def _note(task: Task, state: State, out: Paths) -> None:
 def _finish(state: State, done: Any, out: Paths) -> None:
     """Keep what is known of paths that are done."""
     rows = state.path[done]
-    out.spent[rows] = state.spent[done]
-    out.pulls[rows], out.boosts[rows] = state.pulls[:, done].T, state.boosts[:, done].T
+    for name in ("spent", "pulls", "boosts"):
+        getattr(out, name)[rows] = getattr(state, name)[:, done].T
     for found, at in ((out.floor, 0), (out.alarm, 1)):
         found[rows, 0], found[rows, 1] = state.alarm[at, done], state.error[at, done]

@@ -33,11 +33,11 @@ class Plan:
 
     `time` is the expected stopping time with Monte Carlo standard error `standard_error`, `quantiles` its 10, 50 and
     90 % points; `never` is the share of runs that are never sure, which are left out of all means. `weights` are the
-    shares of boosts, `pulls` the pulls of each arm and `kl_spent` the total KL divergence B when the agent stops, in
-    the mean; `power` is the most that any test of level `alpha` can have after that B. `informed` and `observer` say
-    who notices when. `gamma` and `case` are those of `optimal_boosting` (`optimal_allocation` if ε = ∞), and
-    `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the exponent alone, for comparison. `errors` has the Monte
-    Carlo standard error of every field that is read off paths, by its name.
+    shares of boosts; `pulls` the pulls of each arm, `costs` the KL divergence spent on its boosts and `kl_spent` that
+    of all, B, when the agent stops, in the mean; `power` is the most that any test of level `alpha` can have after that
+    B. `informed` and `observer` say who notices when. `gamma` and `case` are those of `optimal_boosting`
+    (`optimal_allocation` if ε = ∞), and `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the exponent alone, for
+    comparison. `errors` has the Monte Carlo standard error of every field that is read off paths, by its name.
     """
 
     epsilon: Any
@@ -50,6 +50,7 @@ class Plan:
     never: float
     weights: FloatArray
     pulls: FloatArray
+    costs: FloatArray
     kl_spent: float
     power: float
     informed: Notice
@@ -62,8 +63,11 @@ class Plan:
     def _repr_html_(self) -> str:
         from feint.html import table
 
-        rows = [(a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.0f}") for a in range(self.weights.size)]
-        head = ("arm", "share of boosts", "pulls")
+        rows = [
+            (a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.0f}", f"{self.costs[a]:,.3g}")
+            for a in range(self.weights.size)
+        ]
+        head = ("arm", "share of boosts", "pulls", "nats")
         return table(
             f"Plan for ε = {self.epsilon} and δ = {self.delta:g}", head, rows, [": ".join(f) for f in facts(self)]
         )
@@ -134,8 +138,8 @@ def plan(
     Returns
     -------
     Plan
-        `time`, `standard_error`, `quantiles`, `never`; `weights`, `pulls` (K,), `kl_spent`, `power` when it stops;
-        `gamma`, `case`, `first_order_time`; and who notices when: `observer`, `informed`.
+        `time`, `standard_error`, `quantiles`, `never`; `weights`, `pulls`, `costs` (K,), `kl_spent`, `power` when it
+        stops; `gamma`, `case`, `first_order_time`; and who notices when: `observer`, `informed`.
 
     Examples
     --------
@@ -159,7 +163,8 @@ def plan(
             "pulls; give a larger one."
         )
     times = paths.stopped[done]
-    spent = float(paths.spent[done].mean())
+    costs = paths.spent[done].mean(0)
+    spent = float(costs.sum())
     boosts = paths.boosts[done].mean(0)
     return Plan(
         epsilon=epsilon,
@@ -172,6 +177,7 @@ def plan(
         never=1.0 - float(done.mean()),
         weights=boosts / max(_FEWEST, boosts.sum()),
         pulls=paths.pulls[done].mean(0),
+        costs=costs,
         kl_spent=spent,
         power=float(nearly_boosted(np.log(alpha), spent)),
         informed=notice_of(seen.floor),
@@ -195,7 +201,8 @@ def _errors(paths: Paths, done: Any) -> dict[str, Any]:
         "never": math.sqrt(never * (1.0 - never) / done.size),
         "weights": mean_error(boosts - share * totals) / max(_FEWEST, float(totals.mean())),  # of a ratio of means
         "pulls": mean_error(paths.pulls[done]),
-        "kl_spent": mean_error(paths.spent[done]),
+        "costs": mean_error(paths.spent[done]),
+        "kl_spent": mean_error(paths.spent[done].sum(1)),
     }
 
 

@@ -1,8 +1,6 @@
 """feint run, typed by a user: a table, a plot, a store, instances from files, and one clear line for wrong input."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from feint.cli import app
 from feint.one_run import Trace, draw_run, follow
 from feint.options import EXPLORERS
 from layout import crowded
+from shell import typed
 
 SMALL = ["run", "--horizon", "300", "--replications", "5"]
 MEANS = ["--public", "0.6,0.3,0", "--private", "0.2,0.5,0.1"]
@@ -101,9 +100,7 @@ def test_instances_from_files(name, text, tmp_path):
 def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
     (tmp_path / "broken.toml").write_text("public = [0.6,")
     (tmp_path / "other.json").write_text('{"public": [1, 2], "means": 3}')
-    result = subprocess.run(
-        [sys.executable, "-m", "feint", *SMALL, *arguments], capture_output=True, text=True, cwd=tmp_path
-    )
+    result = typed(*SMALL, *arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert says in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
@@ -170,8 +167,7 @@ def test_horizons_budgets_and_references_by_name():
     ],
 )
 def test_wrong_options_get_a_sentence(options, says):
-    command = [sys.executable, "-m", "feint", *SMALL, *MEANS, *options]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = typed(*SMALL, *MEANS, *options)
     assert result.returncode == 2
     assert says in result.stderr
     assert result.stderr.count("\n") == 1

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from feint.cli import app, main
+from feint.cli import app
+from shell import typed
 
 INSTANCE = ["--public", "0.6,0.3,0,0.2", "--private", "0.2,0.5,0.1,0", "--horizon", "1500", "--replications", "2"]
 
@@ -27,12 +28,9 @@ def logs(tmp_path_factory):
     return paths
 
 
-def typed(*arguments, cwd=None):
-    return subprocess.run([sys.executable, "-m", "feint", "audit", *arguments], capture_output=True, text=True, cwd=cwd)
-
-
 def test_exit_codes_and_words(logs):
-    honest, deceptive = (typed(str(path)) for path in logs)
+    command = [sys.executable, "-m", "feint", "audit"]
+    honest, deceptive = (subprocess.run([*command, path], capture_output=True, text=True) for path in logs)
     assert (honest.returncode, deceptive.returncode) == (0, 1)
     assert "no evidence against the claim" in honest.stdout
     assert re.search(r"rejected at row \d+ of 1,500", deceptive.stdout)
@@ -44,7 +42,7 @@ def test_exit_codes_and_words(logs):
 
 
 def test_json_has_the_schema(logs):
-    result = typed(str(logs[1]), "--json", "--arms", "4")
+    result = typed("audit", str(logs[1]), "--json", "--arms", "4")
     assert result.returncode == 1
     found = json.loads(result.stdout)
     assert found["feint_audit"] == 2
@@ -63,20 +61,20 @@ def test_json_has_the_schema(logs):
 
 def test_plot_is_drawn_and_kept(logs, tmp_path):
     plot = tmp_path / "audit.pdf"
-    assert typed(str(logs[0]), "--plot", str(plot)).returncode == 0
+    assert typed("audit", str(logs[0]), "--plot", str(plot)).returncode == 0
     assert plot.read_bytes().startswith(b"%PDF")
-    again = typed(str(logs[0]), "--plot", str(plot))
+    again = typed("audit", str(logs[0]), "--plot", str(plot))
     assert again.returncode == 2
     assert "--force" in again.stderr
-    assert typed(str(logs[0]), "--plot", str(plot), "--force").returncode == 0
+    assert typed("audit", str(logs[0]), "--plot", str(plot), "--force").returncode == 0
 
 
 def test_beta_and_priors(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("arm,reward\n" + "0,1\n1,0\n0,1\n0,0\n1,1\n" * 4)
-    assert "Beta(2, 3)" in typed(str(path), "--reference", "beta", "--prior", "2,3").stdout
-    assert "N(0.5, 2²)" in typed(str(path), "--prior", "0.5,2").stdout
-    assert "--reference beta" in typed(str(path)).stdout
+    assert "Beta(2, 3)" in typed("audit", str(path), "--reference", "beta", "--prior", "2,3").stdout
+    assert "N(0.5, 2²)" in typed("audit", str(path), "--prior", "0.5,2").stdout
+    assert "--reference beta" in typed("audit", str(path)).stdout
 
 
 @pytest.mark.parametrize(
@@ -116,7 +114,7 @@ def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
     (tmp_path / "folder.png" / "precious.txt").touch()
     (tmp_path / "unpulled.csv").write_text("arm,reward\n1,1\n2,0\n1,1\n")
     (tmp_path / "bad.csv").write_text("arm,reward\n0,1\nx,0\n0,1\n1,\n")
-    result = typed(*arguments, cwd=tmp_path)
+    result = typed("audit", *arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert says in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
@@ -124,45 +122,36 @@ def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
     assert (tmp_path / "folder.png" / "precious.txt").exists()
 
 
-def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch, capsys):
+def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise KeyError("p_0")
 
     monkeypatch.setattr("feint.auditing.running.audit_claimed", fail)
-    code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
-    assert code == 3
-    assert errors == "feint: unexpected KeyError: 'p_0'\n"
+    result = typed("audit", tmp_path / "log.csv")
+    assert result.returncode == 3
+    assert result.stderr == "feint: unexpected KeyError: 'p_0'\n"
 
 
 def test_options_that_do_not_apply_are_named(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("time,arm,reward,p_00,p_01\n1,0,1,0.5,0.5\n1,1,0,0.5,0.5\n")
-    assert "1 rows have the time of the row before" in typed(str(path)).stdout.replace("\n", " ")
-    result = typed(str(path), "--reference", "beta", "--ignore-time", "--plot", str(tmp_path / "[bold].PNG"))
+    assert "1 rows have the time of the row before" in typed("audit", str(path)).stdout.replace("\n", " ")
+    result = typed("audit", str(path), "--reference", "beta", "--ignore-time", "--plot", str(tmp_path / "[bold].PNG"))
     assert result.returncode == 0
     assert "are not used: the log has probabilities of its" in result.stdout.replace("\n", " ")
     assert "[bold].PNG" in result.stdout
 
 
-def run_main(arguments, monkeypatch, capsys):
-    """(exit code, stdout, stderr) of the command in this process; anything but an exit is a traceback."""
-    monkeypatch.setattr(sys, "argv", ["feint", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    shown = capsys.readouterr()
-    return ended.value.code or 0, shown.out, shown.err
-
-
-def test_an_interrupt_is_no_verdict(tmp_path, monkeypatch, capsys):
+def test_an_interrupt_is_no_verdict(tmp_path, monkeypatch):
     (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n")
 
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("feint.auditing.running.audit_claimed", interrupt)
-    code, _, errors = run_main(["audit", str(tmp_path / "log.csv")], monkeypatch, capsys)
-    assert code == 130
-    assert "interrupted" in errors
+    result = typed("audit", tmp_path / "log.csv")
+    assert result.returncode == 130
+    assert "interrupted" in result.stderr
 
 
 LINES = [f"{t},{a},{r},0.5,0.25,0.25" for t, a, r in [(1, 0, 0.5), (2, 1, 1), (3, 2, 0), (4, 0, 1e-3), (5, 1, -2.5)]]
@@ -221,13 +210,14 @@ def broken_files(draw):
 
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=broken_files(), mode=st.sampled_from([None, "rewards"]), skip=st.booleans())
-def test_broken_files_never_end_in_a_traceback(content, mode, skip, tmp_path, monkeypatch, capsys):
+def test_broken_files_never_end_in_a_traceback(content, mode, skip, tmp_path):
     path = tmp_path / "log.csv"
     path.write_bytes(content)
     options = [*(["--mode", mode] if mode else []), *(["--skip-bad", "--arms", "3"] if skip else []), "--json"]
     if mode is None and skip:
         options = ["--skip-bad", "--json"]
-    code, out, errors = run_main(["audit", str(path), *options], monkeypatch, capsys)
+    result = typed("audit", path, *options)
+    code, out, errors = result.returncode, result.stdout, result.stderr
     assert code in (0, 1, 2)
     if code == 2:
         assert errors.startswith("feint: ")
@@ -265,13 +255,14 @@ def whole_parquet(tmp_path_factory):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_broken_parquet_never_ends_in_a_traceback(data, whole_parquet, tmp_path, monkeypatch, capsys):
+def test_broken_parquet_never_ends_in_a_traceback(data, whole_parquet, tmp_path):
     content = bytearray(whole_parquet)
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path = tmp_path / "log.parquet"
     path.write_bytes(bytes(content))
-    code, out, errors = run_main(["audit", str(path), "--skip-bad", "--json"], monkeypatch, capsys)
+    result = typed("audit", path, "--skip-bad", "--json")
+    code, out, errors = result.returncode, result.stdout, result.stderr
     assert code in (0, 1, 2)
     if code == 2:
         assert errors.startswith(f"feint: {path}")
@@ -285,7 +276,7 @@ def test_labels_are_no_markup(tmp_path):
     """Rich would take [/] for the end of a style, and fail."""
     log = tmp_path / "log.csv"
     log.write_text("arm,user,p_[/],p_[red]\n" + "[/],[b],0.5,0.5\n[red],[/b],0.5,0.5\n" * 3)
-    result = typed(str(log), "--group", "user")
+    result = typed("audit", str(log), "--group", "user")
     assert result.returncode == 0, result.stderr
     for label in ("[/]", "[red]", "[b]", "[/b]"):
         assert label in result.stdout

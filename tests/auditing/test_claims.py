@@ -21,34 +21,22 @@ from scipy import stats
 import feint
 import honest_agents as honest
 from feint.auditing import Names
-from feint.cli import main
 from feint.evidence import PropensityMixture
 from feint.evidence.group_tilts import GroupTilts, named
 from feint.evidence.propensity_mixture import of_draws
 from feint.references import Clipped, EpsilonGreedy, NormalInverseGamma, Softmax, Split, ThompsonSampling
 from feint.references.past import Past, Timing
+from shell import typed
 
 SURELY = math.log(1e6)
 RATES, MEANS = [0.6, 0.5, 0.3], [0.5, 0.3, 0.0]
 BETA = {"family": feint.Bernoulli(), "initial_round": False}
 
 
-def typed(*arguments, cwd=None, **options):
-    command = [sys.executable, "-m", "feint", "audit", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, **options)
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """The command in this process: (exit code, what it printed)."""
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["feint", "audit", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code or 0, "".join(capsys.readouterr())
-
-    return command
+def run(*arguments):
+    """(exit code, what it printed) of `feint audit`."""
+    found = typed("audit", *arguments)
+    return found.returncode, found.stdout + found.stderr
 
 
 def write(path, header, rows):
@@ -430,7 +418,7 @@ class TestImpossiblePulls:
         assert report.impossible.row == 61
 
     @pytest.mark.parametrize("options", [(), ("--skip-bad",)])
-    def test_command(self, options, tmp_path, run):
+    def test_command(self, options, tmp_path):
         path = write(tmp_path / "log.csv", "arm,p_0,p_1", [*self.ROWS, *[("x", 0.5, 0.5)] * bool(options)])
         code, out = run(path, *options)
         assert code == 1
@@ -468,7 +456,7 @@ class TestImpossiblePulls:
 
 class TestWithin:
     @pytest.mark.parametrize(("truth", "rejected"), [(0.5025, False), (0.525, True), (0.5, False)])
-    def test_a_long_split(self, truth, rejected, tmp_path, run):
+    def test_a_long_split(self, truth, rejected, tmp_path):
         """0.5 % off is within 1 %, 5 % is not."""
         rng = np.random.default_rng(0)
         arms = (rng.random(200_000) < truth).astype(int)
@@ -581,7 +569,7 @@ class TestFiles:
         with pytest.raises(ValueError, match="columns of probabilities are of"):
             feint.audit_log(path, n_arms=["control", "red", "green"])
 
-    def test_lists(self, expected, tmp_path, run):
+    def test_lists(self, expected, tmp_path):
         labels, shares = self.table()
         texts = [f'"{p.tolist()}"' for p in shares]
         path = write(tmp_path / "log.csv", "arm,probabilities", zip(labels, texts, strict=True))
@@ -638,7 +626,8 @@ class TestFiles:
         text += "".join(f"{a},{p[0]},{p[1]},{p[2]}\n" for a, p in zip(labels, shares, strict=True))
         (tmp_path / "log.csv.gz").write_bytes(gzip.compress(text.encode()))
         assert feint.audit_log(tmp_path / "log.csv.gz").log_e_value == expected
-        found = typed("-", "--json", input=text)
+        command = [sys.executable, "-m", "feint", "audit", "-", "--json"]
+        found = subprocess.run(command, input=text, capture_output=True, text=True)
         assert json.loads(found.stdout)["log_e_value"] == expected
 
     def test_labels_of_rewards(self, tmp_path):
@@ -730,7 +719,7 @@ class TestFiles:
         report = feint.audit([0, 1] * 5, [0.1, 0.2] * 5, floor=0.01)
         assert "`floor` is not used" in " ".join(report.warnings)
 
-    def test_names_with_brackets_are_only_names(self, tmp_path, run):
+    def test_names_with_brackets_are_only_names(self, tmp_path):
         """Rich would take [/b] for the end of something."""
         rng = random.Random(0)
         rows = [(rng.choice(["[/b]", "[red]"]), rng.random(), "[/u]", 1) for _ in range(50)]
@@ -770,7 +759,7 @@ class TestCommand:
 
     @pytest.mark.parametrize("cut", [1, 400, 2_999])
     @pytest.mark.parametrize("kind", ["honest", "wrong", "rewards", "times"])
-    def test_a_restart_goes_on_identically(self, kind, cut, split_logs, tmp_path, run):
+    def test_a_restart_goes_on_identically(self, kind, cut, split_logs, tmp_path):
         options = ["--follow"]
         if kind in ("rewards", "times"):
             rng = np.random.default_rng(1)
@@ -807,7 +796,7 @@ class TestCommand:
         assert states[0] == states[1]
         assert said[0].count("rejected") == said[0].count("\n") == 1 if kind == "wrong" else "rejected" not in said[0]
 
-    def test_follow_says_what_a_whole_audit_says(self, split_logs, run):
+    def test_follow_says_what_a_whole_audit_says(self, split_logs):
         code, out = run(split_logs[1], "--follow")
         row = feint.audit_log(split_logs[1]).rejected_at
         assert code == 1
@@ -815,7 +804,7 @@ class TestCommand:
             f"rejected at row {row} (claim: the logged probabilities are those of the pulls; α = 0.05)"
         ]
 
-    def test_a_start_of_bad_rows_can_be_saved(self, tmp_path, run):
+    def test_a_start_of_bad_rows_can_be_saved(self, tmp_path):
         """Nothing was known yet; the restart knows that."""
         first = write(tmp_path / "a.csv", "arm,reward", [("x", 1), (0, "y")])
         grown = [("x", 1), (0, "y"), *((row % 2, row % 3) for row in range(30))]
@@ -827,7 +816,7 @@ class TestCommand:
         assert json.loads((tmp_path / "s.json").read_text())["rows"] == 32
 
     @pytest.mark.parametrize("state", ["[1]", "1", "null", "{}", "{", '{"feint_auditor": 1}', "damaged"])
-    def test_states_that_are_none(self, state, split_logs, tmp_path, run):
+    def test_states_that_are_none(self, state, split_logs, tmp_path):
         path = tmp_path / "s.json"
         arguments = [str(split_logs[0]), "--follow", "--state", str(path)]
         if state != "damaged":
@@ -860,7 +849,7 @@ class TestCommand:
             "--arms ,", "--arms 0", "--mode probabilities", "--probabilities nothing", "--alpha nan",
         ],
     )  # fmt: skip
-    def test_wrong_options_end_with_one_line(self, options, tmp_path, monkeypatch, run):
+    def test_wrong_options_end_with_one_line(self, options, tmp_path, monkeypatch):
         rows = [(row % 2, row % 3 / 7, row, row + 1, row % 4) for row in range(30)]
         write(tmp_path / "log.csv", "arm,reward,when,seen,user", rows)
         (tmp_path / "folder").mkdir()
@@ -871,7 +860,7 @@ class TestCommand:
         assert "unexpected" not in out
         assert (out.startswith("feint: ") and out.count("\n") == 1) or "Usage:" in out
 
-    def test_a_prior_file(self, tmp_path, run):
+    def test_a_prior_file(self, tmp_path):
         rows = [(row % 2, row % 3 % 2) for row in range(30)]
         path = write(tmp_path / "log.csv", "arm,reward", rows)
         (tmp_path / "priors.txt").write_text("1,1\n8,2\n\n")

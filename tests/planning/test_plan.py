@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError
 from functools import cache
 
@@ -22,6 +20,7 @@ from feint.numerics import boost_probability
 from feint.planning import plan, plan_epsilon, plan_total
 from feint.planning.plan import first_order_time
 from feint.theory import optimal_allocation, optimal_boosting
+from shell import typed
 
 SURE = norm.isf(5e-7)  # two-sided rate of false failures: 1e-6
 PAIR = Bandit([2.0, 0.0], [0.0, 2.0])  # quick: two arms, two or three pulls decide
@@ -316,7 +315,7 @@ def test_command_answers_the_inverse_questions():
     ],
 )
 def test_command_explains_bad_input(arguments, sentence):
-    result = subprocess.run([sys.executable, "-m", "feint", *COMMAND, *arguments], capture_output=True, text=True)
+    result = typed(*COMMAND, *arguments)
     assert result.returncode == 2
     assert result.stderr.startswith("feint: ")
     assert sentence in result.stderr

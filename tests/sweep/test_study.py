@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import feint
 from feint.sweep.reading import load_study
 from feint.sweep.study import Study
+from shell import typed
 from sweep_cases import COINS, PAPER, small_sweep
 
 
@@ -205,39 +205,28 @@ GOOD = {
         ({"cells": 'cells = [{bandit = "c"}]'}, "Cell 0 names the bandit 'c'"),
     ],
 )
-def test_bad_files_end_with_one_line_and_create_nothing(changes, words, tmp_path, capsys, monkeypatch):
-    from feint.cli import main
-
+def test_bad_files_end_with_one_line_and_create_nothing(changes, words, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text("\n".join({**GOOD, **changes}.values()))
-    monkeypatch.setattr(sys, "argv", ["feint", "sweep", str(path), "--out", str(tmp_path / "out.zarr")])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    printed = capsys.readouterr().err
-    assert len(printed.splitlines()) == 1
-    assert words in printed
+    result = typed("sweep", path, "--out", tmp_path / "out.zarr")
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert words in result.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["study.toml"]
 
 
-def test_unwritable_targets_end_with_one_line(tmp_path, capsys, monkeypatch):
-    from feint.cli import main
-
+def test_unwritable_targets_end_with_one_line(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text("\n".join(GOOD.values()))
     (tmp_path / "file").write_text("precious")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "thesis.tex").write_text("precious")
-    monkeypatch.chdir(tmp_path)
     before = sorted(str(entry) for entry in tmp_path.rglob("*"))
     for out in ("file", "folder", "file/out.zarr", "/proc/out.zarr", "nonsense://out.zarr"):
-        monkeypatch.setattr(sys, "argv", ["feint", "sweep", "study.toml", "--out", out])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == 2
-        printed = capsys.readouterr().err
-        assert len(printed.splitlines()) == 1
-        assert printed.startswith("feint: ")
+        result = typed("sweep", "study.toml", "--out", out, cwd=tmp_path)
+        assert result.returncode == 2
+        assert len(result.stderr.splitlines()) == 1
+        assert result.stderr.startswith("feint: ")
     assert sorted(str(entry) for entry in tmp_path.rglob("*")) == before
 
 

@@ -1,0 +1,23 @@
+"""The `feint` command in this process: what one of its own would print and return, without a second of imports."""
+
+import contextlib
+import io
+import subprocess
+import sys
+
+import pytest
+
+from feint.cli import main
+
+
+def typed(*arguments, cwd=None):
+    """Returns what `subprocess.run` would."""
+    command = ["feint", *map(str, arguments)]
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", command)
+        if cwd is not None:
+            patch.chdir(cwd)
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr), pytest.raises(SystemExit) as ended:
+            main()
+    return subprocess.CompletedProcess(command, ended.value.code or 0, stdout.getvalue(), stderr.getvalue())

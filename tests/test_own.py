@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import feint
-from cases import PAPER
+from cases import PAPER, first_is_quick
 from feint.html import table
 
 SOURCE = Path(feint.__file__).parent / "explorers" / "top_two.py"
@@ -177,26 +177,28 @@ class TestBudgets:
 
 
 class TestKernels:
-    def run(self, folder, source):
+    def run(self, folder, source, method):
         (folder / "mine.py").write_text(source)
         code = (
             "import feint, mine; b = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0]); "
-            "r = feint.simulate(b, mine.TopTwo(), epsilon=0.1, horizon=3000, replications=2, seed=3); "
+            "r = feint.simulate(b, mine.TopTwo(), epsilon=0.1, horizon=3000, replications=2, seed=3, "
+            f"method={method!r}); "
             "print(r.pulls.values[:, -1].tolist(), r.boosts.values[:, -1].tolist())"
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    def test_a_copy_runs_the_same_and_an_edited_one_never_runs_old_code(self, tmp_path):
+    @pytest.mark.parametrize("method", first_is_quick(["eager", "lazy"]))
+    def test_a_copy_runs_the_same_and_an_edited_one_never_runs_old_code(self, method, tmp_path):
         ours = trajectories(PAPER, horizon=3000)
         expected = f"{ours.pulls.values[:, -1].tolist()} {ours.boosts.values[:, -1].tolist()}"
         source = SOURCE.read_text()
-        assert self.run(tmp_path, source) == expected
+        assert self.run(tmp_path, source, method) == expected
         edited = source.replace(
             "    return select(view.pulls, leader, challenger, uniforms[2])", "    return challenger"
         )
         assert edited != source
-        assert self.run(tmp_path, edited) != expected
+        assert self.run(tmp_path, edited, method) != expected
 
 
 def test_data_sets_describe_themselves_and_concatenate():

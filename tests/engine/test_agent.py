@@ -28,19 +28,21 @@ def rewards(stream, t, arm, reference):
     return BANDIT.public[arm] + BANDIT.sigma * public, BANDIT.private[arm] + BANDIT.sigma * noise[PRIVATE]
 
 
+@pytest.mark.parametrize("method", first_is_quick(["eager", "lazy"]))
 @pytest.mark.parametrize("explorer", EXPLORERS, ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("epsilon", [0.1, feint.PowerLaw(1.0, 0.3), math.inf])
-def test_pulls_are_the_simulators(explorer, epsilon):
-    check_pulls(explorer, feint.ThompsonSampling(), epsilon)
+def test_pulls_are_the_simulators(explorer, epsilon, method):
+    check_pulls(explorer, feint.ThompsonSampling(), epsilon, method)
 
 
+@pytest.mark.parametrize("method", first_is_quick(["eager", "lazy"]))
 @pytest.mark.parametrize("explorer", first_is_quick(EXPLORERS), ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("epsilon", [0.1, feint.PowerLaw(1.0, 0.3), math.inf])
-def test_pulls_are_the_simulators_for_another_reference(explorer, epsilon):
-    check_pulls(explorer, feint.ObservedUCB(), epsilon)
+def test_pulls_are_the_simulators_for_another_reference(explorer, epsilon, method):
+    check_pulls(explorer, feint.ObservedUCB(), epsilon, method)
 
 
-def check_pulls(explorer, reference, epsilon):
+def check_pulls(explorer, reference, epsilon, method):
     horizon, replication = 250, 2
     runs = feint.simulate(
         BANDIT,
@@ -51,6 +53,7 @@ def check_pulls(explorer, reference, epsilon):
         replications=3,
         seed=11,
         checkpoints=range(4, horizon + 1),
+        method=method,
     ).isel(replication=replication)
     stream = RandomStream(11, replication)
     agent = feint.Agent(4, explorer, reference, epsilon=epsilon, sigma=BANDIT.sigma, seed=11, replication=replication)

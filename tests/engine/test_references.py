@@ -119,6 +119,7 @@ class TestClosedForms:
             epsilon=0.0,
             horizon=4003,
             replications=1,
+            method="eager",
         )
         counts = runs.pulls.values[0, -1] - 1
         assert stats.chisquare(counts, 4000 * np.array([0.2, 0.5, 0.3])).pvalue > 1e-6

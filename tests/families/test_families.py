@@ -115,12 +115,20 @@ class TestConformance:
         assert from_config(described, "family") == SINGLE[name]
 
 
+@pytest.mark.parametrize("method", first_is_quick(["eager", "lazy"]))
 @pytest.mark.parametrize("name", first_is_quick(sorted(FAMILIES, key="clicks and revenue".__ne__)))
-def test_agent_and_observer_repeat_the_simulation(name, tmp_path):
+def test_agent_and_observer_repeat_the_simulation(name, method, tmp_path):
     """Pulls, boosts and log E of every step, through a saved state half-way."""
     bandit, horizon = instance(name), 150
     runs = feint.simulate(
-        bandit, epsilon=0.2, horizon=horizon, replications=1, seed=4, observe=True, checkpoints=range(4, horizon + 1)
+        bandit,
+        epsilon=0.2,
+        horizon=horizon,
+        replications=1,
+        seed=4,
+        observe=True,
+        checkpoints=range(4, horizon + 1),
+        method=method,
     ).isel(replication=0)
     agent = feint.Agent(4, epsilon=0.2, family=bandit.families, seed=4)
     observer = feint.Observer(4, family=bandit.families[0])

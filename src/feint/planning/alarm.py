@@ -92,44 +92,39 @@ def bet_leaps(
     threshold, or NaN.
     """
     for i in range(after.size):
-        after[i], parts[i] = _bet_leap(rules, bettors, seen, np.uint64(leap), i, before[i])
+        strides = min(_MOST, max(1, math.ceil(seen.steps[i] * rules.share / _MEMORY)))
+        length = seen.steps[i] / strides
+        kept = math.exp(length * math.log1p(-rules.share))
+        _set_logs(rules, bettors.counts[i], seen.log_pi[:, i])
+        _split(rules.pulls, seen.counts[:, i], length, np.uint64(leap), seen.key[i], strides)
+        raised = rules.threshold + seen.excess[i]
+        log_e, parts[i] = before[i], math.nan
+        for stride in range(strides):
+            last = log_e
+            held = held_back(bettors.pulls[i])
+            bettors.pulls[i] += length
+            left = held_back(bettors.pulls[i])
+            log_e = _bet_stride(rules, bettors.log_invested[i], bettors.weights[i], stride, kept, left, held - left)
+            if math.isnan(parts[i]):
+                found = log_e >= rules.threshold
+                w0, w1, _, _ = philox(np.uint64(leap), np.uint64(stride), _ZERO, _BRIDGE, seen.key[i], _ZERO)
+                if not found and length > 1.0:
+                    bridge = 2.0 * (raised - last) * (raised - log_e)
+                    found = uniform(w0) * math.exp(min(_DEEPEST, bridge / (seen.variance[i] * length + 1e-300))) < 1.0
+                if found:
+                    parts[i] = (stride + (uniform(w1) if length > 1.0 else 1.0)) / strides
+        for a in range(seen.counts.shape[0]):
+            bettors.counts[i, a] += seen.counts[a, i]
+        after[i] = log_e
 
 
 @part
-def _bet_leap(rules: Rules, bettors: Bettors, seen: Seen, leap: Word, i: int, log_e: float) -> tuple[float, float]:
-    steps, when = seen.steps[i], math.nan
-    strides = min(_MOST, max(1, math.ceil(steps * rules.share / _MEMORY)))
-    length = steps / strides
-    kept = math.exp(length * math.log1p(-rules.share))
-    _set_logs(rules, bettors, seen.log_pi, i)
-    _split(rules, seen, leap, i, strides)
-    raised = rules.threshold + seen.excess[i]
-    for stride in range(strides):
-        last = log_e
-        log_e = _bet_stride(rules, bettors, i, stride, length, kept)
-        if math.isnan(when):
-            found = log_e >= rules.threshold
-            w0, w1, _, _ = philox(leap, np.uint64(stride), _ZERO, _BRIDGE, seen.key[i], _ZERO)
-            if not found and length > 1.0:
-                bridge = 2.0 * (raised - last) * (raised - log_e)
-                found = uniform(w0) * math.exp(min(_DEEPEST, bridge / (seen.variance[i] * length + 1e-300))) < 1.0
-            if found:
-                when = (stride + (uniform(w1) if length > 1.0 else 1.0)) / strides
-    for a in range(seen.counts.shape[0]):
-        bettors.counts[i, a] += seen.counts[a, i]
-    return log_e, when
-
-
-@part
-def _bet_stride(rules: Rules, bettors: Bettors, i: int, stride: int, length: float, kept: float) -> float:
-    """Returns log E."""
+def _bet_stride(
+    rules: Rules, log_invested: FloatArray, weights: FloatArray, stride: int, kept: float, held: float, released: float
+) -> float:
+    """Returns log E; `held` is still held back, and `released` is invested now."""
     n_arms, n_experts = rules.pulls.shape[0], rules.prior.size
-    before = bettors.pulls[i]
-    bettors.pulls[i] += length
-    held = held_back(bettors.pulls[i])
-    log_released = math.log(held_back(before) - held)
-    highest = math.log(held)
-    wealth = 1.0
+    log_released, highest, wealth = math.log(released), math.log(held), 1.0
     for j in range(rules.stakes.size):
         top = -math.inf
         for m in range(n_experts):
@@ -140,17 +135,17 @@ def _bet_stride(rules: Rules, bettors: Bettors, i: int, stride: int, length: flo
             top = max(top, gain)
         total = 0.0
         for m in range(n_experts):
-            bettors.weights[i, j, m] *= exp_nonpositive(rules.gains[m] - top)
-            total += bettors.weights[i, j, m]
+            weights[j, m] *= exp_nonpositive(rules.gains[m] - top)
+            total += weights[j, m]
         for m in range(n_experts):
-            bettors.weights[i, j, m] = kept * bettors.weights[i, j, m] / total + (1.0 - kept) * rules.prior[m]
-        invested = _log_sum(bettors.log_invested[i, j], log_released + math.log(rules.stakes[j]))
-        bettors.log_invested[i, j] = invested + math.log(total) + top
-        if bettors.log_invested[i, j] > highest:
-            wealth = wealth * math.exp(highest - bettors.log_invested[i, j]) + 1.0
-            highest = bettors.log_invested[i, j]
+            weights[j, m] = kept * weights[j, m] / total + (1.0 - kept) * rules.prior[m]
+        invested = _log_sum(log_invested[j], log_released + math.log(rules.stakes[j])) + math.log(total) + top
+        log_invested[j] = invested
+        if invested > highest:
+            wealth = wealth * math.exp(highest - invested) + 1.0
+            highest = invested
         else:
-            wealth += math.exp(bettors.log_invested[i, j] - highest)
+            wealth += math.exp(invested - highest)
     return highest + math.log(wealth)
 
 
@@ -161,55 +156,55 @@ def _log_sum(x: float, y: float) -> float:
 
 
 @part
-def _split(rules: Rules, seen: Seen, leap: Word, i: int, strides: int) -> None:
+def _split(pulls: FloatArray, counts: FloatArray, length: float, leap: Word, key: Word, strides: int) -> None:
     """The pulls of a leap by strides: those of the arm with the most fill what others leave."""
-    n = rules.pulls.shape[0]
+    n = counts.size
     most = 0
     for a in range(1, n):
-        if seen.counts[a, i] > seen.counts[most, i]:
+        if counts[a] > counts[most]:
             most = a
     for s in range(strides):
-        rules.pulls[most, s] = seen.steps[i] / strides
+        pulls[most, s] = length
     for a in range(n):
         if a != most:
-            count = seen.counts[a, i]
+            count = counts[a]
             spread = strides == 1 or count > _CROWD * strides
             for s in range(strides):
-                rules.pulls[a, s] = count / strides if spread else 0.0
+                pulls[a, s] = count / strides if spread else 0.0
             if not spread:
                 for k in range(int(count)):
-                    w0, _, _, _ = philox(leap, np.uint64(a), np.uint64(k), _SPLIT, seen.key[i], _ZERO)
-                    rules.pulls[a, int(uniform(w0) * strides)] += 1.0
+                    w0, _, _, _ = philox(leap, np.uint64(a), np.uint64(k), _SPLIT, key, _ZERO)
+                    pulls[a, int(uniform(w0) * strides)] += 1.0
             for s in range(strides):
-                rules.pulls[most, s] = max(0.0, rules.pulls[most, s] - rules.pulls[a, s])
+                pulls[most, s] = max(0.0, pulls[most, s] - pulls[a, s])
 
 
 @part
-def _set_logs(rules: Rules, bettors: Bettors, log_pi: FloatArray, i: int) -> None:
+def _set_logs(rules: Rules, tested: FloatArray, log_pi: FloatArray) -> None:
     """log r of every expert for every arm: mixtures of r_b with the shares S_b of `boost_mixture`,
     Σ_b S_b·r_b(a) = Σ_b S_b·r_b(another arm) + S_a·(r_a(a) − r_a(another arm)).
     """
-    n, n_experts, shares, tested = log_pi.shape[0], rules.prior.size, rules.shares, bettors.counts
+    n, n_experts, shares = log_pi.size, rules.prior.size, rules.shares
     inverse = 0.0
     for b in range(n):
         for m in range(n_experts):
             shares[m, b] = 1.0 if m == b else 0.0
-        inverse += 1.0 / (1.0 + tested[i, b])
+        inverse += 1.0 / (1.0 + tested[b])
     m = n
     if n_experts > n + 1:
         for b in range(n):
             for c in range(b):
-                shares[m, b] = (1.0 + tested[i, c]) / (2.0 + tested[i, b] + tested[i, c])
+                shares[m, b] = (1.0 + tested[c]) / (2.0 + tested[b] + tested[c])
                 shares[m, c] = 1.0 - shares[m, b]
                 m += 1
     for b in range(n):
-        shares[m, b] = 1.0 / ((1.0 + tested[i, b]) * inverse)
+        shares[m, b] = 1.0 / ((1.0 + tested[b]) * inverse)
     for j in range(rules.stakes.size):
         for b in range(n):
-            q, others = boosted_at(rules.table, place_of(log_pi[b, i]), j)
-            rest = -math.expm1(log_pi[b, i])
+            q, others = boosted_at(rules.table, place_of(log_pi[b]), j)
+            rest = -math.expm1(log_pi[b])
             rules.ratios[1, b] = others / rest if rest > 0.0 else 0.0
-            rules.ratios[0, b] = q * math.exp(min(_DEEPEST, -log_pi[b, i])) - rules.ratios[1, b]
+            rules.ratios[0, b] = q * math.exp(min(_DEEPEST, -log_pi[b])) - rules.ratios[1, b]
         for m in range(n_experts):
             usual = 0.0
             for b in range(n):

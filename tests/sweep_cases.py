@@ -40,6 +40,7 @@ def small_sweep(**changes):
         "horizon": 300,
         "replications": 7,
         "delta": 0.2,
+        "method": "eager",  # stores do not care, and it is compiled sooner
     }
     return feint.Sweep(**{**settings, **changes})
 

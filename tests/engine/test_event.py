@@ -208,9 +208,10 @@ def few_steps(explorer, runs):
     return out
 
 
+@pytest.mark.slow  # for what each compiles
 @pytest.mark.parametrize(
     ("explorer", "shares"),
-    [(feint.TopTwo(), top_two_shares), pytest.param(feint.RoundRobin([1, 0]), in_turn, marks=pytest.mark.slow)],
+    [(feint.TopTwo(), top_two_shares), (feint.RoundRobin([1, 0]), in_turn)],
     ids=["drawn", "fixed"],
 )
 def test_a_few_steps_have_the_enumerated_law(explorer, shares):

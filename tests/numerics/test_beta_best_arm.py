@@ -49,7 +49,12 @@ CORNERS = {
 }
 
 
-@pytest.mark.parametrize("name", CORNERS)
+_LONGEST = "five sizes", "Thompson Sampling, t = 1e4", "Thompson Sampling, t = 1e6"  # of mpmath's
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in _LONGEST else name for name in CORNERS]
+)
 def test_against_30_digit_integration(name):
     groups = CORNERS[name]
     counts = [n for _, _, n in groups]

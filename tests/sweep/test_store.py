@@ -61,6 +61,7 @@ def test_numbers_are_those_of_simulate(whole):
                     replications=7,
                     delta=0.2,
                     checkpoints=data.time.values,
+                    method="eager",
                 )
                 label = f"{type(explorer).__name__}()"
                 cell = data.sel(bandit=name, explorer=label, epsilon=epsilon).isel(reference=0)

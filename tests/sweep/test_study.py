@@ -123,6 +123,7 @@ FILE = """
 horizon = 300
 replications = 7
 delta = 0.2
+method = "eager"
 explorers = [{kind = "top-two", label = "TopTwo()"}, {kind = "tracking", label = "Tracking()"}]
 epsilons = [0.01, 0.1]
 bandits.paper = {public = [0.6, 0.3, 0.0, 0.2], private = [0.2, 0.5, 0.1, 0.0]}

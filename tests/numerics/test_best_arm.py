@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 import feint
-from cases import PAPER
+from cases import PAPER, quick_but_for
 from feint.numerics import best_arm_kernel
 from feint.numerics.best_arm_arms import SHIFT, SUM, workspace
 from feint.numerics.best_arm_kernel import add_panel, start
@@ -62,9 +62,7 @@ CORNERS = {
 _LONGEST = "K = 8, rising", "five scales", "paper, t = 1e3", "paper, t = 1e4"  # up to a minute of mpmath's
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in _LONGEST else name for name in CORNERS]
-)
+@pytest.mark.parametrize("name", quick_but_for(_LONGEST, CORNERS))
 def test_against_40_digit_integration(name):
     groups = CORNERS[name]
     means = np.repeat([m for m, _, _ in groups], [n for _, _, n in groups])

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beta_oracle import exact_best_arm, log_beta_best_arm, log_exceeds
+from cases import quick_but_for
 from feint.numerics import beta_arms, beta_best_arm_kernel, beta_best_arm_probabilities, logit_beta_panel
 from feint.numerics.beta_arms import EXPONENT, SUM, workspace
 from feint.numerics.beta_best_arm import fill_beta_log_probabilities, fill_beta_probabilities
@@ -52,9 +53,7 @@ CORNERS = {
 _LONGEST = "five sizes", "Thompson Sampling, t = 1e4", "Thompson Sampling, t = 1e6"  # of mpmath's
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in _LONGEST else name for name in CORNERS]
-)
+@pytest.mark.parametrize("name", quick_but_for(_LONGEST, CORNERS))
 def test_against_30_digit_integration(name):
     groups = CORNERS[name]
     counts = [n for _, _, n in groups]

@@ -63,12 +63,17 @@ def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float 
     pairs = n_arms * (n_arms - 1) // 2 if n_arms <= _MOST_PAIRED else 0
     prior = np.concatenate([np.full(n_arms, _SINGLE / n_arms), np.full(pairs, _PAIRED / max(pairs, 1)), [_ALL]])
     made = experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share, within)
-    return Bets(made, _table(tuple(epsilons)).copy(), np.empty((epsilons.size, n_arms)))
+    return Bets(made, _kept_table(tuple(epsilons)).copy(), np.empty((epsilons.size, n_arms)))
 
 
 @lru_cache
-def _table(epsilons: tuple[float, ...]) -> FloatArray:
-    """Q* at the nodes; an audit that looks for reasons makes dozens of these tests."""
+def _kept_table(epsilons: tuple[float, ...]) -> FloatArray:
+    """An audit that looks for reasons makes dozens of these tests."""
+    return boosted_table(epsilons)
+
+
+def boosted_table(epsilons: npt.ArrayLike) -> FloatArray:
+    """Q* at the nodes, (_CELLS + 1, J); `place_of` says where an arm is."""
     nodes = -np.expm1(np.arange(_CELLS + 1) / _CELLS_A_UNIT)
     return nearly_boosted(nodes[:, None], epsilons)
 

@@ -8,19 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint.budgets import checked_at
-from feint.evidence.boost_mixture import nearly_boosted
+from feint.evidence.boost_mixture import boosted_table, place_of
 from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray
 from feint.numerics.normal import chances
 
-_CELLS, _CELLS_A_UNIT = 1024, 64.0  # of log(1 − log π) from 0 to 16
 _FINEST = 0.2  # between the budgets of the table, in their logarithm
 _SMALLEST = 1e-14  # budgets below are taken for 0
 _CURVE = 2000  # times at which a budget of a user's own is read
 
 
 class Lifts(NamedTuple):
-    """log q* at budgets exp(low + row/density), and at `_CELLS` of log(1 − log π)."""
+    """log q* at budgets exp(low + row/density), and at the nodes of `boosted_table`."""
 
     table: FloatArray
     low: float
@@ -49,17 +48,13 @@ class Lift:
             self._times = np.log(np.geomspace(first, horizon, _CURVE))
             self._values = np.array([checked_at(budget, round(t)) for t in np.exp(self._times)])
             ends = [self._values.min(), self._values.max()]
-        self.largest = max(ends)
-        low, high = (math.log(max(_SMALLEST, end)) for end in (min(ends), self.largest))
-        density, sizes = 0.0, np.array([self.largest])
+        low, high = (math.log(max(_SMALLEST, end)) for end in (min(ends), max(ends)))
+        density, sizes = 0.0, np.array([max(ends)])
         if low < high < math.inf:
             count = 2 + int((high - low) / _FINEST)
             density = (count - 1) / (high - low)
             sizes = np.exp(np.linspace(low, high, count))
-        nodes = -np.expm1(np.arange(_CELLS + 1) / _CELLS_A_UNIT)
-        with np.errstate(divide="ignore"):
-            table = np.log(np.maximum(nearly_boosted(nodes[:, None], sizes), 1e-300)).T.copy()
-        self._lifts = Lifts(table, low if density else 0.0, density)
+        self._lifts = Lifts(np.log(np.maximum(boosted_table(sizes), 1e-300)).T.copy(), low, density)
 
     def _power(self, t: Any) -> Any:
         return self.scale * t**-self.exponent if self.exponent else self.scale + 0.0 * t
@@ -120,7 +115,7 @@ def _level(lifts: Lifts, epsilon: float) -> float:
 @inlined
 def _log_boosted(lifts: Lifts, level: float, log_pi: float) -> float:
     """log q*, which is never below log π."""
-    place = min(math.log1p(-log_pi) * _CELLS_A_UNIT, _CELLS - 1e-9)
+    place = place_of(log_pi)
     row, cell = int(level), int(place)
     next_row = min(row + 1, lifts.table.shape[0] - 1)
     low = _between(lifts.table[row], cell, place - cell)

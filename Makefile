@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup test test-slow lint bench reproduce docs dist clean
+.PHONY: setup test test-slow test-matrix pins lint bench reproduce docs dist clean
 
 setup: .venv/.ready .venv/.kernels
 
@@ -14,9 +14,7 @@ setup: .venv/.ready .venv/.kernels
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Kernels of older sources are never used again.
 .venv/.kernels: .venv/.ready $(SOURCES)
-	@find src -name '*.nb[ic]' -delete
 	$(BIN)/feint warm
 	@touch $@
 
@@ -26,6 +24,13 @@ test: setup
 
 test-slow: setup
 	$(BIN)/pytest -m slow
+
+# PYTHONS="python3.12 …" chooses interpreters, SETS=newest one set, FRESH=1 what pip picks today instead of the pins.
+test-matrix: dist
+	cd tests && ../$(BIN)/python -m matrix ../dist/*.whl --pythons "$(PYTHONS)" $(if $(SETS),--sets "$(SETS)") $(if $(FRESH),--fresh)
+
+pins: dist
+	cd tests && ../$(BIN)/python -m matrix.pins ../dist/*.whl --pythons "$(PYTHONS)"
 
 lint: setup
 	$(BIN)/ruff check

@@ -18,7 +18,7 @@ import numpy as np
 import feint
 from benchmarks.threads import threads
 from feint.instances import PAPER
-from feint.sweep.layout import FAILURE, RECORD
+from feint.sweep.layout import FAILURE
 from feint.sweep.store import SweepStore
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0)
@@ -132,11 +132,12 @@ def _fill(place: Path) -> None:
             for b, e, r, i in cells[1:]:
                 with open(f"{place}/{name}/c.{b}.{e}.{r}.{i}.{rest}", "wb", buffering=0) as file:
                     file.write(data)
-        size = sum(map(len, chunks.values()))
-        records = np.full((*store.study.shape, 1), size, dtype=np.int64)
-        records.reshape(-1)[-_LEFT:] = 0
-        for where in store.layout.chunk_keys(RECORD).values():
-            store.target.put(store.layout.encode_records(records, tuple(part.start for part in where[:4])))
+        mark = store.layout.marker.mark
+        records = np.zeros((*store.study.shape, 1, len(chunks), 2), dtype=np.int64)
+        for cell in cells:
+            for number, (name, data) in enumerate(zip(store.layout.variables, chunks.values(), strict=True)):
+                records[(*cell, 0, number)] = mark(store.layout.key_of(name, (*cell, 0)), data)
+        store.target.put(store.layout.encode_all_records(records))
     assert not (place / FAILURE).joinpath("c.0.0.0.0").exists()
 
 

@@ -5,6 +5,7 @@ import pytest
 import feint
 
 PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])  # the paper's Section 6
+HANGS = 1800  # seconds after which what should have ended never will, on whatever machine
 
 FAMILIES = {
     "gaussian": feint.Gaussian(1.0),

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import websocket
 
+from cases import HANGS
+
 CHROMIUM = shutil.which("chromium")
 
 _DEEP = """
@@ -36,12 +38,12 @@ class Tab:
     """One page of a browser, in a context of its own: nothing is shared with another's."""
 
     def __init__(self, port, url, width, height=1000):
-        self._root = websocket.create_connection(_debugger(port), timeout=60)
+        self._root = websocket.create_connection(_debugger(port), timeout=HANGS)
         context = self._call(self._root, "Target.createBrowserContext", {})["browserContextId"]
         target = self._call(self._root, "Target.createTarget", {"url": "about:blank", "browserContextId": context})
         self.context = context
         self._socket = websocket.create_connection(
-            f"ws://127.0.0.1:{port}/devtools/page/{target['targetId']}", timeout=60
+            f"ws://127.0.0.1:{port}/devtools/page/{target['targetId']}", timeout=HANGS
         )
         self.requests, self.complaints = [], []
         for domain in ("Page", "Runtime", "Network", "Log", "DOM"):
@@ -88,15 +90,15 @@ class Tab:
         assert "exceptionDetails" not in answer, (expression, answer)
         return answer["result"].get("value")
 
-    def until(self, expression, seconds=60):
+    def until(self, expression):
         """Wait until it is true; its value. Patient, since kernels may have to be compiled on a busy machine."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + HANGS
         while time.monotonic() < end:
             answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
             if "exceptionDetails" not in answer and (value := answer["result"].get("value")):
                 return value
             time.sleep(0.05)
-        raise AssertionError(f"{expression} is not true after {seconds} s; the page says: {self.js('texts(`.line`)')}")
+        raise AssertionError(f"{expression} is not true after {HANGS} s; the page says: {self.js('texts(`.line`)')}")
 
     def click(self, name):
         """The button of this name, with the mouse."""
@@ -186,16 +188,16 @@ class Tab:
 class Browser:
     """The process."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, *flags):
         self.directory = Path(directory)
         self._process = subprocess.Popen(
             [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
              "--remote-allow-origins=*", "--disable-background-networking", "--no-first-run", "--hide-scrollbars",
-             f"--user-data-dir={directory}", "about:blank"],
+             f"--user-data-dir={directory}", *flags, "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         port = self.directory / "DevToolsActivePort"
-        end = time.monotonic() + 60
+        end = time.monotonic() + HANGS
         while not (port.exists() and port.read_text().count("\n") >= 1):
             assert time.monotonic() < end, "Chromium does not start"
             time.sleep(0.05)
@@ -208,9 +210,9 @@ class Browser:
     def close(self):
         """End it with all of its children, which share its process group."""
         os.killpg(self._process.pid, signal.SIGTERM)
-        self._process.wait(20)
+        self._process.wait(HANGS)
 
 
 def _debugger(port):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/version", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/version", timeout=HANGS) as answer:
         return json.load(answer)["webSocketDebuggerUrl"]

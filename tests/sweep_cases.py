@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import feint
-from cases import PAPER
+from cases import HANGS, PAPER
+from feint.sweep import running
 from feint.sweep.store import SweepStore
 
 COINS = feint.Bandit([0.6, 0.3], [0.2, 0.5], family=feint.Bernoulli())
@@ -50,6 +51,27 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
+def unpack(files, folder):
+    """Write what `contents` read."""
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def count_tasks(monkeypatch):
+    """The tasks that are run from now on."""
+    ran = []
+
+    def watching(study, tasks, cores):
+        for task, outcome in original(study, tasks, cores):
+            ran.append(task)
+            yield task, outcome
+
+    original = running.run_locally
+    monkeypatch.setattr(running, "run_locally", watching)
+    return ran
+
+
 def missing_blocks(sweep, folder):
     """How many blocks a store lacks."""
     return int(SweepStore(folder, sweep).missing().sum())
@@ -62,9 +84,9 @@ def start(*arguments, **options):
     )
 
 
-def wait_until(condition, *processes, seconds=120):
+def wait_until(condition, *processes):
     """Look every 20 ms; the processes are expected to live meanwhile."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + HANGS
     while not condition():
         for process in processes:
             assert process.poll() is None, process.communicate()
@@ -74,7 +96,7 @@ def wait_until(condition, *processes, seconds=120):
 
 def first_record(folder):
     """Whether a task has been recorded."""
-    return any(Path(folder).glob("block_bytes/c.*"))
+    return Path(folder).exists() and bool(feint.open_sweep(folder).complete.any())
 
 
 class Cluster:

@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import feint
-from feint.files import write_whole
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,7 +39,7 @@ def test_compiling_is_announced_on_standard_error_only(tmp_path):
     )
     assert json.loads(done.stdout)["time"] > 2
     assert done.stderr.splitlines() == [
-        "feint: compiling kernels; this is kept, and the next start is quick (`feint warm` does all at once)"
+        "feint: compiling kernels; they are kept, and the next start is quick (`feint warm` does all at once)"
     ]
 
 
@@ -63,10 +63,15 @@ def test_every_name_loads_and_is_listed():
         _ = feint.nonsense
 
 
-def test_versions_agree():
-    assert f'version = "{feint.__version__}"' in (ROOT / "pyproject.toml").read_text()
+def test_one_file_has_the_version():
+    """What is built takes its number from there; the changelog's heading is the only other place that names it."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert config["project"]["dynamic"] == ["version"]
+    assert config["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "feint.version.VERSION"}
     assert f"## [{feint.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
-    assert f"version: {feint.__version__}" in (ROOT / "CITATION.cff").read_text()
+    named = [path for path in (ROOT / "src").rglob("*.py") if f'"{feint.__version__}"' in path.read_text()]
+    assert [path.name for path in named] == ["version.py"]
+    assert feint.__version__ not in (ROOT / "CITATION.cff").read_text()
 
 
 def test_command_explains_bad_input_in_one_line(tmp_path):
@@ -89,41 +94,6 @@ def test_bad_thread_setting_is_explained():
         env={**os.environ, "FEINT_THREADS": "none"},
     )
     assert "whole number of threads" in result.stderr
-
-
-def test_files_are_written_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "new" / "a.txt"
-
-    def fail(name):
-        name.write_text("half")
-        raise RuntimeError("interrupted")
-
-    with pytest.raises(RuntimeError, match="interrupted"):
-        write_whole(path, fail)
-    assert list(path.parent.iterdir()) == []
-    write_whole(path, lambda name: name.write_text("whole"))
-    with pytest.raises(FileExistsError, match="`force`"):
-        write_whole(path, lambda name: name.write_text("other"))
-    assert path.read_text() == "whole"
-    write_whole(path, lambda name: name.write_text("other"), force=True)
-    assert path.read_text() == "other"
-    for content in ("first", "second"):  # folders too
-        write_whole(tmp_path / "store", lambda name, text=content: _fill_folder(name, text), force=True)
-        assert (tmp_path / "store" / "part").read_text() == content
-    with pytest.raises(RuntimeError, match="interrupted"):
-        write_whole(tmp_path / "store", _fail_in_folder, force=True)
-    assert (tmp_path / "store" / "part").read_text() == "second"
-    assert {entry.name for entry in tmp_path.iterdir()} == {"new", "store"}
-
-
-def _fill_folder(name, text):
-    name.mkdir()
-    (name / "part").write_text(text)
-
-
-def _fail_in_folder(name):
-    name.mkdir()
-    raise RuntimeError("interrupted")
 
 
 def test_no_file_names_a_package_host():

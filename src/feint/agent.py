@@ -1,5 +1,7 @@
 """The agent live, for someone whose rewards come from elsewhere."""
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,11 @@ import numpy as np
 
 from feint.assembly import assemble
 from feint.bandit import family_pair
-from feint.budgets import Pieces, as_budget
+from feint.budgets import Epsilon, Pieces, as_budget
 from feint.explorers import Explorer, TopTwo
 from feint.explorers.base import Uniforms
 from feint.explorers.draws import EXACT
+from feint.families import Families
 from feint.families.base import Belief, fill_log_best, recall
 from feint.files import load_state, save_state
 from feint.kinds import config_of, from_config
@@ -81,12 +84,12 @@ class Agent:
     def __init__(
         self,
         n_arms: int,
-        explorer: Explorer | Any = TopTwo(),  # noqa: B008 - frozen
-        reference: Reference | Any = ThompsonSampling(),  # noqa: B008 - frozen
+        explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
+        reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
         *,
-        epsilon: Any,
+        epsilon: Epsilon,
         sigma: float | None = None,
-        family: Any = None,
+        family: Families | None = None,
         seed: int = 0,
         replication: int = 0,
     ) -> None:
@@ -209,11 +212,11 @@ class Agent:
         cls,
         state: dict[str, Any],
         *,
-        explorer: Any = None,
-        reference: Any = None,
-        epsilon: Any = None,
-        family: Any = None,
-    ) -> "Agent":
+        explorer: Explorer | None = None,
+        reference: Reference | None = None,
+        epsilon: Epsilon | None = None,
+        family: Families | None = None,
+    ) -> Agent:
         """The agent that `state` described; explorer, reference, budget or families of your own are handed in again."""
         if not isinstance(state, dict) or state.get("feint_agent") != _VERSION:
             raise ValueError(f"This is not the state of an agent of version {_VERSION}; save it with Agent.save.")
@@ -252,9 +255,18 @@ class Agent:
         save_state(self.state(), path, force=force)
 
     @classmethod
-    def load(cls, path: str | Path, **own: Any) -> "Agent":
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        explorer: Explorer | None = None,
+        reference: Reference | None = None,
+        epsilon: Epsilon | None = None,
+        family: Families | None = None,
+    ) -> Agent:
         """Read what `save` wrote; what is of your own is handed in again, as to `from_state`."""
-        return cls.from_state(load_state(path), **own)
+        state = load_state(path)
+        return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family)
 
     def __repr__(self) -> str:
         names = [self._config[what]["kind"] for what in ("explorer", "reference")]

@@ -1,12 +1,14 @@
 """The instance: public and private mean rewards of each arm, and how rewards are distributed around them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from feint.families import Family, Gaussian
+from feint.families import Families, Family, Gaussian
 from feint.numerics._validate import FloatArray, as_floats
 
 
@@ -40,10 +42,10 @@ class Bandit:
 
     public: tuple[float, ...]
     private: tuple[float, ...]
-    families: tuple[Any, Any]  # public, private
+    families: tuple[Any, Any]  # public, private; those of the package offer more than `Family`
 
     def __init__(
-        self, public: npt.ArrayLike, private: npt.ArrayLike, sigma: float | None = None, *, family: Any = None
+        self, public: ArrayLike, private: ArrayLike, sigma: float | None = None, *, family: Families | None = None
     ) -> None:
         families = family_pair(family, sigma)
         means = {
@@ -116,7 +118,7 @@ class Bandit:
         return [name for name, best in found.items() if best == arm]
 
 
-def family_pair(family: Any, sigma: float | None = None) -> tuple[Any, Any]:
+def family_pair(family: Families | None, sigma: float | None = None) -> tuple[Any, Any]:
     """(public, private) from one family, a pair, or sigma alone."""
     if sigma is not None and family is not None:
         raise ValueError("Give either sigma, which is short for family=Gaussian(sigma), or family, not both.")
@@ -134,7 +136,7 @@ def family_pair(family: Any, sigma: float | None = None) -> tuple[Any, Any]:
     return pair[0], pair[1]
 
 
-def _means(value: npt.ArrayLike, name: str, family: Family) -> tuple[float, ...]:
+def _means(value: ArrayLike, name: str, family: Family) -> tuple[float, ...]:
     array = as_floats(value, f"{name} means")
     if array.ndim != 1 or array.size < 2:
         raise ValueError(f"{name} means have shape {array.shape}; give a flat list with at least two arms.")

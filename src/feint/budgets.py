@@ -58,7 +58,10 @@ class TableKernel(NamedTuple):
 class Budget(Protocol):
     """How much each pull may spend; see the module's docstring."""
 
-    def at(self, t: int) -> float: ...
+    def at(self, t: int, /) -> float: ...
+
+
+Epsilon = float | Budget  # what every `epsilon` takes
 
 
 @dataclass(frozen=True)

@@ -1,46 +1,133 @@
-"""Write a file or a folder whole or not at all, and never over one that is there unless asked; states as JSON."""
+"""Write a file or a folder whole or not at all, and never over one that is there unless asked; states as JSON.
+
+What is being written lies in a folder of its own beside its place, with a name that nobody else gives. Its writer holds
+a lock on that folder, which ends with the process, however that ends: whoever can take the lock has the proof that the
+writer is dead, and removes what it left.
+"""
 
 import json
 import os
+import re
+import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from feint.strict_json import parse_json
+
+_UNFINISHED = ".feint-unfinished-"
+_LEFTOVER = re.compile(re.escape(_UNFINISHED) + "[0-9a-f]{16}")
+_LARGEST_STATE = 2**28  # bytes; what is larger is no state, and would have to fit into memory
+
 
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
-    """Let `write` fill a temporary file (or folder, such as a Zarr store) beside `path`, then move it there."""
+    """Let `write` make a file (or folder, such as a Zarr store) of the same name elsewhere, then move it to `path`."""
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists already; choose another name, or overwrite it (`force`).")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last: matplotlib and others choose the format by it.
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        write(temporary)
-        if temporary.is_file():
-            with open(temporary, "rb") as file:
-                os.fsync(file.fileno())
-        if path.is_dir():  # a folder cannot be moved over another
-            if not temporary.is_dir():
-                raise IsADirectoryError(f"{path} is a folder; a file cannot take its place. Choose another name.")
-            shutil.rmtree(path)
-        os.replace(temporary, path)
+        with own_folder(path.parent) as folder:
+            unfinished = folder / path.name
+            write(unfinished)
+            if unfinished.is_file():
+                with open(unfinished, "rb") as file:
+                    os.fsync(file.fileno())
+            if path.is_dir():
+                _replace_folder(path, unfinished, folder)
+            else:
+                os.replace(unfinished, path)
+    except OSError as error:
+        # A full disk names no file, and the unfinished one says nothing to the user.
+        if error.errno is None or not (error.filename is None or _UNFINISHED in str(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _replace_folder(path: Path, unfinished: Path, folder: Path) -> None:
+    """Put a folder in the place of another, over which it cannot be moved."""
+    if not unfinished.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a file cannot take its place. Choose another name.")
+    # Outside of what is removed when this process is killed right here.
+    old = folder.with_name(f"{folder.name}-replaced")
+    path.rename(old)
+    unfinished.rename(path)
+    old.rename(unfinished)
+
+
+@contextmanager
+def own_folder(parent: Path) -> Iterator[Path]:
+    """Make a folder in `parent` for files of this process, and remove it in the end; of killed processes, the next one
+    does. Only this user can look into it.
+    """
+    remove_leftovers(parent)
+    while True:
+        folder = parent / f"{_UNFINISHED}{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
+        held = _lock(folder, wait=True)
+        if held is not None or folder.exists():  # else another process took it for a leftover before it was locked
+            break
+    try:
+        yield folder
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary)
-        else:
-            temporary.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        if held is not None:
+            os.close(held)
+
+
+def remove_leftovers(parent: Path) -> None:
+    """Remove what killed writers left in a folder; what may belong to a living one stays."""
+    try:
+        with os.scandir(parent) as entries:
+            found = [Path(entry.path) for entry in entries if _LEFTOVER.fullmatch(entry.name)]
+    except OSError:  # there is nothing, or nothing that this user may see
+        return
+    for folder in found:
+        held = _lock(folder, wait=False)
+        if held is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(held)
+
+
+def _lock(folder: Path, *, wait: bool) -> int | None:
+    """Lock a folder until the descriptor that is returned is closed. Return None if the folder is gone or another
+    process holds the lock, and where there are no locks (Windows, some network disks).
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    locked = False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        locked = os.path.samestat(os.fstat(held), os.lstat(folder))
+    except OSError:
+        pass
+    finally:
+        if not locked:
+            os.close(held)
+    return held if locked else None
 
 
 def save_state(state: dict[str, Any], path: str | Path, *, force: bool = False) -> None:
     """Write a state of plain JSON types."""
     text = json.dumps(state, indent=1, allow_nan=False)
-    write_whole(Path(path), lambda name: name.write_text(text), force=force)
+    write_whole(Path(path), lambda name: name.write_text(text, encoding="utf-8"), force=force)
 
 
 def load_state(path: str | Path) -> Any:
     """Read what `save_state` wrote, or whatever else is there: it is checked by who knows what it must be."""
+    file = Path(path)
+    if file.exists() and not file.is_file():  # of a device there may be no end
+        raise ValueError(f"{path} is no file, so it holds no state; give the path of one.")
+    if file.stat().st_size > _LARGEST_STATE:
+        raise ValueError(f"{path} has {file.stat().st_size:,} bytes, which no state has; give another file.")
     try:
-        return json.loads(Path(path).read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return parse_json(file.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ValueError(f"{path} is not a JSON file: {error}.") from None

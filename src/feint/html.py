@@ -1,8 +1,15 @@
-"""Small tables for notebooks."""
+"""Small tables for notebooks, and texts of others on a page."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as escape_markup
 from typing import Any
+
+from feint.printable import printable
+
+
+def escape(text: str) -> str:
+    """Return `text` for a page: its markup and its control characters can be seen, and do nothing."""
+    return escape_markup(printable(text))
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> str:

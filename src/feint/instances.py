@@ -1,6 +1,5 @@
 """The paper's instance, others from TOML or JSON files, and families by name."""
 
-import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from feint.bandit import Bandit
 from feint.kinds import kinds, option_name
+from feint.strict_json import parse_json
 
 PAPER = Bandit((0.6, 0.3, 0.0, 0.2), (0.2, 0.5, 0.1, 0.0))  # Section 6
 _FIELDS = {"public", "private", "sigma", "family"}
@@ -22,8 +22,8 @@ def load_bandit(path: Path) -> Bandit:
         )
     try:
         text = path.read_text(encoding="utf-8")
-        fields: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        fields: Any = tomllib.loads(text) if path.suffix == ".toml" else parse_json(text)
+    except ValueError as error:  # of TOML, of JSON and of UTF-8
         raise ValueError(f"{path} cannot be read: {error}.") from None
     return bandit_of(fields, what=str(path))
 

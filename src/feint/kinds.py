@@ -40,11 +40,14 @@ def option_name(cls: type) -> str:
 
 
 def config_of(value: Any, what: str) -> dict[str, Any]:
-    """A JSON-ready description. ∞ is written as "inf", and of a user's own class the name is kept, no more."""
+    """A JSON-ready description. ∞ is written as "inf"; of a user's own class, or what holds one, it has the name."""
     name = type(value).__name__
     if kinds(what).get(name) is not type(value) or not is_dataclass(value):
         return {"kind": name, "own": True}
-    return {"kind": name} | {field.name: _as_json(getattr(value, field.name)) for field in fields(value)}
+    config = {field.name: _as_json(getattr(value, field.name), what) for field in fields(value)}
+    if any(isinstance(item, dict) and item.get("own") for item in config.values()):
+        return {"kind": name, "own": True}
+    return {"kind": name} | config
 
 
 def from_config(config: dict[str, Any], what: str, own: Any = None) -> Any:
@@ -63,14 +66,18 @@ def from_config(config: dict[str, Any], what: str, own: Any = None) -> Any:
         raise ValueError(f"The state names the {what} {name!r}; known are {', '.join(kinds(what))}.")
     if own is not None:
         raise ValueError(f"This state has its {what}, {name}; do not hand one in.")
-    return kinds(what)[name](**{field: _restored(item) for field, item in config.items() if field != "kind"})
+    return kinds(what)[name](**{field: _restored(item, what) for field, item in config.items() if field != "kind"})
 
 
-def _as_json(item: Any) -> Any:
+def _as_json(item: Any, what: str) -> Any:
     if isinstance(item, tuple):
-        return [_as_json(inner) for inner in item]
-    return "inf" if isinstance(item, float) and item == math.inf else item
+        return [_as_json(inner, what) for inner in item]
+    if item is None or isinstance(item, bool | int | float | str):
+        return "inf" if item == math.inf else item
+    return config_of(item, what)  # a part inside a part of its own sort, as the reference that is clipped
 
 
-def _restored(item: Any) -> Any:
+def _restored(item: Any, what: str) -> Any:
+    if isinstance(item, dict):
+        return from_config(item, what)
     return math.inf if item == "inf" else item

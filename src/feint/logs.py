@@ -1,5 +1,6 @@
 """What an observer sees of a run, as a log that `feint audit` reads: time, arm and public reward of every pull."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from feint.agent import Agent
 from feint.bandit import Bandit
+from feint.extras import need
 from feint.families.base import PlainFamily, draw_reward
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
 from feint.references import ThompsonSampling
@@ -82,11 +84,14 @@ def public_log(
 
 def write_log(table: dict[str, Any], path: Path) -> None:
     """As CSV or Parquet, by the suffix; numbers keep all their digits."""
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    columns = pa.table(table)
     if path.suffix == ".parquet":
-        parquet.write_table(columns, path)
-    else:
-        csv.write_csv(columns, path, csv.WriteOptions(quoting_style="none", quoting_header="none"))
+        need("pyarrow", path.name)
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table(table), path)
+        return
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))

@@ -1,20 +1,23 @@
 """The observer: sees arms and public rewards, expects a reference, and says how much speaks against it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from feint.bandit import family_pair
 from feint.evidence.boost_mixture import EPSILONS, Bets, BoostMixture, bet
 from feint.evidence.fixed_share import SHARE
+from feint.families import Family
 from feint.families.base import Belief, is_observable, observable_rewards
 from feint.files import load_state, save_state
 from feint.kinds import config_of, from_config
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
-from feint.references import ThompsonSampling
+from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect
 from feint.references.expectation import Expectation, learn
 
@@ -72,12 +75,12 @@ class Observer:
     def __init__(
         self,
         n_arms: int,
-        reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+        reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
         sigma: float | None = None,
         *,
-        family: Any = None,
+        family: Family | None = None,
         initial_round: bool = True,
-        epsilons: npt.ArrayLike = EPSILONS,
+        epsilons: ArrayLike = EPSILONS,
         share: float = SHARE,
     ) -> None:
         self._test = BoostMixture(n_arms, epsilons=epsilons, share=share)
@@ -151,7 +154,9 @@ class Observer:
         return {"feint_observer": _VERSION, **config, **past, "test": self._test.state()}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], *, reference: Any = None, family: Any = None) -> "Observer":
+    def from_state(
+        cls, state: dict[str, Any], *, reference: Reference | None = None, family: Family | None = None
+    ) -> Observer:
         """The observer that `state` described; a reference or a family of your own is handed in again."""
         if not isinstance(state, dict) or state.get("feint_observer") != _VERSION:
             raise ValueError(f"This is not the state of an observer of version {_VERSION}; save it with Observer.save.")
@@ -178,6 +183,6 @@ class Observer:
         save_state(self.state(), path, force=force)
 
     @classmethod
-    def load(cls, path: str | Path, *, reference: Any = None, family: Any = None) -> "Observer":
+    def load(cls, path: str | Path, *, reference: Reference | None = None, family: Family | None = None) -> Observer:
         """Read what `save` wrote; see `from_state`."""
         return cls.from_state(load_state(path), reference=reference, family=family)

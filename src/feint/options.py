@@ -3,6 +3,7 @@
 Heavy imports wait inside, since the commands read the names for their --help.
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,8 +144,8 @@ def _one(text: str, name: str, given: str) -> float:
 
 def _priors(text: str, size: int) -> list[tuple[float, ...]]:
     """The numbers of a prior, or of every arm's: MEAN,SD;MEAN,SD;… or a file with a line an arm."""
-    path = Path(text)
-    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else text.split(";")
+    # Of priors that are longer than a path may be, pathlib raises an OSError.
+    lines = Path(text).read_text(encoding="utf-8").split("\n") if os.path.isfile(text) else text.split(";")
     try:
         found = [tuple(float(part) for part in line.replace(";", ",").split(",")) for line in lines if line.strip()]
     except ValueError:

@@ -1,13 +1,18 @@
 """Progress on standard error, where it mixes with no result."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from functools import cache
+from typing import Any
 
 Tick = Callable[[int], object]
+
+
+@cache
+def say_once(line: str) -> None:
+    """Print a line on standard error, unless this process has said it before."""
+    print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager

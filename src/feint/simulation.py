@@ -1,14 +1,16 @@
 """simulate: many replications of the agent on one instance, all cores, memory that does not grow with the horizon."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from feint.assembly import Assembly, assemble
 from feint.bandit import Bandit
-from feint.budgets import Pieces, as_budget, may_grow
+from feint.budgets import Epsilon, Pieces, as_budget, may_grow
 from feint.dataset import Runs
 from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
@@ -25,7 +27,8 @@ from feint.step import space
 if TYPE_CHECKING:
     import xarray as xr
 
-METHODS = ("lazy", "eager", "event")
+Method = Literal["lazy", "eager", "event"]
+METHODS: tuple[Method, ...] = get_args(Method)
 _CHECKPOINTS = 100
 _MOST = 2**53
 
@@ -33,20 +36,20 @@ _MOST = 2**53
 # The options of a run, each of which can be left out or named: a bundle of them would only hide their names.
 def simulate(
     bandit: Bandit,
-    explorer: Explorer | Any = TopTwo(),  # noqa: B008 - frozen
+    explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     *,
-    reference: Reference | Any = ThompsonSampling(),  # noqa: B008 - frozen
-    epsilon: Any,
+    reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
+    epsilon: Epsilon,
     horizon: int,
     replications: int | range = 100,
     seed: int = 0,
-    checkpoints: npt.ArrayLike | None = None,
+    checkpoints: ArrayLike | None = None,
     delta: float | None = None,
-    method: str = "lazy",
+    method: Method = "lazy",
     observe: bool = False,
     alpha: float = 0.05,
     progress: bool | Callable[[int], object] = False,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     """Simulate the agent (Algorithm 1, or another explorer) and record it at checkpoints.
 
     Parameters
@@ -129,16 +132,16 @@ def simulate(
 # As `simulate` has them.
 def simulated(
     bandit: Bandit,
-    explorer: Any,
-    reference: Any,
-    epsilon: Any,
+    explorer: Explorer,
+    reference: Reference,
+    epsilon: Epsilon,
     horizon: int,
     replications: int | range,
     *,
     seed: int = 0,
-    checkpoints: npt.ArrayLike | None = None,
+    checkpoints: ArrayLike | None = None,
     delta: float | None = None,
-    method: str = "lazy",
+    method: Method = "lazy",
     observe: bool = False,
     alpha: float = 0.05,
     progress: bool | Callable[[int], object] = False,
@@ -299,7 +302,7 @@ def _which(replications: Any) -> range:
     return replications
 
 
-def checkpoint_times(checkpoints: npt.ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
+def checkpoint_times(checkpoints: ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
     """The times to record; about a hundred if none are given."""
     if checkpoints is None:
         return np.unique(np.geomspace(n_arms, horizon, _CHECKPOINTS).round().astype(np.int64))

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from feint.extras import need
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -27,6 +29,7 @@ def ordered_colours(n: int) -> list[str]:
 
 def new_figure(width: float, height: float) -> "Figure":
     """An empty figure in inches, laid out so that nothing overlaps."""
+    need("matplotlib", "A figure")
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

@@ -1,3 +1,3 @@
-"""The version, apart from the package's front so that every layer can name it."""
+"""The version: pyproject.toml, the command and everything that is written read it here, and nowhere else."""
 
 VERSION = "0.1.0"

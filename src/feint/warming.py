@@ -10,20 +10,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from feint.instances import PAPER
+from feint.bandit import Bandit
+from feint.instances import PAPER, family_of
+from feint.kinds import kinds, option_name
+from feint.numerics._kernel_files import remove
 from feint.numerics._threads import thread_count
 
 
-def _run() -> None:
+def _run(bandit: Bandit = PAPER) -> None:
     from feint import simulate
 
-    simulate(PAPER, epsilon=0.1, horizon=10, replications=1)
+    simulate(bandit, epsilon=0.1, horizon=10, replications=1)
 
 
-def _observe() -> None:
+def _observe(bandit: Bandit = PAPER) -> None:
     from feint import simulate
 
-    simulate(PAPER, epsilon=0.1, horizon=10, replications=1, observe=True)
+    simulate(bandit, epsilon=0.1, horizon=10, replications=1, observe=True)
 
 
 def _agent() -> None:
@@ -38,10 +41,10 @@ def _agent() -> None:
     assert agent.confidence <= 1
 
 
-def _plan() -> None:
+def _plan(bandit: Bandit = PAPER) -> None:
     from feint import plan
 
-    plan(PAPER, 0.1, 0.1)
+    plan(bandit, 0.1, 0.1)
 
 
 def _audit() -> None:
@@ -80,6 +83,15 @@ def _earning() -> None:
     simulate(PAPER, Earn(), epsilon=0.1, horizon=10, replications=1, observe=True)
 
 
+def _audit_rewards(bandit: Bandit) -> None:
+    from feint import audit
+    from feint.explorers import TopTwo
+    from feint.logs import public_log
+
+    log = public_log(bandit, TopTwo(), epsilon=0.1, horizon=20)
+    audit(log["arm"], log["reward"], n_arms=4, family=bandit.families[0])
+
+
 TASKS: dict[str, Callable[[], None]] = {
     "run": _run,
     "run --observe": _observe,
@@ -92,20 +104,59 @@ TASKS: dict[str, Callable[[], None]] = {
 }
 
 
-def warm_all(say: Callable[[str], object]) -> tuple[float, list[str]]:
-    """Run every task; returns the seconds it took and the tasks that failed."""
-    start = time.monotonic()
+OF_FAMILIES: dict[str, Callable[[Bandit], None]] = {
+    "run": _run,
+    "run --observe": _observe,
+    "plan": _plan,
+    "audit": _audit_rewards,
+}
 
-    def work(name: str) -> bool:
+
+def tasks_of(families: str | None) -> list[tuple[str, str]]:
+    """Return what is to be compiled, as (task, families): by default what commands use with normal rewards.
+
+    `families` is one family, or the public and the private one, as `feint run --family` has them; "all" is every pair.
+    """
+    if families is None:
+        return [(task, "") for task in TASKS]
+    if families == "all":
+        names = [option_name(cls) for cls in kinds("family").values()]
+        pairs = [public if public == private else f"{public},{private}" for public in names for private in names]
+        return [*tasks_of(None), *((task, pair) for pair in pairs for task in OF_FAMILIES)]
+    family_of(families)
+    return [(task, families) for task in OF_FAMILIES]
+
+
+def warm(families: str | None, say: Callable[[str], object]) -> tuple[float, list[str]]:
+    """Compile for these families (see `tasks_of`); returns the seconds it took and the tasks that failed.
+
+    Kernels that the package's present sources cannot use are removed.
+    """
+    start = time.monotonic()
+    tasks = tasks_of(families)
+    remove(stale_only=True)
+
+    def work(task: tuple[str, str]) -> bool:
         began = time.monotonic()
-        done = subprocess.run([sys.executable, "-m", "feint.warming", name], capture_output=True, check=False)
-        say(f"feint: compiled for {name} ({time.monotonic() - began:.0f} s)")
+        done = subprocess.run([sys.executable, "-m", "feint.warming", *task], capture_output=True, check=False)
+        say(f"feint: compiled for {_name(task)} ({time.monotonic() - began:.0f} s)")
         return done.returncode == 0
 
     with ThreadPoolExecutor(thread_count()) as pool:
-        succeeded = list(pool.map(work, TASKS))
-    return time.monotonic() - start, [name for name, ok in zip(TASKS, succeeded, strict=True) if not ok]
+        succeeded = list(pool.map(work, tasks))
+    return time.monotonic() - start, [_name(task) for task, ok in zip(tasks, succeeded, strict=True) if not ok]
+
+
+def _name(task: tuple[str, str]) -> str:
+    return " ".join(filter(None, [task[0], task[1] and f"--family {task[1]}"]))
+
+
+def _work(task: str, families: str) -> None:
+    if families:
+        OF_FAMILIES[task](Bandit([0.6, 0.3, 0.1, 0.2], [0.2, 0.5, 0.1, 0.1], family=family_of(families)))
+    else:
+        TASKS[task]()
 
 
 if __name__ == "__main__":
-    TASKS[sys.argv[1]]()
+    _work(*sys.argv[1:])

@@ -5,17 +5,14 @@ Every test ends with what must hold of all of them: no complaint in the console 
 
 import json
 import re
-import subprocess
-import sys
 import time
-import urllib.request
 from urllib.parse import urlsplit
 
 import pytest
 from typer.testing import CliRunner
 
 import feint
-from cases import PAPER
+from cases import HANGS, PAPER
 from feint.cli import app
 from feint.explorers import TopTwo
 from feint.logs import public_log, write_log
@@ -29,22 +26,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="left out for want of a
 
 PULL = "+texts('.pull').replace(',', '')"
 WIDTHS = (1200, 390)
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    """A server of its own, as a user starts it."""
-    said = tmp_path_factory.mktemp("server") / "stderr"
-    command = [sys.executable, "-m", "feint", "app", "--no-show", "--port", "0"]
-    with open(said, "w") as stderr:
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
-    while not (found := re.search(r"http://127\.0\.0\.1:\d+/", said.read_text())):
-        assert server.poll() is None, said.read_text()
-        time.sleep(0.05)
-    yield found[0]
-    server.terminate()
-    server.wait(20)
-    assert "Traceback" not in said.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +43,7 @@ def visit(url, browser):
     def open_page(width=1200):
         tab = browser.open(url, width)
         tabs.append(tab)
-        tab.until(f"{PULL} == 4 && charts() == 4", 120)
+        tab.until(f"{PULL} == 4 && charts() == 4")
         return tab
 
     yield open_page
@@ -160,10 +141,10 @@ def test_a_plan_is_taken_into_explore(visit, width, planned):
     tab.click("Plan")
     tab.choose("delta", "until sure to 90 %")
     tab.click("Plan it")
-    tab.until("texts('.facts') && texts('td') && !button('Take ε = 0.1').disabled", 60)
+    tab.until("texts('.facts') && texts('td') && !button('Take ε = 0.1').disabled")
     assert f"{planned.time:,.0f} pulls" in tab.js("texts('.facts')")
     assert f"median {planned.observer.quantiles[1]:,.0f} ± " in tab.js("texts('.facts')")
-    tab.until("texts('div').includes('What can be had unseen in 700 pulls')", 60)
+    tab.until("texts('div').includes('What can be had unseen in 700 pulls')")
     assert tab.overflow() <= 0
     tab.press_point("sure_median", 0)  # the only one so far, or that of the least ε
     tab.until(
@@ -187,7 +168,7 @@ def test_audits(visit, width, logs, tmp_path):
         tab.until(f"texts('.line').includes('{name}.csv, ')")
         assert "columns time, arm, reward" in tab.js("texts('p')")
         tab.click("Audit it")
-        tab.until(f"texts('.line').includes('{verdict}')", 120)
+        tab.until(f"texts('.line').includes('{verdict}')")
         tab.until(f"deep('iframe').some(frame => frame.srcdoc.includes('Audit of {name}.csv'))")
         assert ("Diagnosis" in tab.js("texts('p')")) == (name == "deceptive")
         assert tab.overflow() <= 0
@@ -202,7 +183,7 @@ def test_audits(visit, width, logs, tmp_path):
 
 def arrived(path, end):
     """A download, once it is whole."""
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + HANGS
     while not (path.exists() and path.read_text().endswith(end)):
         assert time.monotonic() < limit, f"{path.name} does not come"
         time.sleep(0.05)
@@ -213,10 +194,10 @@ def test_broken_logs_and_garbage_in_the_fields_of_an_audit_get_a_sentence(visit,
     tab = visit()
     tab.click("Audit")
     tab.drop(logs / "broken.csv")
-    tab.until("texts('.line').startsWith('broken.csv does not begin with names of columns; ')")
+    tab.until("texts('.line').startsWith('broken.csv: line 1: byte 2 of the text, 0xff, is not UTF-8')")
     assert tab.js("button('Audit it').disabled")
     tab.drop(logs / "large.csv")
-    tab.until("host('drop').shadowRoot.textContent.includes('too large')", 60)
+    tab.until("host('drop').shadowRoot.textContent.includes('too large')")
     assert tab.js("button('Audit it').disabled")
     for name, words in (("cut.csv", "abc"), ("no_columns.csv", "no column")):
         tab.drop(logs / name)
@@ -272,16 +253,3 @@ def test_two_visitors_are_apart(visit, logs):
     assert "honest.csv" not in line(first)
     second.click("Explore")
     second.until(f"{PULL} == 4 && inside('seed', 'input').value == '0'")
-
-
-def test_only_this_machine_is_answered(url):
-    """The server listens on 127.0.0.1, and a page of another origin may not open its websocket."""
-    port = urlsplit(url).port
-    with pytest.raises(websocket.WebSocketBadStatusException, match="403"):
-        websocket.create_connection(
-            f"ws://127.0.0.1:{port}/ws", origin="http://example.org", subprotocols=["bokeh", "x"], timeout=20
-        )
-    with open("/proc/net/tcp") as listening:
-        addresses = [row.split()[1] for row in listening if f":{port:04X} " in row and row.split()[3] == "0A"]
-    assert addresses == [f"0100007F:{port:04X}"]
-    assert urllib.request.urlopen(url, timeout=60).status == 200

@@ -105,11 +105,14 @@ def test_bad_lines_are_named_or_counted(line, says, kind, tmp_path):
     assert report.log_e_value == clean.log_e_value
 
 
-def test_bytes_that_are_no_text_are_a_bad_row(tmp_path):
+def test_bytes_that_are_no_text_are_a_bad_row_where_the_encoding_has_them(tmp_path):
     path = tmp_path / "log.csv"
     path.write_bytes((HEADER + "\n".join(GOOD[:3])).encode() + b"\n4,1,\xff\xfe0.5\n5,0,0.1\n")
-    with pytest.raises(ValueError, match="line 5: reward is"):
-        feint.audit_log(path)
+    with pytest.raises(ValueError, match="line 5: byte 45 of the text, 0xff, is not UTF-8"):
+        feint.audit_log(path, n_arms=2, skip_bad=True)
+    with pytest.raises(ValueError, match=r"line 5: reward is 'ÿþ0\.5', not a number"):
+        feint.audit_log(path, encoding="latin-1")
+    assert feint.audit_log(path, encoding="latin-1", n_arms=2, skip_bad=True).bad_rows == {"not a number": 1}
 
 
 def test_what_is_no_row_is_no_bad_row(tmp_path):

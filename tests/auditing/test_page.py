@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import feint
+from cases import HANGS
 from feint.auditing import picture
 from feint.auditing.page import page
 from feint.auditing.report import ArmReport
@@ -358,7 +359,7 @@ def test_no_page_is_wider_than_its_window(reports, tmp_path, width):
     (tmp_path / "all.html").write_text(f"{''.join(frames)}<script>onload = () => {{ {say} }}</script>", "utf-8")
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
                f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", (tmp_path / "all.html").as_uri()]  # fmt: skip
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=HANGS, check=True).stdout
     found = re.search(r'data-found="([^"]*)"', dom)
     assert found is not None, dom[:500]
     assert found[1].split(",") == [str(width)] * len(frames)

@@ -19,7 +19,7 @@ from feint.engine.region import region
 from feint.engine.rewards import rewards_of
 from feint.engine.walk import bridges, pull_many
 from feint.engine.watch import Nobody
-from feint.numerics._jit import kernel
+from feint.kernels import kernel
 from feint.numerics.sequence import sequence, start
 from feint.step import space, update
 

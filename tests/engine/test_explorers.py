@@ -14,9 +14,9 @@ from feint.explorers import base
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECIDED, View
 from feint.explorers.draws import EXACT, NOBODY, fill_cuts, fill_exact_bounds
 from feint.families.base import belief
+from feint.kernels import kernel
 from feint.kinds import config_of, from_config, kinds
 from feint.numerics import RandomStream
-from feint.numerics._jit import kernel
 from feint.step import space
 from feint.theory.maximin_kernel import SCRATCH_ROWS as MAXIMIN_ROWS
 from feint.theory.maximin_kernel import optimal_weights

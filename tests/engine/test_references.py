@@ -1,5 +1,6 @@
 """The observer's belief behind ObservedUCB, tested by simulating that very observer."""
 
+import json
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy import stats
 
 import feint
 from feint.kinds import config_of, from_config
+from feint.references import Clipped
 
 
 def test_moments_of_the_belief_about_the_agents_means():
@@ -71,10 +73,23 @@ def test_thompson_sampling_expects_the_posterior_probabilities():
         feint.Softmax(0.3),
         feint.EpsilonGreedy(0.1),
         feint.Split([0.25, 0.75]),
+        Clipped(feint.ThompsonSampling((1.0, 2.0)), 0.05),
     ],
 )
 def test_description_makes_it_again(reference):
-    assert from_config(config_of(reference, "reference"), "reference") == reference
+    described = json.loads(json.dumps(config_of(reference, "reference")))
+    assert from_config(described, "reference") == reference
+
+
+def test_a_part_that_holds_a_users_own_is_handed_in_again_whole():
+    class Mine:
+        pass
+
+    clipped = Clipped(Mine(), 0.05)
+    described = json.loads(json.dumps(config_of(clipped, "reference")))
+    assert from_config(described, "reference", clipped) is clipped
+    with pytest.raises(ValueError, match=r"reference=Clipped\(…\)"):
+        from_config(described, "reference")
 
 
 @pytest.mark.parametrize("value", [-1.0, math.inf, math.nan, "two", True, 1e300, 10**400])

@@ -2,19 +2,19 @@
 
 import json
 import math
+import os
 import signal
-import subprocess
-import sys
-import time
+import threading
 import tracemalloc
 from itertools import pairwise
+from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
 import pytest
 
 import feint
-from cases import PAPER
+from cases import HANGS, PAPER
 from feint.budgets import as_budget
 from feint.engine import replications
 from feint.kinds import config_of, from_config
@@ -141,25 +141,34 @@ def test_memory_does_not_grow_with_the_horizon(monkeypatch):
     assert peaks[1] < peaks[0] + 65_536
 
 
-def test_interrupt_returns_promptly():
-    code = (
-        "import signal\n"
-        "import feint\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job inherits that it is ignored
-        "bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])\n"
-        "feint.simulate(bandit, epsilon=0.1, horizon=100, replications=2)\n"
-        "print('started', flush=True)\n"
-        "feint.simulate(bandit, epsilon=0.1, horizon=10**9, replications=8, progress=True)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "started\n"
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    start = time.monotonic()
-    _, errors = process.communicate(timeout=30)
-    assert time.monotonic() - start < 3.0
-    assert process.returncode != 0
-    assert "KeyboardInterrupt" in errors
+def test_an_interrupt_ends_every_thread_at_its_next_piece(monkeypatch):
+    """Two threads that have just made a piece are held until the interrupt has been served; neither makes another."""
+    threads_before = set(threading.enumerate())
+    stops, made = [], []
+
+    class Stop(threading.Event):
+        def __init__(self):
+            super().__init__()
+            stops.append(self)
+
+    def hold(steps):
+        made.append(steps)
+        assert len(made) <= 2
+        if len(made) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        assert stops[0].wait(HANGS)
+
+    monkeypatch.setenv("FEINT_THREADS", "2")
+    watched = SimpleNamespace(Event=Stop, Lock=threading.Lock, Thread=threading.Thread)
+    monkeypatch.setattr(replications, "threading", watched)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits that it is ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            feint.simulate(PAPER, epsilon=0.1, horizon=10**9, replications=8, progress=hold)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 1 <= len(made) <= 2
+    assert set(threading.enumerate()) == threads_before
 
 
 def test_progress_shows_speed(capsys):

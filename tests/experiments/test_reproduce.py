@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from cases import HANGS
 from feint.experiments import boost, lemma2
 from feint.experiments.contract import load_experiment
 from feint.experiments.reproduce import MANIFEST, reproduce
@@ -47,8 +48,10 @@ def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
 def test_half_written_pieces_do_not_count(tmp_path):
     out = tmp_path / "run"
     whole = reproduce(["lemma2"], out, quick=True)
-    shutil.move(out / "data" / "lemma2.zarr", out / "data" / ".lemma2.4711.zarr")
-    shutil.rmtree(out / "data" / ".lemma2.4711.zarr" / "ratio")
+    left = out / "data" / ".feint-unfinished-0123456789abcdef" / "lemma2.zarr"  # as a killed writer leaves it
+    left.parent.mkdir()
+    shutil.move(out / "data" / "lemma2.zarr", left)
+    shutil.rmtree(left / "ratio")
     assert reproduce(["lemma2"], out, quick=True) == whole
     assert not list((out / "data").glob(".*"))
 
@@ -93,7 +96,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_numbers(with_signal, tmp
             process.wait(timeout=moments.uniform(0.2, 2.5))
         except subprocess.TimeoutExpired:
             process.send_signal(with_signal)
-            process.wait(timeout=20)
+            process.wait(timeout=HANGS)
     subprocess.run(command(broken), check=True, capture_output=True)
     assert (broken / "claims.json").read_bytes() == (straight / "claims.json").read_bytes()
     for name in QUICK_PIECES:
@@ -130,7 +133,11 @@ def test_report_renders_in_a_browser(tmp_path):
     ]
     flags += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000", "--dump-dom"]
     result = subprocess.run(
-        [find_browser(), *flags, (out / "probe.html").as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [find_browser(), *flags, (out / "probe.html").as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=True,
     )
     found = json.loads(result.stdout.split('<pre id="result">')[1].split("</pre>")[0])
     assert found["images"] == found["loaded"] == 2

@@ -26,6 +26,7 @@ from feint.numerics.logit_beta_panel import (
     LOBATTO_WEIGHTS,
     NODES,
     POSITION,
+    _lobatto,
     accumulate_densities,
     place_nodes,
     place_odds,
@@ -106,6 +107,25 @@ def test_cumulant_series(p):
     for t in (-NARROW, -0.01, 1e-6, 0.05, NARROW):
         exact = mp.log1p(mp.mpf(p) * mp.expm1(mp.mpf(t))) - mp.mpf(p) * mp.mpf(t)
         assert abs(cumulant_series(t, coefficients) / exact - 1) < 1e-14
+
+
+def test_lobatto_nodes_are_the_zeros_of_the_slope_of_a_legendre_polynomial():
+    def slope(x):
+        return NODES * (x * mp.legendre(NODES - 1, x) - mp.legendre(NODES, x))  # (1 − x²)·P′
+
+    for node in LOBATTO_NODES[1:-1]:
+        assert abs(node - mp.findroot(slope, mp.mpf(node))) <= np.spacing(abs(node))
+    assert (LOBATTO_NODES[0], LOBATTO_NODES[-1]) == (-1.0, 1.0)
+    assert (np.diff(LOBATTO_NODES) > 0.0).all()
+
+
+def test_lobatto_nodes_are_real_where_eigenvalues_are_complex(monkeypatch):
+    """Those of `numpy.linalg` are, whatever the matrix, since NumPy 2.5."""
+    eigenvalues = np.linalg.eigvals
+    monkeypatch.setattr(np.linalg, "eigvals", lambda matrix: eigenvalues(matrix).astype(complex))
+    for found, known in zip(_lobatto(NODES)[:2], (LOBATTO_NODES, LOBATTO_WEIGHTS), strict=True):
+        assert found.dtype == np.float64
+        assert (found == known).all()
 
 
 def test_lobatto_integrates_polynomials_to_every_node():

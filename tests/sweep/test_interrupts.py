@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 import feint
+from cases import HANGS
 from feint.sweep.reading import load_study
 from sweep_cases import LONG, PAPER, cluster, contents, first_record, missing_blocks, start, wait_until
 
@@ -35,7 +36,7 @@ def test_an_interrupted_client_goes_on(number, study, tmp_path):
     client = start(*command(path, out))
     wait_until(lambda: first_record(out), client)
     client.send_signal(number)
-    _, said = client.communicate(timeout=20)
+    _, said = client.communicate(timeout=HANGS)
     if number == signal.SIGINT:
         assert client.returncode == 130
         assert said.splitlines()[-1] == "feint: interrupted; what is recorded stays, and the same command goes on."
@@ -54,7 +55,7 @@ def test_a_worker_that_is_killed_in_mid_task(study, tmp_path):
         client = start(*command(path, out, "--scheduler", found.address))
         wait_until(lambda: first_record(out), client)
         found.workers[0].send_signal(signal.SIGKILL)
-        said, errors = client.communicate(timeout=120)
+        said, errors = client.communicate(timeout=HANGS)
         assert client.returncode == 0, errors
         assert "36 replications are in" in said
     assert contents(out) == undisturbed
@@ -69,7 +70,7 @@ def test_a_scheduler_that_disappears(study, tmp_path):
         client = start(*command(path, out, "--scheduler", found.address))
         wait_until(lambda: first_record(out), client)
         found.scheduler.send_signal(signal.SIGKILL)
-        _, errors = client.communicate(timeout=60)
+        _, errors = client.communicate(timeout=HANGS)
         assert client.returncode == 2
         assert errors.splitlines()[-1] == (
             "feint: The Dask scheduler is gone; start one and run the same again: what is recorded stays."
@@ -88,11 +89,11 @@ def test_an_interrupted_client_of_a_cluster_goes_on_there(number, study, tmp_pat
         client = start(*command(path, out, "--scheduler", found.address))
         wait_until(lambda: first_record(out), client)
         client.send_signal(number)
-        client.communicate(timeout=30)
+        client.communicate(timeout=HANGS)
         assert client.returncode == (130 if number == signal.SIGINT else -number)
         assert missing_blocks(sweep, out) > 0
         again = start(*command(path, out, "--scheduler", found.address))
-        _, errors = again.communicate(timeout=120)
+        _, errors = again.communicate(timeout=HANGS)
         assert again.returncode == 0, errors
     assert contents(out) == undisturbed
 
@@ -107,7 +108,7 @@ def test_a_killed_worker_of_a_cluster_that_we_started(study, tmp_path):
     workers = [child for child in psutil.Process(client.pid).children() if "spawn_main" in " ".join(child.cmdline())]
     assert len(workers) == 2
     workers[0].kill()
-    _, errors = client.communicate(timeout=120)
+    _, errors = client.communicate(timeout=HANGS)
     assert client.returncode == 0, errors
     assert contents(out) == undisturbed
 
@@ -157,8 +158,8 @@ def test_explorers_of_the_users_own_travel_and_fail_on_workers(tmp_path):
     with cluster(tmp_path / "cluster") as found:
         switch.write_text("")
         client = start(*command(home / "study.toml", out, "--scheduler", found.address))
-        _, errors = client.communicate(timeout=120)
-        assert client.returncode == 1, errors
+        _, errors = client.communicate(timeout=HANGS)
+        assert client.returncode == 2, errors
         assert "explorer 'bad'" in errors
         assert "RuntimeError: not today; run again with --retry-failed" in errors
         data = feint.open_sweep(out)
@@ -166,7 +167,7 @@ def test_explorers_of_the_users_own_travel_and_fail_on_workers(tmp_path):
         assert not data.complete.sel(explorer="bad").any()
         switch.unlink()
         client = start(*command(home / "study.toml", out, "--scheduler", found.address, "--retry-failed"))
-        _, errors = client.communicate(timeout=120)
+        _, errors = client.communicate(timeout=HANGS)
         assert client.returncode == 0, errors
     assert contents(out) == contents(undisturbed)
 
@@ -184,7 +185,7 @@ def test_a_disk_that_is_really_full(study, tmp_path):
     try:
         out = disk / "out.zarr"
         client = start(*command(path, out))
-        _, errors = client.communicate(timeout=120)
+        _, errors = client.communicate(timeout=HANGS)
         assert client.returncode == 2, errors
         assert "out.zarr cannot be written: No space left on device. What is recorded stays" in errors.splitlines()[-1]
         assert 0 < missing_blocks(sweep, out) < 12

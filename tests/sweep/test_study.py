@@ -243,3 +243,19 @@ def test_own_dataclasses_are_told_apart_by_their_fields():
         study(explorers=[Rare(0), Rare(1)])
     both = study(explorers={"first": Rare(0), "second": Rare(1)}).config()["explorers"]
     assert both["first"]["state"] != both["second"]["state"]
+
+
+def test_more_runs_than_a_store_holds_are_refused(tmp_path):
+    (tmp_path / "study.toml").write_text(
+        "horizon = 100\nreplications = 1_000_000_000_000\nepsilons = [0.1]\n"
+        "[bandits.paper]\npublic = [0.6, 0.3]\nprivate = [0.2, 0.5]\n"
+    )
+    for options in ([], ["--dry-run"]):
+        result = typed("sweep", tmp_path / "study.toml", "--out", tmp_path / "out.zarr", *options)
+        assert result.returncode == 2
+        assert "replications is 1,000,000,000,000" in result.stderr
+        assert "a store holds at most 100,000,000 runs" in result.stderr
+    # Few runs, but of so many pulls that each is a block of its own.
+    with pytest.raises(ValueError, match=r"20,000,000 blocks of them; a store holds .* 10,000,000 blocks"):
+        small_sweep(horizon=10**8, replications=2_500_000).plan(tmp_path / "out.zarr")
+    assert not (tmp_path / "out.zarr").exists()

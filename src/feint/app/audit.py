@@ -3,10 +3,12 @@
 import io
 import json
 import shlex
+import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Callable
-from html import escape
+from html import escape as escape_markup
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from feint.auditing.layout import choose_layout
 from feint.auditing.page import page
 from feint.auditing.readers import open_log
 from feint.auditing.running import audit_claimed
+from feint.html import escape
 from feint.options import arms_of, claimed_of
 from feint.references.past import Timing
 
@@ -83,7 +86,8 @@ class Asked(NamedTuple):
         what = Claimed.of(reference, None, family, True, Timing(0, 1, False, 1.0), options)
         return audit_claimed(
             log, what, names=self.names(), mode=self.mode, n_arms=arms_of(self.arms), alpha=self.alpha,
-            skip_bad=self.skip_bad, ignore_time=False, delimiter=None, progress=progress,
+            skip_bad=self.skip_bad, ignore_time=False, delimiter=None, encoding=None,
+            progress=progress,
         )  # fmt: skip
 
     def names(self) -> Names:
@@ -96,7 +100,9 @@ class Audit:
 
     def __init__(self) -> None:
         self._line, self._verdict = Line(), Line()
-        self._directory = tempfile.TemporaryDirectory(prefix="feint-")
+        self._directory = tempfile.mkdtemp(prefix="feint-")
+        # Also at the end of the server, whose last visitors do not leave by themselves.
+        self.close = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         self._log: Path | None = None
         self._report: AuditReport | None = None
         stretch = {"sizing_mode": "stretch_width", "margin": 4}
@@ -143,10 +149,6 @@ class Audit:
         kinds = "CSV, TSV, Parquet, JSON lines or dsjson, also compressed"
         self._line.say(f"Drop a log: {kinds}, up to {MOST_MEGABYTES} MB. It stays on this machine.")
 
-    def close(self) -> None:
-        """Forget the log."""
-        self._directory.cleanup()
-
     def _dropped(self, event: Any) -> None:
         self._outdated()
         self._log, self.ask.disabled, self._seen.object = None, True, ""
@@ -160,7 +162,7 @@ class Audit:
                     f"The log has more than {MOST_MEGABYTES} MB; use feint audit in a shell, which has no limit."
                 )
             # Only the last part of a name, so that no file elsewhere can be meant.
-            path = Path(self._directory.name) / (Path(name.replace("\\", "/")).name or "log")
+            path = Path(self._directory) / (Path(name.replace("\\", "/")).name or "log")
             path.write_bytes(data)
             with self._without_directory():
                 self._recognise(path)
@@ -171,7 +173,7 @@ class Audit:
         """Say what the columns allow."""
         log = open_log(path)
         columns = [str(column) for column in log.columns]
-        if not all(column.isprintable() and "\ufffd" not in column for column in columns):
+        if not all(column.isprintable() for column in columns):
             raise ValueError(f"{log.name} does not begin with names of columns; drop a table with an arm and a reward.")
         for widget, usual in ((self.arm, "arm"), (self.reward, "reward")):
             widget.options = columns if usual in columns else [usual, *columns]
@@ -254,7 +256,7 @@ class Audit:
         # The page itself, in a frame that may run nothing: its style and this page's stay apart. Its height is read
         # from outside, which is what "same origin" allows.
         self._found.object = (
-            f"<iframe title='The audit' sandbox='allow-same-origin' srcdoc='{escape(self._text, quote=True)}' "
+            f"<iframe title='The audit' sandbox='allow-same-origin' srcdoc='{escape_markup(self._text)}' "
             'onload="this.style.height = this.contentDocument.documentElement.scrollHeight + 4 + `px`" '
             "style='width:100%;height:900px;border:1px solid #e3e3e3;border-radius:8px'></iframe>"
         )
@@ -274,7 +276,7 @@ class Audit:
         return json.dumps(self._report.to_json(), allow_nan=False) + "\n"
 
     def _without_directory(self) -> "_Without":
-        return _Without(self._directory.name)
+        return _Without(self._directory)
 
 
 class _Without:

@@ -71,7 +71,7 @@ class Explore:
 
         def excuse() -> None:
             if asked == self._asked and self._run is None and not self._refused:
-                self._line.say("Compiling what these settings need; this is kept for the next time.")
+                self._line.say("Compiling what these settings need, which takes some seconds.")
 
         self._refused = True
         with self._line.wrong():

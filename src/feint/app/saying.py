@@ -4,16 +4,17 @@ import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html import escape
 from typing import Any
 
 import panel as pn
+
+from feint.html import escape
 
 # What the library and the shell call a setting, and what the page does.
 _NAMES = {
     "skip_bad": "tick “Leave bad rows out”", "arm": "“Column of arms”", "reward": "“Column of rewards”",
     "sigma": "σ of the rewards", "split": "The shares", "reference": "The claim's number", "alpha": "α",
-    "n_arms": "“Arms”",
+    "n_arms": "“Arms”", "encoding": "feint audit --encoding in a shell",
 }  # fmt: skip
 _PARAMETER = re.compile(r"`([a-z_]+)`|--([a-z-]+)")
 

@@ -1,9 +1,13 @@
 """The page's server: this machine only, this machine's browser only."""
 
+import asyncio
 import errno
 import logging
 import socket
 from collections.abc import Callable
+from typing import Any
+
+from feint.extras import need
 
 HOST = "127.0.0.1"
 PORT = 5006
@@ -12,30 +16,67 @@ PORT = 5006
 def serve(port: int = PORT, *, show: bool = True, say: Callable[[str], object] = print) -> None:
     """Serve the page on loopback until interrupted; port 0 takes any that is free.
 
-    The websocket answers only pages that this server sent: another site's script cannot reach it.
+    It answers only who asks for this address, and only scripts of pages that it sent: neither another site's script nor
+    a name of that site that leads to this machine gets anything.
     """
     port = _free(port)
-    try:
-        import panel as pn
-    except ImportError:
-        raise ValueError("The page needs Panel, which is not installed: pip install 'feint[app]'.") from None
+    need("panel", "The page")
+    import panel as pn
+
     from feint.app.page import new_page
 
+    addresses = _addresses(port)
     for name in ("asyncio", "bokeh.server.views.ws"):
         logging.getLogger(name).addFilter(_is_news)
-    server = pn.serve(
-        {"/": new_page},
-        address=HOST,
-        port=port,
-        websocket_origin=[f"{HOST}:{port}", f"localhost:{port}"],
-        title="feint",
-        show=show,
-        verbose=False,
-        start=False,
-        autoreload=False,
-    )
-    say(f"feint: http://{HOST}:{port}/ (end with Ctrl-C)")
-    server.run_until_shutdown()
+    with asyncio.Runner() as runner:
+        # Tornado asks for the current loop; where there is none, Python 3.12 and 3.13 warn.
+        asyncio.set_event_loop(runner.get_loop())
+        server = pn.serve(
+            {"/": new_page},
+            address=HOST,
+            port=port,
+            websocket_origin=addresses,
+            title="feint",
+            show=show,
+            verbose=False,
+            start=False,
+            autoreload=False,
+        )
+        _refuse_others(server, addresses)
+        say(f"feint: http://{HOST}:{port}/ (end with Ctrl-C)")
+        server.run_until_shutdown()
+
+
+def _addresses(port: int) -> list[str]:
+    """Return what a browser calls this server in Host, and after http:// in Origin."""
+    end = "" if port == 80 else f":{port}"
+    return [f"{HOST}{end}", f"localhost{end}"]
+
+
+def _refuse_others(server: Any, addresses: list[str]) -> None:
+    """Answer 403 to every request, for a page or a websocket, whose Host or Origin is not this server.
+
+    Bokeh compares the Origin of a websocket alone, and takes one that equals Host, whatever that is.
+    """
+    from tornado.routing import Rule
+    from tornado.web import ErrorHandler
+
+    # The first rule that matches decides; Bokeh has no public way to the application's rules.
+    rules = server._tornado.default_router.rules
+    rules.insert(0, Rule(_OfOthers(addresses), ErrorHandler, {"status_code": 403}))
+
+
+class _OfOthers:
+    """A matcher of Tornado's routes: requests whose Host or Origin is none of these addresses."""
+
+    def __init__(self, addresses: list[str]) -> None:
+        self._addresses = addresses
+
+    def match(self, request: Any) -> dict[str, Any] | None:
+        """Return arguments for the handler, here none, or None where it is not asked."""
+        origin = request.headers.get("Origin", f"http://{self._addresses[0]}")
+        names = (request.host.lower(), origin.lower().removeprefix("http://"))
+        return None if all(name in self._addresses for name in names) else {}
 
 
 def _is_news(record: logging.LogRecord) -> bool:

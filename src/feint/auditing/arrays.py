@@ -1,10 +1,12 @@
 """`audit`: arrays."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from feint.auditing.claimed import TOLERANCE, Claimed
 from feint.auditing.claims import Options
@@ -12,25 +14,26 @@ from feint.auditing.layout import MOST_ARMS, NO_TIME, Names, choose_layout
 from feint.auditing.readers import Batch
 from feint.auditing.report import AuditReport
 from feint.auditing.running import audited, no_progress
+from feint.families import Family
 from feint.numerics._validate import check_flag
-from feint.references import ThompsonSampling
+from feint.references import Reference, ThompsonSampling
 from feint.references.past import Timing
 
 
 # The options of an audit, each of which can be left out or named.
 def audit(
-    arms: npt.ArrayLike,
-    rewards: npt.ArrayLike | None = None,
+    arms: ArrayLike,
+    rewards: ArrayLike | None = None,
     *,
     n_arms: int | Sequence[str] | None = None,
-    probabilities: npt.ArrayLike | None = None,
-    propensities: npt.ArrayLike | None = None,
-    times: npt.ArrayLike | None = None,
-    reward_times: npt.ArrayLike | None = None,
-    groups: npt.ArrayLike | None = None,
-    reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+    probabilities: ArrayLike | None = None,
+    propensities: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    reward_times: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
     sigma: float | None = None,
-    family: Any = None,
+    family: Family | None = None,
     initial_round: bool = True,
     batch: int = 1,
     delay: int = 0,
@@ -145,7 +148,7 @@ class _ArrayLog:
             yield Batch(table, len(table[columns[0]]), None, {})
 
 
-def _vector(values: npt.ArrayLike, name: str, size: int | None = None) -> npt.NDArray[Any]:
+def _vector(values: ArrayLike, name: str, size: int | None = None) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
@@ -159,7 +162,7 @@ def _vector(values: npt.ArrayLike, name: str, size: int | None = None) -> npt.ND
     return array
 
 
-def _table(values: npt.ArrayLike, size: int) -> npt.NDArray[Any]:
+def _table(values: ArrayLike, size: int) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError:

@@ -10,9 +10,9 @@ from feint.auditing.claims import INTERVALS, Claim
 from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
 from feint.evidence import BoostMixture
 from feint.evidence.group_tilts import GroupTilts, named
-from feint.numerics._validate import FloatArray, IntArray, check_level
+from feint.numerics._validate import FloatArray, IntArray, check_level, restore_counts
 
-_VERSION = 1
+_VERSION = 2
 _HISTORY = 2_000  # points kept at most of log E over the rows
 _EXAMPLES = 20  # of bad rows named in the report
 _WORST = 20  # groups named in the report
@@ -222,7 +222,7 @@ class Auditor:
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken, if it is of the same audit."""
         if not isinstance(state, dict) or state.get("feint_auditor") != _VERSION:
-            raise ValueError(f"This is not the state of an audit of version {_VERSION}.")
+            raise ValueError(f"This is not the state of an audit of version {_VERSION}; begin a new one.")
         mine = {"identity": self.claim.identity(), "alpha": self.alpha, "arms": self.claim.arms.names()}
         for name, value in mine.items():
             if state.get(name) != value:
@@ -231,7 +231,7 @@ class Auditor:
                 )
         try:
             self.claim.recall(state["claim"])
-            self._observed[:] = state["observed"]
+            restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
             self._history.recall(state["history"])
             for name, kinds in _FACTS.items():
@@ -240,10 +240,12 @@ class Auditor:
                 ):
                     raise TypeError(name)
                 setattr(self, "_" + name, state[name])
+            counted = int(self._observed.sum()) + sum(self._bad.values())
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
-        if not 0 <= self.claim.boosts.tested <= self._rows:
-            raise ValueError("The state is damaged: its rows cannot come from an audit.")
+        refuted = self._impossible.pulls if self._impossible else 0
+        if self._rows != counted or not 0 <= self.claim.boosts.tested + refuted <= self._observed.sum():
+            raise ValueError(f"The state is damaged: it has {self._rows} rows, but counts of {counted}.")
 
     @property
     def rows(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint.auditing.columns import Column, as_moment
-from feint.auditing.layout import Arms, label_of
+from feint.auditing.layout import ANY_ARM, Arms, label_of
 from feint.numerics._validate import BoolArray, IntArray
 
 TIME = "unordered time"
@@ -93,6 +93,8 @@ def _check_arms(chunk: Chunk, arms: Arms, findings: Findings) -> None:
         )
         return
     findings.add_column(chunk.arm, "arm")
+    last = f"with {arms.n} arms they count from 0 to {arms.n - 1}"
+    counted = last if arms.n < ANY_ARM else "arms count from 0"
     with np.errstate(invalid="ignore"):
         findings.add(
             values != np.floor(values), "not a number", lambda i: f"arm is {shown(texts[i])}, not a whole number"
@@ -100,10 +102,7 @@ def _check_arms(chunk: Chunk, arms: Arms, findings: Findings) -> None:
         findings.add(
             ~((values >= 0) & (values < arms.n)),
             "arm out of range",
-            lambda i: (
-                f"arm {values[i]:g} is out of range; with {arms.n} arms they count from 0 to {arms.n - 1}"
-                + (", not from 1" if values[i] == arms.n else "")
-            ),
+            lambda i: f"arm {values[i]:g} is out of range; {counted}" + (", not from 1" if values[i] == arms.n else ""),
         )
 
 

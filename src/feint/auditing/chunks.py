@@ -1,6 +1,5 @@
 """A log in chunks that are checked and tested at once: memory does not grow with its length."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,9 +7,10 @@ import numpy as np
 
 from feint.auditing.checks import BadRow, Chunk, check
 from feint.auditing.columns import Column, as_column, as_columns
-from feint.auditing.layout import MOST_ARMS, Arms, Layout
+from feint.auditing.layout import ANY_ARM, MOST_ARMS, Arms, Layout
 from feint.auditing.readers import Batch, Log
 from feint.auditing.readers.base import Texts
+from feint.strict_json import parse_json
 
 CELLS_A_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once
 
@@ -56,13 +56,14 @@ def _listed(cells: Any, arms: Arms, malformed: dict[int, str]) -> list[Column]:
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
         return [as_column(column) for column in cells.T]
     table: list[Any] = []
+    names = dict.fromkeys(arms.names())
     for i, cell in enumerate(cells):
         found = _as_list(cell)
         if isinstance(found, dict):
-            unknown = [label for label in found if str(label) not in arms.names()]
+            unknown = [label for label in found if str(label) not in names]
             if unknown:
                 malformed.setdefault(i, f"its probabilities name the arm {unknown[0]!r}, which is none of the arms")
-            found = [found.get(name, 0.0) for name in arms.names()]
+            found = [found.get(name, 0.0) for name in names]
         if not isinstance(found, list) or len(found) != arms.n:
             what = f"it has {len(found)} numbers" if isinstance(found, list) else "it is no list"
             malformed.setdefault(i, f"the list of probabilities must have {arms.n} numbers; {what}")
@@ -79,8 +80,8 @@ def _as_list(cell: Any) -> Any:
         return cell
     text = cell.strip()
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return text.strip("[](){}").replace(";", " ").replace(",", " ").split() or None
 
 
@@ -98,12 +99,13 @@ def find_arms(log: Log, layout: Layout, n_arms: int | None, warnings: list[str],
         if layout.listed is not None:
             length = max(length, _length(batch.table[layout.listed], keys))
         chunk = _chunk(only, Arms(2), batch, first)
-        found = check(chunk, Arms(2**53), lambda chunk, findings: None, None).bad
+        found = check(chunk, Arms(ANY_ARM), lambda chunk, findings: None, None).bad
         if found and bad is None:
             bad = found[0]
         cells = (chunk.arm.texts[row.row - first] for row in found)
         labels.update(cell.strip() for cell in cells if isinstance(cell, str) and cell.strip())
-        largest = max(largest, int(min(np.max(np.nan_to_num(chunk.arm.values, nan=-1.0), initial=-1.0), 2.0**53)))
+        highest = np.max(np.nan_to_num(chunk.arm.values, nan=-1.0), initial=-1.0)
+        largest = max(largest, int(min(highest, ANY_ARM)))
         if len(labels) > MOST_ARMS:
             break
         first += batch.n

@@ -125,7 +125,7 @@ class LoggedProbabilities(Claim):
             "not a probability",
             lambda i: f"a probability is {table[i][outside[i]][0]:.12g}; it must lie between 0 and 1",
         )
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             sums = table.sum(1)
             suspects = np.flatnonzero(~(abs(sums - 1) <= tolerance))
             wrong = [i for i in suspects if not abs(sums[i] - 1) <= tolerance + _rounding(chunk, int(i))]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.auditing.readers.base import Texts
+from feint.extras import is_there
 from feint.numerics._validate import BoolArray, FloatArray
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
@@ -36,16 +37,16 @@ def as_column(raw: Any) -> Column:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
         values = raw.astype(np.float64)
         return Column(values, np.isnan(values), np.zeros(values.size, dtype=bool), raw)
-    plain = _plain_numbers([raw])
-    return _column(raw, plain[0] if plain is not None else np.array([_number(item) for item in raw], dtype=np.float64))
+    found = _numbers_by_arrow([raw])
+    return _column(raw, _numbers(raw) if found is None else found[0])
 
 
 def as_columns(raws: list[Any]) -> list[Column]:
     """`as_column` of each; those that Arrow holds are read at once."""
-    plain = _plain_numbers(raws) if raws and all(isinstance(raw, Texts) for raw in raws) else None
-    if plain is None:
+    found = _numbers_by_arrow(raws) if raws and all(isinstance(raw, Texts) for raw in raws) else None
+    if found is None:
         return [as_column(raw) for raw in raws]
-    return [_column(raw, values) for raw, values in zip(raws, plain, strict=True)]
+    return [_column(raw, values) for raw, values in zip(raws, found, strict=True)]
 
 
 def _column(raw: Any, values: FloatArray) -> Column:
@@ -56,11 +57,21 @@ def _column(raw: Any, values: FloatArray) -> Column:
     return Column(values, missing, unread & ~missing, raw)
 
 
-def _plain_numbers(raws: list[Any]) -> FloatArray | None:
+def _numbers(raw: Any) -> FloatArray:
+    """(n,), one by one only where some text is no plain number: all at once takes a fifth of the time."""
+    try:
+        if _is_plain("".join(raw)):
+            return np.array(list(map(float, raw)), dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    return np.array([_number(item) for item in raw], dtype=np.float64)
+
+
+def _numbers_by_arrow(raws: list[Any]) -> FloatArray | None:
     """(columns, n), quickly, where every text is a plain number: Arrow reads them in a quarter of Python's time, to the
     same bits, and refuses whatever Python might read more into.
     """
-    if not all(isinstance(raw, Texts) or len(raw) >= _WORTH_ARROW for raw in raws):
+    if not all(isinstance(raw, Texts) or len(raw) >= _WORTH_ARROW for raw in raws) or not is_there("pyarrow"):
         return None
     import pyarrow as pa
 

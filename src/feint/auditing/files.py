@@ -1,28 +1,31 @@
 """`audit_log`: files, pipes and tables."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
 
 from feint.auditing.claimed import TOLERANCE, Claimed
 from feint.auditing.claims import Options
-from feint.auditing.layout import Names
+from feint.auditing.layout import Mode, Names
+from feint.auditing.readers import Source
 from feint.auditing.report import AuditReport
 from feint.auditing.running import Progress, audit_claimed, no_progress
+from feint.families import Family
 from feint.numerics._validate import check_flag
-from feint.references import ThompsonSampling
+from feint.references import Reference, ThompsonSampling
 from feint.references.past import Timing
 
 
 # The options of an audit, each of which can be left out or named.
 def audit_log(
-    source: Any,
+    source: Source,
     *,
     names: Names = Names(),  # noqa: B008 - frozen
-    mode: str | None = None,
+    mode: Mode | None = None,
     n_arms: int | Sequence[str] | None = None,
-    reference: Any = ThompsonSampling(),  # noqa: B008 - frozen
+    reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
     sigma: float | None = None,
-    family: Any = None,
+    family: Family | None = None,
     initial_round: bool = True,
     batch: int = 1,
     delay: int = 0,
@@ -35,6 +38,7 @@ def audit_log(
     skip_bad: bool = False,
     explain: bool = True,
     delimiter: str | None = None,
+    encoding: str | None = None,
     ignore_time: bool = False,
     progress: Progress = no_progress,
 ) -> AuditReport:
@@ -53,6 +57,8 @@ def audit_log(
         "probabilities", "propensities" or "rewards", where the log has more than one of them.
     delimiter
         Of a text file; by default it is recognised.
+    encoding
+        Of a text file, as "latin-1"; UTF-8 if not given.
     ignore_time
         A column `time` or `timestamp` must not go back, unless this is set.
     progress
@@ -89,5 +95,6 @@ def audit_log(
         explain=check_flag(explain, "explain"),
         ignore_time=ignore_time,
         delimiter=delimiter,
+        encoding=encoding,
         progress=progress,
     )

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from feint.auditing.columns import Column, as_column
+from feint.auditing.readers.base import places
 
-MODES = ("probabilities", "propensities", "rewards")  # the strongest claim first
+Mode = Literal["probabilities", "propensities", "rewards"]  # the strongest claim first
+MODES: tuple[Mode, ...] = get_args(Mode)
 MOST_ARMS = 10_000
+ANY_ARM = 2**53  # in the place of the number of arms, while it is unknown: larger ones are no whole float64
 NO_TIME = ""
 _TIME_NAMES = ("time", "timestamp")
 # What others call the probability of the pulled arm, or of all arms.
@@ -99,10 +102,8 @@ def choose_layout(columns: list[str], names: Names, mode: str | None, needs_rewa
         labels if single and not numbered else None,
         [],
     )
-    for name in layout.used():
-        if columns.count(name) > 1:
-            raise ValueError(f"The column {name!r} appears twice; rename one of them.")
-    known = [*layout.used(), names.propensity] if chosen == "probabilities" else layout.used()
+    places(columns, layout.used())
+    known = {*layout.used(), names.propensity} if chosen == "probabilities" else {*layout.used()}
     return layout._replace(
         unused=[name for name in columns if name not in known and _LOOKS_LIKE_A_CLAIM.fullmatch(name)]
     )

@@ -8,12 +8,12 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from feint.auditing.picture import calibrated, draw_arms, draw_evidence, scientific, shown_as
 from feint.auditing.report import ArmReport, AuditReport
-from feint.html import table
+from feint.extras import need
+from feint.html import escape, table
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -267,6 +267,7 @@ def _repeat(report: AuditReport, log: str, command: str) -> str:
 
 def _figure(name: str, draw: "Callable[[AuditReport], Figure]", report: AuditReport, caption: str = "") -> str:
     """A figure as SVG within the page, its letters as outlines: it looks the same wherever it is read."""
+    need("matplotlib", "The page of an audit")
     import matplotlib
 
     file = io.StringIO()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from feint.auditing.report import ArmReport, AuditReport, digits_and_exponent
+from feint.printable import printable
 from feint.style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def shown_as(arm: ArmReport) -> str:
     """An arm's label in a figure: shortened; its number, as #3, where the font lacks a letter."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
-    label = re.sub(r"\s+", " ", arm.label).strip()
+    label = printable(re.sub(r"\s+", " ", arm.label).strip())
     font = get_font(findfont(FontProperties()))
     if not label or any(font.get_char_index(ord(letter)) == 0 for letter in label):
         return f"#{arm.arm}"

@@ -12,7 +12,8 @@ from feint.auditing.claimed import Claimed
 from feint.auditing.claims import LoggedPropensities, Recomputed
 from feint.auditing.explaining import explanation
 from feint.auditing.layout import MOST_ARMS, NO_TIME, Arms, Layout, Names, choose_layout, label_of
-from feint.auditing.readers import Batch, Log, naming, open_log
+from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
+from feint.auditing.readers.seen import Seen
 from feint.auditing.report import AuditReport
 from feint.numerics._validate import is_whole
 
@@ -26,7 +27,7 @@ def no_progress(what: str, total: int) -> Callable[[int], object]:
 
 # What `audit_log` takes beside the claim; so for `follow_log`.
 def audit_claimed(
-    source: Any,
+    source: Source,
     claimed: Claimed,
     *,
     names: Names,
@@ -37,17 +38,18 @@ def audit_claimed(
     explain: bool = True,
     ignore_time: bool,
     delimiter: str | None,
+    encoding: str | None,
     progress: Progress,
 ) -> AuditReport:
     """A file, a pipe or a table, once it is clear what is claimed."""
-    log = open_log(source, delimiter)
+    log = open_log(source, delimiter, encoding)
     with naming(log.name):
         layout = _layout(log, names, mode, claimed, ignore_time)
         return audited(log, layout, claimed, n_arms, alpha, skip_bad, explain, progress)
 
 
 def follow_log(
-    log: Log,
+    log: FollowedLog,
     claimed: Claimed,
     *,
     names: Names,
@@ -56,11 +58,12 @@ def follow_log(
     alpha: float,
     skip_bad: bool,
     ignore_time: bool,
-    state: dict[str, Any] | None,
-    from_start: bool,
+    state: Any,
 ) -> Iterator[Auditor]:
-    """An audit of a log that grows: the auditor after every few rows. `state` is of one that saw the rows before these
-    or, if the log is read `from_start`, the first of them.
+    """Audit a log that grows: give the auditor before the first row, after every few rows, and at the end.
+
+    `state` is what `followed_state` gave in an earlier run: of a file, about its first rows; of a pipe, about the rows
+    that came before.
     """
     with naming(log.name):
         layout = _layout(log, names, mode, claimed, ignore_time)
@@ -68,10 +71,17 @@ def follow_log(
         auditor = Auditor(claimed.claim(layout.mode, arms), alpha, skip_bad=skip_bad)
         if state is not None:
             auditor.recall(state)
-        rest = _Rest(log, auditor.rows) if from_start else log
-        for chunk in chunks(rest, layout, arms, lambda done: None, first=auditor.rows + 1):
+            log.resume(Seen.from_state(state.get("seen")))
+        yield auditor
+        for chunk in chunks(log, layout, arms, lambda done: None, first=auditor.rows + 1):
             auditor.feed(chunk)
             yield auditor
+        yield auditor  # the log may have been rotated since
+
+
+def followed_state(auditor: Auditor, log: FollowedLog) -> dict[str, Any]:
+    """Return all that `follow_log` needs to go on identically, as plain JSON types."""
+    return {**auditor.state(), "seen": log.seen.state()}
 
 
 def audited(
@@ -129,6 +139,8 @@ def _arms(
     """How many arms there are and how they are called; without `progress` the log can be read only once."""
     listed = getattr(log, "width", 0) if layout.listed else 0  # arrays know it, files only when they are read
     width = listed or len(layout.probabilities)
+    if width > MOST_ARMS:
+        raise ValueError(f"There are {width:,} columns of probabilities; there must be 2 to {MOST_ARMS:,} arms.")
     if width:
         given = n_arms if n_arms is None or is_whole(n_arms, 0) else len(_labels(n_arms) or [])
         if given is not None and given != width:
@@ -160,23 +172,3 @@ def _labels(n_arms: Any) -> list[str] | None:
     if not 2 <= len(set(labels)) == len(labels) <= MOST_ARMS or not all(labels):
         raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or the different labels of two or more.")
     return labels
-
-
-class _Rest:
-    """A log without its first rows."""
-
-    def __init__(self, log: Log, skipped: int) -> None:
-        self._log, self._skipped = log, skipped
-        self.name, self.columns, self.size = log.name, log.columns, log.size
-
-    def batches(self, columns: list[str], n_rows: int, tick: Callable[[int], object]) -> Iterator[Batch]:
-        """See `readers.base`."""
-        left = self._skipped
-        for batch in self._log.batches(columns, n_rows, tick):
-            cut = min(left, batch.n)
-            left -= cut
-            if cut < batch.n:
-                table = {name: cells[cut:] for name, cells in batch.table.items()}
-                lines = None if batch.lines is None else batch.lines[cut:]
-                malformed = {i - cut: reason for i, reason in batch.malformed.items() if i >= cut}
-                yield Batch(table, batch.n - cut, lines, malformed)

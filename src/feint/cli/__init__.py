@@ -2,14 +2,23 @@
 
 import gc
 import io
+import os
 import sys
-from typing import Annotated
+import traceback
+from typing import Annotated, Any
 
 import typer
+import typer.main
 
+from feint import interrupts
 from feint.cli import audit, page, plan, reproduce, run, sweep, warm
 from feint.cli.shared import app, in_options
+from feint.printable import printable
 from feint.version import VERSION
+
+# Typer has click's exceptions, of its own copy or of the package click, and exports the lowest ones.
+_UsageError: Any = typer.BadParameter.__base__
+_WrongCommandLine: Any = _UsageError.__base__
 
 __all__ = ["app", "audit", "main", "page", "plan", "reproduce", "run", "sweep", "warm"]
 
@@ -30,20 +39,57 @@ def _options(
 
 
 def main() -> None:
-    """Run the command; wrong input ends with one clear line and exit code 2, never a traceback.
+    """Run the command and end the program: 0, or what the command chose (`feint audit`: 1 for a log that it rejects).
 
-    A mistake of ours ends with 3: 1 is what `feint audit` says of a log that it rejects.
+    Wrong input ends with one clear line and 2, an interrupt with 130, a reader that left with 141, and a mistake of
+    ours with 3; never with a traceback, unless FEINT_DEBUG is set, and with 1 for nothing else.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ε still gets the numbers
     # Imports and compiling make a million objects that stay: looking through them was a twentieth of a first use.
-    gc.set_threshold(200_000, 20, 100)
+    gc.set_threshold(1_000_000, 20, 100)
     try:
-        app()
-    except (ValueError, OSError) as error:
-        typer.echo(f"feint: {in_options(' '.join(str(error).split()))}", err=True)
-        sys.exit(2)
-    except Exception as error:
-        typer.echo(f"feint: unexpected {type(error).__name__}: {' '.join(str(error).split())}", err=True)
-        sys.exit(3)
+        code = _run(sys.argv[1:] or ["--help"])
+    except BaseException as error:
+        if os.environ.get("FEINT_DEBUG"):
+            traceback.print_exc()
+        code = _explain(error)
+    if interrupts.arrived():  # also where a library swallowed it, or made it an error of its own
+        code = 130
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command as click does, but for what becomes of exceptions: click ends with 1 for some of them."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("feint", arguments) as context:
+            command.invoke(context)
+        sys.stdout.flush()
+    except typer.Exit as ended:
+        return ended.exit_code
+    return 0
+
+
+def _explain(error: BaseException) -> int:
+    """Say in one line what went wrong; returns the exit code."""
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or interrupts.arrived():
+        if not isinstance(error, SystemExit):  # else the command has said it
+            typer.echo("feint: interrupted", err=True)
+        return 130
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):  # Rich ends with 1 there
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+        return 141
+    if isinstance(error, SystemExit):  # a command's own, or a library's
+        return error.code if isinstance(error.code, int) and error.code in (0, 2, 130) else 3
+    line = " ".join((error.format_message() if isinstance(error, _WrongCommandLine) else str(error)).split())
+    if isinstance(error, _UsageError):
+        if not line:  # the help of a group that was given no command: it is printed already
+            return 2
+        line += f" See {error.ctx.command_path} --help." if error.ctx is not None else ""
+    if isinstance(error, _WrongCommandLine | ValueError | OSError):
+        typer.echo(f"feint: {in_options(line)}", err=True)
+        return 2
+    typer.echo(f"feint: unexpected {type(error).__name__}: {printable(line)}", err=True)
+    return 3

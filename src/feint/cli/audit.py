@@ -4,24 +4,24 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, in_options, save_figure
+from feint.cli.audit_text import report_text
+from feint.cli.shared import FIGURES, app, check_output, in_options, naming_output, save_figure
 from feint.files import write_whole
 from feint.options import arms_of, claimed_of, share_of
+from feint.printable import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from feint.auditing import AuditReport
     from feint.auditing.claimed import Claimed
-    from feint.auditing.diagnosis import Diagnosis
 
-_REJECTED = 1  # wrong input ends with 2, in `main`
+_REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 
 
 @app.command()
@@ -81,6 +81,7 @@ def audit(
     time: Annotated[str | None, typer.Option(help="Column of times; else time or timestamp, if there.")] = None,
     ignore_time: Annotated[bool, typer.Option("--ignore-time", help="Do not check that times grow.")] = False,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file; a comma if not given.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a text file, as latin-1; UTF-8 if not given.")] = None,
     tolerance: Annotated[float, typer.Option(help="How far probabilities may be from summing to 1.")] = 1e-6,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and count them.")] = False,
     follow: Annotated[
@@ -94,7 +95,8 @@ def audit(
 ) -> None:
     """Test whether the agent behind a log does what it claims.
 
-    Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong.
+    Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong, or a file could not be
+    written; the verdict is printed before files are, and a rejected log ends with 1 all the same.
     """
     from feint.auditing import Names
     from feint.auditing.claimed import Claimed
@@ -115,197 +117,109 @@ def audit(
                 raise ValueError(
                     "--follow prints a line when the log is rejected; leave --plot, --html, --json, --group out."
                 )
-            rejected = _follow(log, delimiter, what, common | {"ignore_time": ignore_time}, state)
+            code = _follow(log, delimiter, encoding, what, common | {"ignore_time": ignore_time}, state)
         else:
             if state is not None:
                 raise ValueError("--state is where --follow keeps what it saw; leave it out.")
-            rejected = _whole(log, what, common, ignore_time, delimiter, as_json, plot, html, force)
+            common |= {"ignore_time": ignore_time, "delimiter": delimiter, "encoding": encoding}
+            code = _whole(log, what, common, as_json, plot, html, force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
         typer.echo("feint: interrupted, nothing was decided.", err=True)
         sys.exit(130)
-    if rejected:
-        raise typer.Exit(_REJECTED)
+    except (EOFError, SystemExit) as error:  # of a library: click and Python would end with 1
+        raise RuntimeError(f"{type(error).__name__} where none belongs: {error}") from error
+    raise typer.Exit(code)
 
 
 def _whole(
-    log: str, what: "Claimed", common: dict[str, Any], ignore_time: bool, delimiter: str | None, as_json: bool,
-    plot: Path | None, html: Path | None, force: bool,
-) -> bool:  # fmt: skip
+    log: str, what: "Claimed", common: dict[str, Any], as_json: bool, plot: Path | None, html: Path | None, force: bool
+) -> int:
+    """Print the verdict, then write the files: what cannot be written must not hide it. Return the exit code."""
     from feint.auditing.running import audit_claimed
     from feint.progress import progress_bars
 
     with progress_bars() as progress:
-        report = audit_claimed(log, what, **common, ignore_time=ignore_time, delimiter=delimiter, progress=progress)
+        report = audit_claimed(log, what, **common, progress=progress)
     if report.tested == 0:  # "no evidence" would be true, and misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")
-    if plot is not None:
-        save_figure(report.plot(), plot, force)
-    if html is not None:
-        from feint.auditing.page import page
+    failures: list[str] = []
+    with _saying(failures), naming_output("Standard output"):  # Rich writes to it too
+        _write(json.dumps(report.to_json(), allow_nan=False) + "\n" if as_json else report_text(report))
+    for path, save in ((plot, _save_plot), (html, _save_page)):
+        if path is None:
+            continue
+        with _saying(failures), naming_output(path):
+            save(report, log, path, force)
+            _write("" if as_json else f"wrote {printable(str(path))}\n")
+    return _exit_code(report.rejected, failures)
 
-        text = page(report, str(log), shlex.join(["feint", *sys.argv[1:]]))
-        write_whole(html, lambda name: Path(name).write_text(text, encoding="utf-8"), force=force)
-    _say(report, as_json, [path for path in (plot, html) if path is not None])
-    return report.rejected
+
+def _save_plot(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+    save_figure(report.plot(), path, force)
 
 
-def _say(report: "AuditReport", as_json: bool, written: list[Path]) -> None:
-    """Print what was found."""
-    from rich.console import Console
+def _save_page(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+    from feint.auditing.page import page
 
-    if as_json:
-        _write(json.dumps(report.to_json(), allow_nan=False) + "\n")
-        return
-    console = Console()
-    with console.capture() as text:  # into a closed pipe, Rich itself would end with exit code 1
-        _print(console, report)
-        for path in written:
-            console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
-    _write(text.get())
+    text = page(report, log, shlex.join(["feint", *sys.argv[1:]]))
+    write_whole(path, lambda name: name.write_text(text, encoding="utf-8"), force=force)
+
+
+@contextmanager
+def _saying(failures: list[str]) -> Iterator[None]:
+    """Say what could not be written, note it and go on: the verdict stands."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        failures.append(in_options(str(error)))
+        typer.echo(f"feint: {failures[-1]}", err=True)
+
+
+def _exit_code(rejected: bool, failures: list[str]) -> int:
+    """1 where the log is rejected, whatever else went wrong: that is what 1 says."""
+    return _REJECTED if rejected else _NOT_WRITTEN if failures else 0
 
 
 def _write(text: str) -> None:
-    """Into a closed pipe nothing more can be said, and the exit code still holds."""
+    """Print at once. Into a closed pipe nothing more can be said, and the exit code still holds."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails at its end, with 120
+        if not isinstance(error, BrokenPipeError):
+            raise OSError(f"Standard output cannot be written: {error.strerror}.") from None
 
 
-def _follow(log: str, delimiter: str | None, what: "Claimed", common: dict[str, Any], state: Path | None) -> bool:
-    from feint.auditing.readers import follow
-    from feint.auditing.running import follow_log
+def _follow(
+    log: str, delimiter: str | None, encoding: str | None, what: "Claimed", common: dict[str, Any], state: Path | None
+) -> int:
+    """Print the verdict as soon as there is one, then keep the state. Return the exit code."""
+    from feint.auditing.readers import GrowingFile, follow, standard_input
+    from feint.auditing.running import follow_log, followed_state
     from feint.files import load_state, save_state
 
     before = load_state(state) if state is not None and state.exists() else None
-    said = isinstance(before, dict) and before.get("rejected_at") is not None
-    rejected, last = said, None
-    stream = sys.stdin.buffer if log == "-" else open(log, "rb")  # noqa: SIM115 - closed below
-    with stream:
-        # A file is read from its start again; a pipe goes on where the last one ended.
-        for auditor in follow_log(follow(stream, delimiter), what, state=before, from_start=log != "-", **common):
-            last = auditor
-            if auditor.rejected_at is not None and not said:
-                said = rejected = True
+    said = rejected = isinstance(before, dict) and before.get("rejected_at") is not None
+    failures: list[str] = []
+    with standard_input() if log == "-" else GrowingFile(log) as stream:
+        source = follow(stream, delimiter, encoding)
+        for auditor in follow_log(source, what, state=before, **common):
+            rejected = auditor.rejected_at is not None
+            words = f"(claim: {printable(auditor.claim.words())}; α = {auditor.alpha:g})"
+            with _saying(failures):
+                if rejected and not said:
+                    said = True
+                    _write(f"rejected at row {auditor.rejected_at} {words}\n")
+                if state is not None:
+                    with naming_output(state):
+                        save_state(followed_state(auditor, source), state, force=True)
+            if failures:
+                break
+        else:
+            with _saying(failures):
                 _write(
-                    f"rejected at row {auditor.rejected_at} (claim: {auditor.claim.words()}; α = {auditor.alpha:g})\n"
+                    "" if said else f"no evidence against the claim in {auditor.rows:,} rows (α = {auditor.alpha:g})\n"
                 )
-            if state is not None:
-                save_state(auditor.state(), state, force=True)
-    if not said and last is not None:
-        _write(f"no evidence against the claim in {last.rows:,} rows (α = {last.alpha:g})\n")
-    return rejected
-
-
-def _print(console: "Console", report: "AuditReport") -> None:
-    from rich.markup import escape
-    from rich.padding import Padding
-
-    colour = "red" if report.rejected else "green"
-    what = f"of {report.rows:,}" if report.rejected else "the claim"
-    if report.left_out:
-        what += f", {report.left_out:,} rows left out"
-    console.print(f"\n [bold {colour}]{report.verdict}[/] {what} (α = {report.alpha:g})", highlight=False)
-    console.print(Padding(f"claim: {escape(report.claim)}\n", (0, 0, 0, 1)), highlight=False)
-    console.print(_facts(report))
-    if report.diagnosis is not None:
-        console.print(_explanations(report.diagnosis))
-    console.print(_arms(report))
-    if report.groups:
-        console.print(_groups(report))
-        console.print(f" {_named(report)}\n", highlight=False)
-    for warning in report.warnings:
-        console.print(Padding(f"[yellow]![/] {escape(in_options(warning))}", (0, 0, 0, 1)), highlight=False)
-    for example in report.bad_examples:
-        console.print(f"   left out, {example}", highlight=False, markup=False)
-
-
-def _facts(report: "AuditReport") -> "Table":
-    from rich.markup import escape
-    from rich.table import Table
-
-    from feint.auditing.diagnosis import UNCLEAR
-    from feint.auditing.diagnosis_experts import BOOSTED, SHARE
-
-    facts = Table(box=None, show_header=False, pad_edge=True)
-    first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""
-    facts.add_row("pulls tested", f"{report.tested:,} of {report.rows:,}{first}")
-    facts.add_row("e-value", f"{_power(report.log_e_value)} now, {_power(report.highest_log_e_value)} at its highest")
-    facts.add_row("anytime p-value", _power(-report.highest_log_e_value))
-    kind = None if report.diagnosis is None else report.diagnosis.kind
-    # Where something else explains the log, this would name the wrong reason.
-    if report.boosted_arm is not None and kind in (None, BOOSTED, SHARE, UNCLEAR):
-        size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
-        arm = escape(report.arms[report.boosted_arm].label)
-        facts.add_row("most likely boosted", f"arm {arm}{size}" + ("" if report.rejected else ", if any"))
-    if report.smallest_log_probability is not None:
-        facts.add_row("smallest π of a pull", f"{_power(report.smallest_log_probability)}, row {report.smallest_row:,}")
-    if report.bad_rows:
-        kinds = ", ".join(f"{kind}: {count:,}" for kind, count in report.bad_rows.items())
-        facts.add_row("bad rows left out", f"{report.left_out:,} ({kinds})")
-    return facts
-
-
-def _arms(report: "AuditReport") -> "Table":
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    known = any(arm.expected is not None for arm in report.arms)  # else propensities alone were logged
-    heads = ("expected", "observed − expected", report.confidence.replace(" intervals,", ""))
-    for name in ("arm", "observed", *(heads if known else ())):
-        table.add_column(name, justify="right")
-    for arm in report.arms:
-        cells = [escape(arm.label), f"{arm.observed:,}"]
-        if arm.expected is not None and arm.excess is not None and arm.low is not None and arm.high is not None:
-            interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}{' *' if arm.departs else '  '}"
-            cells += [f"{arm.expected:,.1f}", f"{arm.excess:+,.1f}", interval]
-        table.add_row(*cells)
-    return table
-
-
-def _explanations(diagnosis: "Diagnosis") -> "Table":
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    from feint.auditing.diagnosis import UNCLEAR
-
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column(diagnosis.words if diagnosis.kind == UNCLEAR else "what explains the log best")
-    for name in ("share of the evidence", "rows"):
-        table.add_column(name, justify="right")
-    for found in diagnosis.explanations[:5]:
-        table.add_row(escape(found.words), f"{100 * found.share:.0f} %", f"{found.first_row:,} … {found.last_row:,}")
-    return table
-
-
-def _groups(report: "AuditReport") -> "Table":
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("group", "pulls tested", "e-value"):
-        table.add_column(name, justify="right")
-    for group in report.groups[:10]:
-        star = " *" if group.named else "  "
-        table.add_row(escape(group.group), f"{group.tested:,}", _power(group.log_e_value) + star)
-    return table
-
-
-def _named(report: "AuditReport") -> str:
-    named = sum(group.named for group in report.groups)
-    least = "at least " if named == len(report.groups) < report.n_groups else ""  # the worst are listed only
-    return f"{report.n_groups:,} groups, {least}{named} named (*) by e-BH at α = {report.alpha:g}"
-
-
-def _power(log_value: float) -> str:
-    """exp(log_value) as every terminal can show it."""
-    from feint.auditing.report import digits_and_exponent
-
-    digits, exponent = digits_and_exponent(log_value)
-    return digits if exponent is None else f"{digits}·10^{exponent}"
+    return _exit_code(rejected, failures)

@@ -1,13 +1,17 @@
 """What every command uses: the application they register with, how they read options and how they speak of them."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from feint.extras import need
 from feint.files import write_whole
 from feint.options import numbers
+from feint.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from feint.bandit import Bandit
 
 FIGURES = (".pdf", ".png", ".svg")
+_WRITTEN_WITH = {**dict.fromkeys((*FIGURES, ".html"), "matplotlib"), ".zarr": "zarr", ".parquet": "pyarrow"}
 
 app = typer.Typer(
     name="feint",
@@ -25,13 +30,13 @@ app = typer.Typer(
 )
 
 
-_OPTIONS = {"n_arms": "--arms"}
+_OPTIONS = {"n_arms": "--arms", "low": "--clip"}
 _PARAMETER = re.compile(r"`([a-z_]+)`")
 
 
 def in_options(text: str) -> str:
-    """The library's words for the command line: a parameter `skip_bad` is the option --skip-bad."""
-    return _PARAMETER.sub(lambda found: _OPTIONS.get(found[1], "--" + found[1].replace("_", "-")), text)
+    """Return the library's words for a terminal: options by their names, no control characters."""
+    return _PARAMETER.sub(lambda found: _OPTIONS.get(found[1], "--" + found[1].replace("_", "-")), printable(text))
 
 
 def read_bandit(
@@ -52,15 +57,32 @@ def read_bandit(
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:
-    """Refuse a file to write before the work is done: of a kind that cannot be written, or one that is there."""
+    """Refuse a file to write before the work is done: of a kind that cannot be written here, or one that is there."""
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
         raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a file cannot take its place. Choose another name.")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists already; choose another name, or use --force.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} for {path.name}; make it first, or choose another.")
+    if path.suffix.lower() in _WRITTEN_WITH:
+        need(_WRITTEN_WITH[path.suffix.lower()], str(path))
+
+
+@contextmanager
+def naming_output(path: Path | str) -> Iterator[None]:
+    """Say which file it was that could not be written."""
+    try:
+        yield
+    except ImportError as error:
+        raise ValueError(f"{path} cannot be written: {error}; install it, or leave the option out.") from None
+    except OSError as error:
+        if error.strerror is None:  # it says so itself
+            raise
+        raise OSError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def save_figure(figure: "Figure", path: Path, force: bool) -> None:

@@ -37,6 +37,9 @@ def run(
     scheduler: Annotated[str | None, typer.Option(help="Run on the Dask cluster at this address, tcp://….")] = None,
     workers: Annotated[int | None, typer.Option(help="Or on this many local processes, started by Dask.")] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run what has failed before.")] = False,
+    no_verify: Annotated[
+        bool, typer.Option("--no-verify", help="Look at the sizes of what is there, not at its checksums.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and how long it may take.")
     ] = False,
@@ -49,13 +52,20 @@ def run(
 
     sweep = load_study(study)
     if dry_run:
-        plan = sweep.plan(out, scheduler, workers=workers, retry_failed=retry_failed)
+        plan = sweep.plan(out, scheduler, workers=workers, retry_failed=retry_failed, verify=not no_verify)
         typer.echo(str(plan))
         return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SweepWarning)
         try:
-            runs = sweep.run(out, scheduler, workers=workers, retry_failed=retry_failed, progress=sys.stderr.isatty())
+            runs = sweep.run(
+                out,
+                scheduler,
+                workers=workers,
+                retry_failed=retry_failed,
+                verify=not no_verify,
+                progress=sys.stderr.isatty(),
+            )
         except KeyboardInterrupt:
             typer.echo("feint: interrupted; what is recorded stays, and the same command goes on.", err=True)
             sys.exit(130)
@@ -65,7 +75,7 @@ def run(
     for message in failures:
         typer.echo(f"feint: {message.replace('`retry_failed`', '--retry-failed')}", err=True)
     if failures:
-        raise typer.Exit(1)
+        raise typer.Exit(2)
 
 
 @commands.command("show")

@@ -1,16 +1,33 @@
 """`feint warm`: compile what the commands use, before they are used."""
 
+from typing import Annotated
+
 import typer
 
 from feint.cli.shared import app
 
 
 @app.command()
-def warm() -> None:
-    """Compile the kernels that run, plan, audit and app use, on all cores; they are kept for the next start."""
-    from feint.warming import warm_all
+def warm(
+    family: Annotated[
+        str | None,
+        typer.Option(help="Compile for this family of rewards, or this public and private one: bernoulli,gaussian."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Compile for every pair of families; minutes.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Only remove all kernels that are kept.")] = False,
+) -> None:
+    """Compile the kernels that run, plan, audit and app use, on all cores, and keep them for the next start."""
+    from feint.numerics._kernel_files import remove, writable_place
+    from feint.warming import warm
 
-    seconds, failed = warm_all(lambda line: typer.echo(line, err=True))
+    if sum([family is not None, everything, clear]) > 1:
+        raise ValueError("Give one of --family, --all and --clear.")
+    if clear:
+        typer.echo(f"feint: removed {remove(stale_only=False)} folders of kernels", err=True)
+        return
+    if writable_place() is None:  # which has said so
+        raise typer.Exit(2)
+    seconds, failed = warm("all" if everything else family, lambda line: typer.echo(line, err=True))
     if failed:
         raise ValueError(f"Kernels of {', '.join(failed)} could not be compiled; run the command itself to see why.")
     typer.echo(f"feint: kernels are ready ({seconds:.0f} s)", err=True)

@@ -40,7 +40,7 @@ from feint.families.base import (
     recentre,
 )
 from feint.families.base import tangents as tangents_of
-from feint.numerics._jit import inlined, part, sealed
+from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.boost_table import TABLE_SHAPE, boost_bounds
 from feint.numerics.normal import EXP_FLOOR, exp_nonpositive
@@ -212,7 +212,7 @@ def _bound_box(belief: Belief, side: Tangents, c: Comparison, dominant: int, rai
     displace(belief.family, belief, side, dominant)
 
 
-@sealed
+@part
 def enter_by_tangents(
     region: Region, known: Known, c: Comparison, dominant: int, bounds_private: bool, bounds_reference: bool
 ) -> bool:

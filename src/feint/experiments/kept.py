@@ -5,7 +5,6 @@ finds them again when the run goes on. The result is the same as that of `simula
 """
 
 import json
-import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,13 +32,12 @@ _WATCHED = 30  # a step with an observer takes as long as that many
 
 @contextmanager
 def keeping(folder: Path) -> Iterator[None]:
-    """Where blocks are kept meanwhile; when all is done, they are not needed any more."""
+    """Keep blocks of long simulations in `folder` meanwhile."""
     token = _FOLDER.set(folder)
     try:
         yield
     finally:
         _FOLDER.reset(token)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def simulate(

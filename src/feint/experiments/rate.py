@@ -14,6 +14,7 @@ from feint.instances import PAPER
 from feint.intervals import median_interval
 from feint.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import predicted_pulls
+from feint.theory.rates import ORDERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +33,6 @@ CAPTION = (
     "Figure 1: pulls of boosted arms against the rate φ of Theorem 1, and against two sharper predictions; means "
     "of {replications} seeds with 95 % bands. Below, their ratio to φ."
 )
-ORDERS = ("first", "second", "fluid")
 _DRAWN = 100  # the figure begins here
 
 

@@ -20,7 +20,8 @@ from feint.experiments.claims_page import write_claims
 from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
 from feint.experiments.kept import keeping
 from feint.experiments.report import write_report
-from feint.files import write_whole
+from feint.extras import need
+from feint.files import remove_leftovers, write_whole
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
     settings = json.dumps([settings_of(load_experiment(name), quick) for name in NAMES])
     wanted = {"feint": VERSION, "seed": seed, "quick": quick, "settings": sha256(settings.encode()).hexdigest()[:8]}
     manifest = out / MANIFEST
+    for folder in (out, out / "data"):
+        remove_leftovers(folder)
     if manifest.exists():
         found = json.loads(manifest.read_text())
         if found == wanted:
-            for half_written in (out / "data").glob(".*"):
-                shutil.rmtree(half_written)
             return
         if not force:
             raise ValueError(f"{out} holds a run with {found}, not {wanted}; choose another `out`, or use `force`.")
@@ -59,13 +60,15 @@ def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset"
     import xarray as xr
 
     experiment = load_experiment(name)
-    path = out / "data" / f"{name}.zarr"
+    path, unfinished = out / "data" / f"{name}.zarr", out / "unfinished" / name
     if not path.exists():
-        with keeping(out / "unfinished" / name):
+        with keeping(unfinished):
             data = experiment.run(settings_of(experiment, quick), seed, tick)
             write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
-        with suppress(OSError):  # what was interrupted of others is still there
-            (out / "unfinished").rmdir()
+    # Also when an earlier run was killed after it had written the piece.
+    shutil.rmtree(unfinished, ignore_errors=True)
+    with suppress(OSError):  # what was interrupted of others is still there
+        unfinished.parent.rmdir()
     # Always read back, so that a resumed and an uninterrupted run see the same bytes.
     with xr.open_zarr(path, consolidated=False) as stored:
         loaded: Dataset = stored.load()
@@ -109,6 +112,8 @@ def reproduce(
     chosen = [name for name in NAMES if name in names] if names else list(NAMES)
     for name in names:
         load_experiment(name)
+    for library in ("matplotlib", "zarr"):
+        need(library, "feint reproduce")
     prepare(out, seed, quick, force)
     claims = {}
     for name in chosen:

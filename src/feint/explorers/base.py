@@ -25,7 +25,9 @@ lazy engine is what makes their trajectories equal.
 
 import math
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, SupportsIndex
+
+import numpy.typing as npt
 
 from feint.families.base import Belief
 from feint.numerics._jit import Plain, by_type
@@ -68,6 +70,10 @@ class PlainView:
 
     def __init__(self, view: View, private: Any, reference: Any) -> None:
         self.time = int(view.time)
+        self.pulls: IntArray
+        self.boosts: IntArray
+        self.public_means: FloatArray
+        self.private_means: FloatArray
         self._private, self._reference = private, reference
         for name in ("pulls", "boosts", "public_means", "private_means"):
             setattr(self, name, read_only(getattr(view, name)))
@@ -83,10 +89,25 @@ class PlainView:
         return read_only(self._reference())
 
 
-class Explorer(Protocol):
-    """Whom to boost; see the module's docstring."""
+class HasChoose(Protocol):
+    """In plain Python: whom to boost."""
 
-    def choose(self, view: PlainView, uniforms: Uniforms) -> int: ...
+    def choose(self, view: PlainView, uniforms: Uniforms, /) -> SupportsIndex: ...
+
+
+class HasValues(Protocol):
+    """In plain Python: what a pull of each arm is worth."""
+
+    def values(self, view: PlainView, uniforms: Uniforms, /) -> npt.ArrayLike: ...
+
+
+class HasKernel(Protocol):
+    """With a kernel."""
+
+    def kernel(self, n_arms: int, /) -> Any: ...
+
+
+Explorer = HasChoose | HasValues | HasKernel  # see the module's docstring
 
 
 @by_type

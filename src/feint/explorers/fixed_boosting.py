@@ -1,5 +1,7 @@
 """Boost in fixed proportions."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +26,7 @@ def _furthest_behind(weights: FloatArray, boosts: IntArray, made: int) -> int:
 
 
 @inlined
-def _choose(settings: "FixedBoostingKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+def _choose(settings: FixedBoostingKernel, view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
     made = 0
     for a in range(view.boosts.size):
         made += view.boosts[a]
@@ -32,7 +34,7 @@ def _choose(settings: "FixedBoostingKernel", view: View, bounds: FloatArray, uni
 
 
 @part
-def _pass_boosts(settings: "FixedBoostingKernel", boosts: IntArray, steps: int) -> None:
+def _pass_boosts(settings: FixedBoostingKernel, boosts: IntArray, steps: int) -> None:
     """One after the other, a few nanoseconds each: for three and more arms the shares have no closed form."""
     made = 0
     for a in range(boosts.size):

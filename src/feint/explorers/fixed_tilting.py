@@ -1,5 +1,7 @@
 """Tilt by given values."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ from feint.numerics._validate import FloatArray, as_floats
 
 
 @inlined
-def _fill_values(settings: "FixedTiltingKernel", view: View, uniforms: Uniforms, values: FloatArray) -> None:
+def _fill_values(settings: FixedTiltingKernel, view: View, uniforms: Uniforms, values: FloatArray) -> None:
     for a in range(values.size):
         values[a] = settings.values[a]
 

@@ -1,5 +1,7 @@
 """Boost a list of arms in turn."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ from feint.numerics._validate import FloatArray, IntArray, as_integers
 
 
 @inlined
-def _choose(settings: "RoundRobinKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+def _choose(settings: RoundRobinKernel, view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
     made = 0
     for a in range(view.boosts.size):
         made += view.boosts[a]
@@ -20,7 +22,7 @@ def _choose(settings: "RoundRobinKernel", view: View, bounds: FloatArray, unifor
 
 
 @part
-def _pass_boosts(settings: "RoundRobinKernel", boosts: IntArray, steps: int) -> None:
+def _pass_boosts(settings: RoundRobinKernel, boosts: IntArray, steps: int) -> None:
     made = 0
     for a in range(boosts.size):
         made += boosts[a]

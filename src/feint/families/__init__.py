@@ -1,9 +1,9 @@
 """Reward families: how rewards are distributed around a mean. One family a file, one contract (`base.Family`)."""
 
-from feint.families.base import Belief, Family, belief
+from feint.families.base import Belief, Families, Family, belief
 from feint.families.bernoulli import Bernoulli
 from feint.families.exponential import Exponential
 from feint.families.gaussian import Gaussian
 from feint.families.poisson import Poisson
 
-__all__ = ["Belief", "Bernoulli", "Exponential", "Family", "Gaussian", "Poisson", "belief"]
+__all__ = ["Belief", "Bernoulli", "Exponential", "Families", "Family", "Gaussian", "Poisson", "belief"]

@@ -55,9 +55,11 @@ class Family(Protocol):
     def mean_range(self) -> tuple[float, float]: ...
     @property
     def rewards(self) -> str: ...
-    def accepts(self, rewards: Any) -> Any: ...
-    def draw(self, mean: float, uniform: float) -> float: ...
-    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Any: ...
+    def accepts(self, rewards: Any, /) -> Any: ...
+    def draw(self, mean: float, uniform: float, /) -> float: ...
+
+
+Families = Family | tuple[Family, Family]  # of both sides, or of the public and of the private one
 
 
 class Belief(NamedTuple):
@@ -176,7 +178,7 @@ def usual_prior(family: Any) -> tuple[float, float]:
 def draw_reward(family: Any, mean: float, normal: float, uniform: float) -> float:
     """A reward of this mean, from a standard normal or from a uniform number, whichever the family takes.
 
-    A strict or a sealed part: fused with the sum it is added to, it would round otherwise than when an `Agent` gets it.
+    It rounds as written, also where it is inlined, so that an `Agent` learns the same from the same reward.
     """
     raise NotImplementedError
 

@@ -195,15 +195,15 @@ class Bernoulli:
         """log P(arm is the best) of Beta posteriors, (…, K)."""
         return beta_best_arm_probabilities(first, second, log=True)
 
-    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+    def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
         """x·log(x/y) + (1 − x)·log((1 − x)/(1 − y))."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
-    def variance(self, x: npt.ArrayLike) -> FloatArray:
+    def variance(self, x: "npt.ArrayLike") -> FloatArray:
         """x(1 − x)."""
         return np.asarray(x, dtype=float) * (1.0 - np.asarray(x, dtype=float))
 
-    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+    def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
         """The uniform prior of a probability is x(1 − x) against its log-odds."""
         return np.log(self.variance(x))
 

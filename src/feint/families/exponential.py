@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import MOST_PULLS, SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
-from feint.numerics._jit import inlined, part, parts, sealed, shared_inlined
+from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
@@ -26,7 +26,7 @@ from feint.numerics.streams import Word
 _SMALLEST, _LARGEST = 1e-12, 1e12
 
 
-@sealed
+@part
 def _draw_reward(family: "ExponentialKernel", mean: float, normal: float, uniform: float) -> float:
     return -mean * math.log(uniform)
 
@@ -170,15 +170,15 @@ class Exponential:
         """log P(arm has the largest mean, so the smallest rate), (…, K)."""
         return smallest_arm_log_probabilities(first, second)
 
-    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+    def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
         """x/y − 1 − log(x/y)."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
-    def variance(self, x: npt.ArrayLike) -> FloatArray:
+    def variance(self, x: "npt.ArrayLike") -> FloatArray:
         """x²."""
         return np.asarray(x, dtype=float) ** 2
 
-    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+    def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
         """A Gamma of shape 0 is x against the natural parameter −1/x."""
         return np.log(np.asarray(x, dtype=float))
 

@@ -40,7 +40,7 @@ from feint.families.base import (
     divergences,
 )
 from feint.families.normal_tangents import displace, fill_log_bounds, recentre
-from feint.numerics._jit import inlined, part, parts, shared_inlined, strict_inlined
+from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import FloatArray, as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
@@ -56,7 +56,7 @@ _MOST_PSEUDO_PULLS = 1e12
 _SDS = 9.0  # standard deviations beyond which nothing counts; see the module's docstring
 
 
-@strict_inlined
+@inlined
 def _draw_reward(family: "GaussianKernel", mean: float, normal: float, uniform: float) -> float:
     return mean + family.sigma * normal
 
@@ -170,7 +170,7 @@ def _inside(family: "GaussianKernel", mean: float, pulls: int) -> float:
     return mean
 
 
-@strict_inlined
+@inlined
 def _draw_mean(family: "GaussianKernel", belief: Belief, a: int, first: Word, second: Word) -> float:
     return belief.posterior[0, a] + belief.posterior[1, a] * draw_normal(a, first, second)
 
@@ -289,15 +289,15 @@ class Gaussian:
         count = pulls + prior[1]
         return (sums + prior[0]) / count, self.sigma / np.sqrt(count)
 
-    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+    def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
         """(x − y)²/2σ²."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
-    def variance(self, x: npt.ArrayLike) -> FloatArray:
+    def variance(self, x: "npt.ArrayLike") -> FloatArray:
         """σ²."""
         return np.full(np.shape(x), self.sigma**2)
 
-    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+    def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
         """0: the usual prior is flat."""
         return np.zeros(np.shape(x))
 

@@ -34,7 +34,7 @@ logarithm is convex in d and in k, and the logarithm is at most that of 1 + k₁
 import math
 
 from feint.families.base import Belief, Tangents
-from feint.numerics._jit import inlined, part, sealed
+from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm_arms import SHIFT, SUM
 from feint.numerics.best_arm_moments import best_arm_moments
@@ -43,7 +43,7 @@ from feint.numerics.best_arm_moments import best_arm_moments
 _B, _K, _COMMON = 0, 1, 2
 
 
-@sealed
+@part
 def recentre(family: object, belief: Belief, tangents: Tangents, out: FloatArray) -> None:
     """See `families.base`."""
     ws = belief.ws

@@ -18,7 +18,7 @@ from feint.families.conjugate import (
     shorten,
     tail_log_odds,
 )
-from feint.numerics._jit import inlined, part, parts, sealed, shared_inlined
+from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.counts import draw_binomial, draw_poisson_number
@@ -40,7 +40,7 @@ _LARGEST_REWARD = 1e9
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@sealed
+@part
 def draw_poisson(mean: float, uniform: float) -> float:
     """A Poisson number: the outcomes' probabilities are taken from u in the order mode, mode ± 1, …, until it is spent.
 
@@ -236,15 +236,15 @@ class Poisson:
         """log P(arm is the best) of Gamma posteriors, (…, K)."""
         return gamma_best_arm_probabilities(first, second, log=True)
 
-    def divergence(self, x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
+    def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
         """x·log(x/y) − x + y."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
-    def variance(self, x: npt.ArrayLike) -> FloatArray:
+    def variance(self, x: "npt.ArrayLike") -> FloatArray:
         """x."""
         return np.asarray(x, dtype=float)
 
-    def log_prior(self, x: npt.ArrayLike) -> FloatArray:
+    def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
         """A Gamma of shape ½ is √x against log x."""
         return 0.5 * np.log(np.asarray(x, dtype=float))
 

@@ -1,22 +1,45 @@
-"""How Numba compiles kernels here: what it leaves out, what it remembers, what it keeps on disk, and what it says.
+"""Numba's inside: everything that feint uses of Numba beyond its documented interface, and what each of it saves.
 
-Numba's own doors are used where it has them (`pipeline_class`, `define_pipelines`, a cache class, events).
+It is used on the releases that `_jit.KNOWN_NUMBA` names, which `make test-matrix` runs; on any other, `_public_doors`
+takes its place.
+
+Nothing here outlives the compiling of feint's own kernels. Two methods of Numba's are replaced while Numba's
+`compile_extra` makes and runs one of the compilers below, under Numba's own lock and for the thread that holds it, and
+are put back when that ends, however it ends.
+
+CPU seconds that a first use takes more without each of them (`feint run`, 15 s; in brackets `best_arm_probabilities`,
+2.8 s; two shared cores, Numba 0.68):
+
+| what | seconds |
+| --- | --- |
+| `_PartLibrary`: parts are not turned into machine code | 22 |
+| `_OPTIONS`: no wrappers for callers that parts do not have | 11 |
+| `_OPTIONS`: no reference counts, since kernels allocate nothing | 4 |
+| `_remembering`: what operators do with given types is asked once | 2.2 (0.4) |
+| `KernelCompiler.define_pipelines`: no passes for what kernels do not have | 0 to 1 (0.3) |
+| `_loading_once`: registries are installed once per kernel | 0 to 0.4 (`feint audit`: 0.4 of 4.7) |
+| `_Cache`: machine code on disk, for the next start | 14 (2) |
 """
 
 import ctypes
-import gc
+import hashlib
+import pickle
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from numba.core import event, types
-from numba.core.caching import FunctionCache
+import llvmlite
+import numba
+import numpy as np
+from numba.core import serialize, types
+from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompileResult, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NopythonRewrites
@@ -33,7 +56,8 @@ from numba.core.untyped_passes import (
 )
 from numba.np import linalg
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+from feint.numerics import _kernel_files
+from feint.progress import say_once
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -73,10 +97,9 @@ def _kernel_of(function: Any) -> Any:
     return kernel(function)
 
 
-class LeanCompiler(Compiler):
+class KernelCompiler(Compiler):
     """Numba's compiler without the passes for what kernels do not have (closures, `with`, exceptions, generators,
-    loops over tuples of several types, array expressions) and without the annotations nobody reads; a quarter of its
-    time. `pipeline_class` and `define_pipelines` are Numba's own doors for that.
+    loops over tuples of several types, array expressions) and without the annotations nobody reads.
     """
 
     _UNUSED = (
@@ -94,6 +117,15 @@ class LeanCompiler(Compiler):
         AnnotateTypes,
     )
 
+    def __init__(self, *arguments: Any) -> None:
+        with global_compiler_lock, _loading_once():
+            super().__init__(*arguments)
+
+    def compile_extra(self, function: Any) -> Any:
+        kept = _is_ours(function.__module__) and _all_ours(self.state.args)
+        with global_compiler_lock, _remembering(), _loading_once(), _NOTICE.compiling(kept):
+            return super().compile_extra(function)
+
     def define_pipelines(self) -> list[Any]:
         lean = PassManager("feint")
         for found, description in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
@@ -103,111 +135,133 @@ class LeanCompiler(Compiler):
         return [lean]
 
 
-class PartCompiler(LeanCompiler):
+class PartCompiler(KernelCompiler):
     """Compiles into a `_PartLibrary`."""
 
-    library: type[_PartLibrary] = _PartLibrary
-
     def compile_extra(self, function: Any) -> Any:
-        self.state.library = self.library(self.state.targetctx.codegen(), function)
+        self.state.library = _PartLibrary(self.state.targetctx.codegen(), function)
         return super().compile_extra(function)
 
 
-class _SealedLibrary(_PartLibrary):
-    def add_llvm_module(self, module: Any) -> None:
-        for function in module.functions:
-            if not function.is_declaration:
-                function.add_function_attribute("noinline")
-        super().add_llvm_module(module)
+_SELECTING = (min, max, int)
+_get_call_type = types.Function.get_call_type  # of its base class
+assert "get_call_type" not in vars(types.Function)
 
 
-class SealedCompiler(PartCompiler):
-    library = _SealedLibrary
+@contextmanager
+def _remembering() -> Iterator[None]:
+    """While this thread compiles feint's own code, Numba's choice of what an operator does with given types is kept.
 
-
-def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
-    """Numba's own choice of what a function or an operator does with given types, remembered.
-
-    Numba asks some twenty templates at every + of a kernel, once to infer types and once to write code, which is a
-    third of the time of compiling. What a type of function (an immutable tuple of templates) answers never changes,
-    except for an `overload`, which is compiled with the options of its caller and is therefore asked every time; those
-    of `_SELECTING` do no arithmetic that options could change.
+    Numba asks some twenty templates at every + of a kernel, once to infer types and once to write code. What it asks
+    always answers the same within a kernel, except for an `overload`, which is compiled with the options of its caller
+    and is therefore asked every time; those of `_SELECTING` do no arithmetic that options could change.
     """
+    if "get_call_type" in vars(types.Function):  # parts compile inside of kernels
+        yield
+        return
+    thread = threading.get_ident()
     known: dict[Any, Any] = {}
 
     def get_call_type(self: Any, context: Any, args: Any, keywords: Any) -> Any:
+        if keywords or threading.get_ident() != thread or not _is_numbas(self.typing_key):
+            return _get_call_type(self, context, args, keywords)
         key = id(self), context, tuple(args)
-        if keywords or key not in known:
-            signature = resolve(self, context, args, keywords)
-            ours = self.typing_key in _SELECTING or self._impl_keys[signature.args] is self.typing_key
-            if keywords or not ours:
+        if key not in known:
+            signature = _get_call_type(self, context, args, keywords)
+            if signature is None or not (
+                self.typing_key in _SELECTING or self._impl_keys[signature.args] is self.typing_key
+            ):
                 return signature
             known[key] = self, signature  # with what makes its id its own
         return known[key][1]
 
-    return get_call_type
+    types.Function.get_call_type = get_call_type  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        del types.Function.get_call_type
 
 
-_SELECTING = (min, max, int)
+_load_additional_registries = CPUContext.load_additional_registries
 
 
-def _once(load: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Numba installs its own registries anew whenever it looks in vain for an implementation, 700 times for an audit;
-    they do not change. What users register is in another one, which is still looked at.
+@contextmanager
+def _loading_once() -> Iterator[None]:
+    """While this thread compiles feint's own code, Numba's own registries are installed once, and again when a module
+    has been imported, which is how they grow; Numba does it whenever it looks in vain for an implementation.
 
     It also imports scipy.linalg, to see whether that is there; it is.
     """
-    loaded: list[Any] = []
+    if CPUContext.load_additional_registries is not _load_additional_registries:
+        yield
+        return
+    thread = threading.get_ident()
+    seen: dict[int, int] = {}
 
     def load_additional_registries(self: Any) -> None:
-        if not any(context is self for context in loaded):
+        if threading.get_ident() != thread:
+            _load_additional_registries(self)
+        elif seen.get(id(self)) != len(sys.modules):
             looking, linalg.ensure_blas = linalg.ensure_blas, lambda: None
             try:
-                load(self)
+                _load_additional_registries(self)
             finally:
                 linalg.ensure_blas = looking
-            loaded.append(self)
+            seen[id(self)] = len(sys.modules)
 
-    return load_additional_registries
+    CPUContext.load_additional_registries = load_additional_registries  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        CPUContext.load_additional_registries = _load_additional_registries  # type: ignore[method-assign]
 
 
-# Numba has no door for these two; the pinned version is what tests run with.
-CPUContext.load_additional_registries = _once(CPUContext.load_additional_registries)  # type: ignore[method-assign]
-types.Function.get_call_type = _remembering(types.Function.get_call_type)  # type: ignore[method-assign]
+def _is_numbas(function: Any) -> bool:
+    """Tell operators and functions of Python's own from what others taught Numba, which may depend on anything."""
+    return getattr(function, "__module__", None) in ("_operator", "builtins", "math")
 
 
-class Cache(FunctionCache):
-    """Numba's cache on disk, which knows the date of one file only; ours knows those of the whole package.
+class _Cache(NullCache):
+    """Machine code of a kernel on disk, in `_kernel_files`.
 
+    Numba's own cache knows the date of one file only, and raises where a file is damaged or no folder can be written.
     Code for a user's own types is not kept: the user's file may change.
     """
 
+    def __init__(self, function: Any) -> None:
+        self._function = f"{function.__module__}.{function.__qualname__}"
+
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        return super().load_overload(signature, target_context) if _all_ours(signature) else None
+        if not _all_ours(signature):
+            return None
+        data = _kernel_files.load(self._name(signature, target_context.codegen()))
+        if data is None:
+            return None
+        target_context.refresh()
+        try:
+            return CompileResult._rebuild(target_context, *pickle.loads(data))
+        except Exception:  # whatever made it unusable, compiling helps
+            return None
 
-    def save_overload(self, signature: Any, data: Any) -> None:
-        if _all_ours(signature):
-            super().save_overload(signature, data)
+    def save_overload(self, signature: Any, result: Any) -> None:
+        if _all_ours(signature) and _kernel_files.writable_place() is not None:
+            name = self._name(signature, result.target_context.codegen())
+            _kernel_files.save(name, serialize.dumps(result._reduce()))
 
-    def _index_key(self, signature: Any, codegen: Any) -> Any:
-        return (*super()._index_key(signature, codegen), _source_stamp())
-
-
-@cache
-def _source_stamp() -> int:
-    """Changes with every file of the package."""
-    facts = [(path.as_posix(), path.stat().st_mtime_ns, path.stat().st_size) for path in _PACKAGE.rglob("*.py")]
-    import hashlib
-
-    return int.from_bytes(hashlib.sha256(repr(sorted(facts)).encode()).digest()[:8], "little")
+    def _name(self, signature: Any, codegen: Any) -> str:
+        """Names of classes stand beside the signature, which has them without their modules."""
+        classes = [f"{found.__module__}.{found.__qualname__}" for a in signature for found in _named_tuples(a)]
+        versions = sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__
+        facts = self._function, str(signature), classes, codegen.magic_tuple(), versions
+        return f"{self._function.removeprefix('feint.')}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}"
 
 
-def is_ours(module: str) -> bool:
-    return module.split(".")[0] == "feint"
+def _is_ours(module: str | None) -> bool:
+    return module is not None and module.split(".")[0] == "feint"
 
 
-def _all_ours(signature: Any) -> bool:
-    return all(is_ours(found.__module__) for argument in signature for found in _named_tuples(argument))
+def _all_ours(arguments: Any) -> bool:
+    return all(_is_ours(found.__module__) for argument in arguments for found in _named_tuples(argument))
 
 
 def _named_tuples(found: Any) -> Iterator[type]:
@@ -218,46 +272,59 @@ def _named_tuples(found: Any) -> Iterator[type]:
             yield from _named_tuples(inner)
 
 
-class _Notice(event.Listener):
-    """Says once that kernels compile when that takes long; on standard error, where it mixes with no result."""
+class _Notice:
+    """Says once that kernels compile when that takes long."""
 
     _PATIENCE = 2.0  # seconds, of all kernels together
 
     def __init__(self) -> None:
         self._depth = 0
-        self._since = self._spent = 0.0
-        self._timer: threading.Timer | None = None
-        self._said = False
-        self._collecting = False
+        self._spent = 0.0
 
-    def on_start(self, happening: Any) -> None:
+    @contextmanager
+    def compiling(self, kept: bool) -> Iterator[None]:
+        """To be held while something compiles, under Numba's lock; kernels contain parts, which count with them."""
         self._depth += 1
-        if self._depth == 1 and gc.isenabled():
-            gc.disable()  # compiling makes much and drops little: looking for it takes a tenth of the time
-            self._collecting = True
-        if self._depth == 1 and not self._said and is_ours(happening.data["dispatcher"].py_func.__module__):
-            self._since = time.monotonic()
-            self._timer = threading.Timer(max(0.0, self._PATIENCE - self._spent), self._say)
-            self._timer.daemon = True
-            self._timer.start()
+        if self._depth > 1:
+            try:
+                yield
+            finally:
+                self._depth -= 1
+            return
+        since = time.monotonic()
+        timer = threading.Timer(max(0.0, self._PATIENCE - self._spent), self._say, [kept])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            timer.cancel()
+            self._spent += time.monotonic() - since
 
-    def on_end(self, happening: Any) -> None:
-        self._depth -= 1
-        if self._depth == 0 and self._collecting:
-            gc.enable()
-            self._collecting = False
-        if self._depth == 0 and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            self._spent += time.monotonic() - self._since
-
-    def _say(self) -> None:
-        self._said = True
-        print(
-            "feint: compiling kernels; this is kept, and the next start is quick (`feint warm` does all at once)",
-            file=sys.stderr,
-            flush=True,
-        )
+    def _say(self, kept: bool) -> None:
+        if not kept:
+            say_once("feint: compiling kernels for classes of your own, which every start does anew")
+        elif _kernel_files.writable_place() is not None:  # else it was said that nothing is kept
+            say_once(
+                "feint: compiling kernels; they are kept, and the next start is quick (`feint warm` does all at once)"
+            )
 
 
-event.register("numba:compile", _Notice())
+_NOTICE = _Notice()
+
+_OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
+PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+
+
+def compile_part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return a function for kernels to call."""
+    return numba.njit(**options, **PART_OPTIONS)(function)
+
+
+def compile_kernel(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return a function for Python to call, whose machine code is kept if it is the package's own."""
+    dispatcher = numba.njit(**options, **_OPTIONS, pipeline_class=KernelCompiler)(function)
+    if _is_ours(function.__module__):
+        dispatcher._cache = _Cache(function)
+    return dispatcher

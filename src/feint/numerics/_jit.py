@@ -1,14 +1,13 @@
 """The one place that sets compile options, and the few machine-level primitives kernels need.
 
-Kernels are scalar functions over caller-owned workspaces: no allocation, no exceptions, no Python objects inside.
-`contract` lets LLVM fuse multiply and add; nothing else of IEEE arithmetic is given up, so a result never depends on
-how a loop was vectorised across rows or threads.
+Kernels are scalar functions over caller-owned workspaces: no allocation, no exceptions, no Python objects inside. Every
+operation rounds as it is written, and where a multiplication and an addition are to round once, `fma` says so: a result
+depends neither on how a loop was vectorised nor on what a function was inlined into, nor on the compiler's version.
 
 There are two sorts. A `kernel` is an entry from Python: it is compiled on first use with all that it calls, and its
 machine code is kept on disk. A `part` (or `inlined` part) is what kernels are made of: it is translated, but not
 optimised and not turned into machine code by itself, since every kernel that uses it does that with its whole body
-anyway. That takes 60 % off the time of a first use. Called from Python, a part becomes a kernel of its own, so that
-tests can look at it.
+anyway. Called from Python, a part becomes a kernel of its own, so that tests can look at it.
 """
 
 from collections.abc import Callable
@@ -20,63 +19,37 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-from feint.numerics._compiling import Cache, LeanCompiler, PartCompiler, SealedCompiler, is_ours
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
 
+if numba.config.DISABLE_JIT:
+    raise ValueError(
+        "NUMBA_DISABLE_JIT is set, but feint's kernels use machine instructions that Python lacks; unset it first."
+    )
+KNOWN_NUMBA = ("0.66", "0.68")  # releases that `make test-matrix` runs
+if ".".join(numba.__version__.split(".")[:2]) in KNOWN_NUMBA:
+    from feint.numerics._compiling import PART_OPTIONS, compile_kernel, compile_part
+else:
+    from feint.numerics._public_doors import PART_OPTIONS, compile_kernel, compile_part
+
 # `forceinline` is said even where it is false: Numba would let a function inherit it from the one that is compiling.
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "_nrt": False,
-    "no_cfunc_wrapper": True,
-    "forceinline": False,
-}
-_FUSED = {"contract"}
-_PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False, "forceinline": False}
+_INLINED = _OPTIONS | {"forceinline": True}
 
 
 def kernel(function: _F) -> _F:
     """An entry from Python; see the module's docstring."""
-    dispatcher = _without_literals(numba.njit(**_OPTIONS, fastmath=_FUSED, pipeline_class=LeanCompiler)(function))
-    if is_ours(function.__module__):
-        dispatcher._cache = Cache(function)
-    return cast(_F, dispatcher)
+    return cast(_F, compile_kernel(function, _OPTIONS))
 
 
 def part(function: _F) -> _F:
     """A function that only kernels call."""
-    return _part(function, fastmath=_FUSED)
-
-
-def sealed(function: _F) -> _F:
-    """A part that is never dissolved into its caller, so that every kernel has the same code of it: where LLVM fuses a
-    multiplication and an addition then does not depend on who calls, and neither do the last bits of the result.
-    """
-    return _part(function, fastmath=_FUSED, pipeline_class=SealedCompiler)
+    return cast(_F, compile_part(function, _OPTIONS))
 
 
 def inlined(function: _F) -> _F:
     """A small part that must dissolve into its caller's loop, so that the loop vectorises."""
-    return _part(function, fastmath=_FUSED, forceinline=True)
-
-
-def strict_part(function: _F) -> _F:
-    """A part whose every operation rounds as written: for double-double arithmetic."""
-    return _part(function, fastmath=False)
-
-
-def strict_inlined(function: _F) -> _F:
-    """An `inlined` part whose every operation rounds as written: where NumPy must be able to give the same bits."""
-    return _part(function, fastmath=False, forceinline=True)
-
-
-def reordered_sum(function: _F) -> _F:
-    """A small reduction whose terms may be added in any order, so that it vectorises; the order is fixed when it is
-    compiled, so the result stays reproducible.
-    """
-    return _part(function, fastmath={"contract", "reassoc"}, forceinline=True)
+    return cast(_F, compile_part(function, _INLINED))
 
 
 def by_type(function: _F) -> _F:
@@ -103,20 +76,19 @@ def by_type(function: _F) -> _F:
 
     call.__name__, call.__doc__, call.__module__ = name, function.__doc__, function.__module__
     # Not `strict`: the signature of the stub is for readers, that of the implementation counts.
-    overload(call, strict=False, jit_options=_PART_OPTIONS | {"fastmath": _FUSED, "forceinline": True})(choose)
+    overload(call, strict=False, jit_options=_INLINED | PART_OPTIONS)(choose)
     return cast(_F, call)
 
 
 def shared(function: _F) -> _F:
     """A part that stays an ordinary function for Python: what it is handed may then be `Plain`."""
-    overload(function, strict=False, jit_options=_PART_OPTIONS | {"fastmath": _FUSED})(lambda *arguments: function)
+    overload(function, strict=False, jit_options=_OPTIONS | PART_OPTIONS)(lambda *arguments: function)
     return function
 
 
 def shared_inlined(function: _F) -> _F:
     """The same for a small one that must dissolve into its caller's loop."""
-    options = _PART_OPTIONS | {"fastmath": _FUSED, "forceinline": True}
-    overload(function, strict=False, jit_options=options)(lambda *arguments: function)
+    overload(function, strict=False, jit_options=_INLINED | PART_OPTIONS)(lambda *arguments: function)
     return function
 
 
@@ -138,22 +110,6 @@ def parts(**named: Any) -> Callable[[_C], _C]:
         return settings
 
     return attach
-
-
-def _part(function: _F, **options: Any) -> _F:
-    return cast(_F, _without_literals(numba.njit(**(_PART_OPTIONS | options))(function)))
-
-
-def _without_literals(dispatcher: Any) -> Any:
-    """Numba would compile a second copy for every call with a literal number; one for its type is enough."""
-    fold = dispatcher._compiler.fold_argument_types
-
-    def fold_to_types(args: Any, keywords: Any) -> Any:
-        signature, folded = fold(args, keywords)
-        return signature, tuple(types.unliteral(argument) for argument in folded)
-
-    dispatcher._compiler.fold_argument_types = fold_to_types
-    return dispatcher
 
 
 def _float_bits(typing_context: Any, x: Any) -> Any:
@@ -180,7 +136,7 @@ def _bits_float(typing_context: Any, n: Any) -> Any:
 bits_float = cast(Callable[[int], float], intrinsic(_bits_float))
 
 
-def _fused_multiply_add(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     """a·b + c with one rounding (`math.fma` is not in Python 3.11)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -189,7 +145,7 @@ def _fused_multiply_add(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
-fused_multiply_add = cast(Callable[[float, float, float], float], intrinsic(_fused_multiply_add))
+fma = cast(Callable[[float, float, float], float], intrinsic(_fma))
 
 
 def _multiply_high(typing_context: Any, a: Any, b: Any) -> Any:

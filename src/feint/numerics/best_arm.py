@@ -1,5 +1,7 @@
 """Best-arm probabilities of independent normals: exact, and by the paper's Gauss–Hermite rule for comparison."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feint.numerics._jit import inlined, part, reordered_sum
+from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.sorting import sort_by
 
@@ -72,15 +72,6 @@ def workspace(n_arms: int) -> Workspace:
         np.empty(3),
         np.empty(3, dtype=np.int64),
     )
-
-
-@reordered_sum
-def dot_row(x: FloatArray, rows: FloatArray, row: int) -> float:
-    """Σ x·rows[row] over the nodes of a panel."""
-    total = 0.0
-    for i in range(NODES):
-        total += x[i] * rows[row, i]
-    return total
 
 
 @part

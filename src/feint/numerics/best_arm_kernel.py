@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from feint.numerics._jit import bits_float, float_bits, inlined, part, sealed
+from feint.numerics._jit import bits_float, float_bits, fma, inlined, part
 from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.best_arm_arms import (
     ACTIVE,
@@ -60,12 +60,12 @@ from feint.numerics.best_arm_arms import (
     WAITING,
     WANTED,
     Workspace,
-    dot_row,
     fill_left_ends,
     standardise,
 )
 from feint.numerics.normal import SQRT_2PI, exp_or_little, reverse_hazard, scaled_tail
 from feint.numerics.sorting import sort_by
+from feint.numerics.sums import sum_products
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(NODES)
 _LAST_GAP = float(_NODES[-1] - _NODES[-2])
@@ -156,13 +156,13 @@ def _panel_factor(
     """Multiply Φ_a into the node products and leave g_a/F in `ratios`; the loops vectorise."""
     # Two loops: one would need more registers than there are.
     for i in range(NODES):
-        ratios[a, i] = scaled_tail(abs(z0 + step * _NODES[i]))
+        ratios[a, i] = scaled_tail(abs(fma(step, _NODES[i], z0)))
     for i in range(NODES):
-        z = z0 + step * _NODES[i]
+        z = fma(step, _NODES[i], z0)
         q = -0.5 * z * z
         density = exp_or_little(q - shift)
         tail = ratios[a, i]
-        mantissa = tail if z < 0.0 else 1.0 - density * scale * tail
+        mantissa = tail if z < 0.0 else fma(-density * scale, tail, 1.0)
         exponents[i] += q if z < 0.0 else 0.0
         mantissas[i] *= mantissa
         ratios[a, i] = (1.0 if z < 0.0 else density) / mantissa
@@ -241,7 +241,7 @@ def _add_arm(
         after = value
     else:
         shift = top + _density_shift(first)
-        total = dot_row(products, ratios, a)
+        total = sum_products(products, ratios[a])
         before = products[NODES - 2] * ratios[a, NODES - 2] * _BEFORE
         after = products[NODES - 1] * ratios[a, NODES - 1] * _AFTER
     scale = step / SQRT_2PI
@@ -300,7 +300,7 @@ def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) 
         pass
 
 
-@sealed
+@part
 def start(means: FloatArray, sds: FloatArray, ws: Workspace) -> None:
     """Place the arms; nothing is integrated yet."""
     n = means.size
@@ -319,7 +319,7 @@ def start(means: FloatArray, sds: FloatArray, ws: Workspace) -> None:
     ws.counts[OPEN] = 0
 
 
-@sealed
+@part
 def add_panel(ws: Workspace) -> bool:
     """Add the next panel to the sums of all arms that it concerns; false if there is none left."""
     n = ws.arms.shape[1]

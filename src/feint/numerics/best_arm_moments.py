@@ -9,7 +9,7 @@ change when all arms move together, Σ_j E_a[z_j]/σ_j = 0 gives that of arm a i
 panels, each weighted with its share of the arm's sum, so they need no exponents of their own.
 """
 
-from feint.numerics._jit import inlined, part, reordered_sum
+from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm_arms import (
     NODES,
@@ -22,10 +22,10 @@ from feint.numerics.best_arm_arms import (
     UNIT,
     WAITING,
     Workspace,
-    dot_row,
 )
 from feint.numerics.best_arm_kernel import add_panel, start, weigh_nodes
 from feint.numerics.normal import exp_or_little
+from feint.numerics.sums import sum_products
 
 
 @part
@@ -50,24 +50,19 @@ def best_arm_moments(means: FloatArray, sds: FloatArray, ws: Workspace, moments:
     _complete_moments(arms, moments)
 
 
-@reordered_sum
-def _total(weights: FloatArray) -> float:
-    total = 0.0
-    for i in range(NODES):
-        total += weights[i]
-    return total
-
-
 @inlined
 def _add_moments(ws: Workspace, moments: FloatArray, a: int, share: float) -> None:
     """A panel that has this share of arm a's sum so far, with g_a ∝ `ws.weights` at its nodes."""
     arms = ws.arms
-    scale = 1.0 / _total(ws.weights)
+    total = 0.0
+    for i in range(NODES):
+        total += ws.weights[i]
+    scale = 1.0 / total
     for j in range(arms.shape[1]):
         if j != a:
             mean = 0.0
             if arms[UNIT, j] > 0.0:
-                mean = -dot_row(ws.weights, ws.ratios, j) * (arms[UNIT, j] * scale)
+                mean = -sum_products(ws.weights, ws.ratios[j]) * (arms[UNIT, j] * scale)
             moments[a, j] += share * (mean - moments[a, j])
 
 

@@ -1,5 +1,7 @@
 """Best-arm probabilities of independent Beta posteriors: Thompson Sampling on rewards of 0 and 1, exactly."""
 
+from __future__ import annotations
+
 import numpy as np
 import numpy.typing as npt
 

@@ -24,7 +24,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import part, reordered_sum, sealed
+from feint.numerics._jit import part
 from feint.numerics.beta_arms import (
     ACTIVE,
     ALPHA,
@@ -75,6 +75,7 @@ from feint.numerics.logit_beta_panel import (
 )
 from feint.numerics.normal import exp_nonpositive
 from feint.numerics.sorting import sort_by
+from feint.numerics.sums import sum_products
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -147,14 +148,6 @@ def _fill_panel(
         nodes[PRODUCT, i] = LOBATTO_WEIGHTS[i] * nodes[MANTISSA, i] * exp_nonpositive(nodes[LOG_F, i] - top)
 
 
-@reordered_sum
-def _dot_row(nodes: FloatArray, ratios: FloatArray, row: int) -> float:
-    total = 0.0
-    for i in range(NODES):
-        total += nodes[PRODUCT, i] * ratios[row, i]
-    return total
-
-
 @part
 def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, half: float, hazards: float) -> bool:
     """Add the panel to the integral of arm a; true when what lies beyond it no longer counts."""
@@ -175,7 +168,7 @@ def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, 
             total += LOBATTO_WEIGHTS[i] * last
     else:
         exponent = top - shift
-        total = _dot_row(nodes, ratios, a)
+        total = sum_products(nodes[PRODUCT], ratios[a])
         last = nodes[MANTISSA, NODES - 1] * ratios[a, NODES - 1]
     scale = 1.0
     if exponent > arms[EXPONENT, a]:
@@ -188,7 +181,7 @@ def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, 
     return last * scale < _RIGHT_CUT * arms[SUM, a] * decline
 
 
-@sealed
+@part
 def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> int:
     """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[EXPONENT, a]) for every arm; returns the panels used.
 

@@ -1,5 +1,7 @@
 """The boost of Definition 1: how far one arm's probability can be raised inside a KL ball."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -19,7 +19,7 @@ steps for that; this takes 3 to 6.
 
 import math
 
-from feint.numerics._jit import fused_multiply_add, inlined, part, sealed, strict_part
+from feint.numerics._jit import fma, inlined, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.entropy import phi_of
 
@@ -41,7 +41,7 @@ def _kl_and_slope(delta: float, p: float) -> tuple[float, float]:
     return p * phi_of(delta / p, up) + r * phi_of(-delta / r, down), up - down
 
 
-@strict_part
+@part
 def _log_not_below(p: float, epsilon: float) -> bool:
     """Whether −log p ≤ ε in exact arithmetic, for 0 < p < 1."""
     if p > 0.99:
@@ -56,11 +56,11 @@ def _log_not_below(p: float, epsilon: float) -> bool:
     # Within rounding of each other: compare p·exp(ε) with 1 in twice the precision, exp by squaring a short series.
     high, low = _exp_twice(epsilon)
     product = p * high
-    error = fused_multiply_add(p, high, -product) + p * low
+    error = fma(p, high, -product) + p * low
     return (product - 1.0) + error >= 0.0
 
 
-@strict_part
+@part
 def _exp_twice(x: float) -> tuple[float, float]:
     """exp(x) as an unevaluated sum of two floats, to 1e-28 relative: Taylor at x/2¹², then 12 squarings."""
     y = x / 4096.0
@@ -68,14 +68,14 @@ def _exp_twice(x: float) -> tuple[float, float]:
     for k in range(30, 0, -1):
         # (high, low) ← 1 + (high, low)·y/k
         product = high * y
-        error = fused_multiply_add(high, y, -product) + low * y
+        error = fma(high, y, -product) + low * y
         quotient = product / k
-        error = (fused_multiply_add(-quotient, float(k), product) + error) / k
+        error = (fma(-quotient, float(k), product) + error) / k
         high = 1.0 + quotient
         low = (1.0 - high + quotient) + error
     for _ in range(12):
         product = high * high
-        low = fused_multiply_add(high, high, -product) + 2.0 * high * low
+        low = fma(high, high, -product) + 2.0 * high * low
         high = product + low
         low = (product - high) + low
     return high, low
@@ -153,7 +153,7 @@ def bernoulli_kl(q: float, p: float, log_p: float) -> float:
     return _kl_and_slope(q - p, p)[0]
 
 
-@sealed
+@part
 def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> float:
     """q*(p). `exact_log`: log_p is the given number and p its rounded exponential; else the other way round."""
     if epsilon < _NO_BUDGET or p == 1.0:

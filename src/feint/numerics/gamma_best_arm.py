@@ -10,6 +10,8 @@ large parameters, does not mind the size of rM. One kernel, one proof of its dig
 *smallest* of Gamma variables is the largest of their inverses, Beta(rM, k).
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

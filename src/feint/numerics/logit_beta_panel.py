@@ -9,7 +9,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._jit import inlined, part, reordered_sum
+from feint.numerics._jit import fma, inlined, part
 from feint.numerics.logit_beta import (
     NARROW,
     both_odds,
@@ -19,10 +19,12 @@ from feint.numerics.logit_beta import (
     mills_ratio,
 )
 from feint.numerics.normal import exp_nonpositive, log_positive
+from feint.numerics.sums import sum_products
 
 FloatArray = npt.NDArray[np.float64]
 
 NODES = 24
+_NEWTON_STEPS = 8  # after the sixth nothing moves
 # Widths: 24 nodes interpolate exp(−y²/2) over 4 to 1e-13. tests/numerics/test_beta_best_arm.py halves them and sees no
 # change.
 _CDF_WIDTH = 4.0
@@ -40,14 +42,19 @@ DENSITY = 2
 
 
 def _lobatto(n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Nodes, weights, and the matrix whose row k is the integral of the k-th Lagrange polynomial up to each node."""
+    """Return nodes, weights, and the matrix whose row k is the k-th Lagrange polynomial's integral up to each node.
+
+    The inner nodes are the zeros of P′ for P of degree n − 1, by Newton's method from the extrema of a Chebyshev
+    polynomial: real, and of the same bits with every NumPy, as eigenvalues of a companion matrix are not.
+    """
     legendre = np.polynomial.legendre
     last = legendre.Legendre.basis(n - 1)
     slope, curvature = last.deriv(), last.deriv(2)
-    nodes = np.concatenate([[-1.0], np.sort(slope.roots()), [1.0]])
-    nodes[1:-1] -= slope(nodes[1:-1]) / curvature(nodes[1:-1])
-    nodes = (nodes - nodes[::-1]) / 2
-    values = legendre.legvander(nodes, n)  # (node, degree)
+    nodes = -np.cos(np.linspace(0.0, np.pi, n))
+    for _ in range(_NEWTON_STEPS):
+        nodes[1:-1] -= slope(nodes[1:-1]) / curvature(nodes[1:-1])
+    nodes = (nodes - nodes[::-1]) / 2  # the two halves may round apart
+    values = np.asarray(legendre.legvander(nodes, n), np.float64)  # (node, degree)
     weights = 2.0 / (n * (n - 1) * values[:, n - 1] ** 2)
     degrees = np.arange(n)
     integrals = np.empty((n, n))  # of each P_l up to each node
@@ -118,17 +125,8 @@ def accumulate_densities(nodes: FloatArray, out: FloatArray, row: int, start: fl
         g2 = scale * nodes[DENSITY, k + 2]
         g3 = scale * nodes[DENSITY, k + 3]
         for i in range(NODES):
-            out[row, i] += (_CUMULATIVE[k, i] * g0 + _CUMULATIVE[k + 1, i] * g1) + (
-                _CUMULATIVE[k + 2, i] * g2 + _CUMULATIVE[k + 3, i] * g3
-            )
-
-
-@reordered_sum
-def _integral(nodes: FloatArray) -> float:
-    total = 0.0
-    for i in range(NODES):
-        total += nodes[DENSITY, i] * LOBATTO_WEIGHTS[i]
-    return total
+            first = fma(_CUMULATIVE[k, i], g0, _CUMULATIVE[k + 1, i] * g1)
+            out[row, i] += first + fma(_CUMULATIVE[k + 2, i], g2, _CUMULATIVE[k + 3, i] * g3)
 
 
 @inlined
@@ -170,7 +168,7 @@ def relative_cdf(
         slope = alpha * q - beta * p
         fall -= slope * half + n * nodes[CUMULANT, 0]
         fill_densities(nodes, n, fall, slope)
-        total += half * _integral(nodes)
+        total += half * sum_products(nodes[DENSITY], LOBATTO_WEIGHTS)
         fall += n * nodes[CUMULANT, NODES - 1] - slope * half
         start = start + width if width < y - start else y
         p, q = both_odds(start)

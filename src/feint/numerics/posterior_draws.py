@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from feint.numerics._jit import part, sealed, shared_inlined
+from feint.numerics._jit import part, shared_inlined
 from feint.numerics.streams import Word, normal_pair, philox, uniform
 
 _ATTEMPTS = 64  # each fails with a probability below 0.05
@@ -29,14 +29,14 @@ def draw_uniform(arm: int, first: Word, second: Word) -> float:
     return uniform(philox(np.uint64(arm), _ZERO, _ZERO, _ZERO, first, second)[0])
 
 
-@sealed
+@part
 def draw_normal(arm: int, first: Word, second: Word) -> float:
     """A standard normal."""
     a, b, _, _ = philox(np.uint64(arm), _ZERO, _ZERO, _ZERO, first, second)
     return normal_pair(a, b)[0]
 
 
-@sealed
+@part
 def draw_gamma(shape: float, arm: int, which: int, first: Word, second: Word) -> float:
     """Gamma(shape, 1), by Marsaglia & Tsang (2000): a cube of a normal, rejected by its ratio to the density."""
     raised = shape if shape >= 1.0 else shape + 1.0
@@ -54,7 +54,7 @@ def draw_gamma(shape: float, arm: int, which: int, first: Word, second: Word) ->
     return d
 
 
-@sealed
+@part
 def draw_beta(alpha: float, beta: float, arm: int, first: Word, second: Word) -> float:
     """Beta(α, β), from two Gammas."""
     x = draw_gamma(alpha, arm, 0, first, second)

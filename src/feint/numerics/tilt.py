@@ -1,5 +1,7 @@
 """The tilt: how much a sum of values can be raised inside a KL ball."""
 
+from __future__ import annotations
+
 import numpy as np
 import numpy.typing as npt
 

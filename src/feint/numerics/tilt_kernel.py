@@ -23,7 +23,7 @@ u·√Var_q(L), a few 1e-16·√ε where ε is small: that is the larger part fo
 
 import math
 
-from feint.numerics._jit import fused_multiply_add, inlined, part, sealed
+from feint.numerics._jit import fma, inlined, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.entropy import phi_of
 
@@ -50,7 +50,7 @@ def _largest(log_pi: FloatArray, values: FloatArray, scale: float, top: int, hig
     for a in range(values.size):
         if log_pi[a] > -math.inf:
             y = (values[a] - values[top]) * scale
-            weight = fused_multiply_add(high, y, log_pi[a]) + low * y
+            weight = fma(high, y, log_pi[a]) + low * y
             if weight > most:
                 most = weight
                 chosen = a
@@ -70,7 +70,7 @@ def _log_normaliser(
             if abs(x) < 1.0:
                 term = pi[a] * math.expm1(x)
             else:
-                term = math.exp(fused_multiply_add(high, y, log_pi[a]) + low * y) - pi[a]
+                term = math.exp(fma(high, y, log_pi[a]) + low * y) - pi[a]
             change, lost = _add(change, lost, term)
     if change + lost > -0.5:
         return math.log1p(change + lost)
@@ -78,7 +78,7 @@ def _log_normaliser(
     for a in range(values.size):
         if a != r and log_pi[a] > -math.inf:
             y = (values[a] - values[r]) * scale
-            others, lost = _add(others, lost, math.exp(fused_multiply_add(high, y, log_pi[a]) + low * y - log_pi[r]))
+            others, lost = _add(others, lost, math.exp(fma(high, y, log_pi[a]) + low * y - log_pi[r]))
     return log_pi[r] + math.log1p(others + lost)
 
 
@@ -97,7 +97,7 @@ def _tilted(log_pi_a: float, pi_a: float, y: float, log_z: float, high: float, l
     raised = _product(high, low, y) - log_z
     if abs(raised) < 1.0:
         return pi_a * math.exp(raised), raised
-    return math.exp(fused_multiply_add(high, y, log_pi_a) + low * y - log_z), raised
+    return math.exp(fma(high, y, log_pi_a) + low * y - log_z), raised
 
 
 @part
@@ -197,7 +197,7 @@ def _solve(
     return below, 0.0
 
 
-@sealed
+@part
 def tilt_policy(pi: FloatArray, log_pi: FloatArray, values: FloatArray, epsilon: float, policy: FloatArray) -> None:
     """Fill `policy` with the best q. π sums to 1 and `log_pi` counts where π is too small for a float64."""
     top, worst = -1, -1

@@ -1,13 +1,12 @@
 """The inverse questions: which ε, or which total, to be done by a given time."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from feint.bandit import Bandit
 from feint.budgets import Constant, TotalBudget
-from feint.explorers import TopTwo
+from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import check_level, is_whole
 from feint.planning.plan import stopping_paths
 from feint.theory.maximin import optimal_boosting
@@ -18,7 +17,7 @@ _TRIES = 25
 _SMALLEST, _LARGEST = 1e-9, 1e4
 
 
-def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Any = TopTwo()) -> float:  # noqa: B008
+def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Explorer = TopTwo()) -> float:  # noqa: B008
     """The constant ε with which `plan` expects to be done by `time`, to 0.5 % of the time.
 
     0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
@@ -89,7 +88,7 @@ def plan_total(
     delta: float,
     *,
     share: float = 0.5,
-    explorer: Any = TopTwo(),  # noqa: B008 - frozen
+    explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
 ) -> float:
     """The total B with which `share` of the runs are done by `time`, spent evenly until then: `TotalBudget(B, time)`.
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from feint.bandit import Bandit
-from feint.budgets import as_budget, checked_at
+from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
-from feint.explorers import TopTwo
+from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import FloatArray, check_level
 from feint.planning.law import LATEST, draw_paths
 from feint.planning.notice import Notice, followed, mean_error, notice_of, paths_of, quantile_errors, quantiles_of
@@ -111,10 +111,10 @@ def notice_words(notice: Notice) -> str:
 # Each option can be left out; a bundle of them would only hide their names.
 def plan(
     bandit: Bandit,
-    epsilon: Any,
+    epsilon: Epsilon,
     delta: float,
     *,
-    explorer: Any = TopTwo(),  # noqa: B008 - frozen
+    explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     alpha: float = 0.05,
 ) -> Plan:
     r"""How long to confidence 1 − δ with a KL budget ε a step, at what cost, and who notices when.

@@ -21,18 +21,13 @@ has a posterior for.
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
-from feint.numerics._validate import FloatArray, read_only
+from feint.numerics._validate import FloatArray, IntArray, read_only
 
 _SUM_TOLERANCE = 1e-9
-
-
-class Reference(Protocol):
-    """What the observer expects; see the module's docstring."""
-
-    def log_probabilities(self, view: Any) -> Any: ...
 
 
 @by_type
@@ -46,8 +41,23 @@ class ReferenceView:
 
     def __init__(self, time: int, belief: Any) -> None:
         self.time = time
-        self.pulls = read_only(belief.pulls)
-        self.public_means = read_only(belief.means)
+        self.pulls: IntArray = read_only(belief.pulls)
+        self.public_means: FloatArray = read_only(belief.means)
+
+
+class HasLogProbabilities(Protocol):
+    """In plain Python: log π of every arm."""
+
+    def log_probabilities(self, view: ReferenceView, /) -> npt.ArrayLike: ...
+
+
+class HasKernel(Protocol):
+    """With a kernel."""
+
+    def kernel(self, family: Any, n_arms: int, /) -> Any: ...
+
+
+Reference = HasLogProbabilities | HasKernel  # see the module's docstring
 
 
 class PlainReference(Plain):

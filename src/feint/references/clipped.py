@@ -77,7 +77,7 @@ class Clipped:
     low: float
 
     def __post_init__(self) -> None:
-        what = "low, the least probability of an arm, must be a number above 0 and below 0.5"
+        what = "`low`, the least probability of an arm, must be a number above 0 and below 0.5"
         number = as_number(self.low, what)
         if not 0 < number < 0.5:
             raise ValueError(f"{what}; got {self.low!r}.")
@@ -99,7 +99,8 @@ class Clipped:
     def kernel(self, family: Any, n_arms: int) -> ClippedKernel | ClippedRows:
         """Its settings."""
         if self.low * n_arms > 1:
-            raise ValueError(f"low is {self.low:g}, which {n_arms} arms cannot all have; give at most {1 / n_arms:g}.")
+            most = f"give at most {1 / n_arms:g}"
+            raise ValueError(f"`low` is {self.low:g}, which {n_arms} arms cannot all have; {most}.")
         settings = reference_settings(self.reference, family, n_arms)
         return (ClippedKernel if hasattr(settings, "expect") else ClippedRows)(settings, self.low)
 

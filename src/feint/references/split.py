@@ -1,5 +1,7 @@
 """A split test: the same shares at every step."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +16,7 @@ from feint.numerics.best_arm_rows import complete_logs
 
 
 @inlined
-def _expect(settings: "SplitKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+def _expect(settings: SplitKernel, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
     for a in range(pi.size):
         log_pi[a] = math.log(settings.weights[a])
     complete_logs(log_pi, pi)

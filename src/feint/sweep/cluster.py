@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from feint.dataset import versions
+from feint.extras import need
 from feint.sweep.study import Study
 from feint.sweep.task import Shard, Task, Work, perform, work_of
 
@@ -23,10 +24,9 @@ _LOOK = 2.0  # seconds between two looks at the number of cores
 @contextmanager
 def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
     """A `distributed.Client`: the one given, of the scheduler at an address, or of `workers` local processes."""
-    try:
-        import distributed
-    except ImportError:
-        raise ValueError("Clusters need Dask; install feint[cluster].") from None
+    need("distributed", "A cluster of Dask")
+    import distributed
+
     if isinstance(scheduler, distributed.Client):
         yield scheduler
         return

@@ -5,28 +5,33 @@ not, here or on a cluster, leaves the same bytes. Chunks are encoded in memory, 
 no chunk is read, changed and written back, and its size is known.
 """
 
-import json
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from feint.dataset import about, seed_coordinate, versions, words
-from feint.kinds import config_of
+from feint.dataset import about
+from feint.extras import need
+from feint.sweep.coordinates import make_coordinates
+from feint.sweep.marks import Marker
+from feint.sweep.root import RECORD, sealed
 from feint.sweep.study import AXES, CellIndex, Study
+from feint.sweep.target import ROOT
+from feint.version import VERSION
 
-RECORD = "block_bytes"  # of a block: the size of its chunks, 0 where it is missing, FAILED
 FAILURE = "failure"
-FAILED = -1
+FAILED = -1  # in the place of a chunk's size
 _BLOCK_SECONDS = 1.0
 # Seconds that a step of four arms takes, roughly: in plain Python, where every step is evaluated, where most are not.
 # What a block holds must not depend on a measurement, which would differ from run to run.
 _PLAIN_STEP, _SLOW_STEP, _STEP = 2e-4, 1e-5, 1e-6
 _MOST_BYTES = 2**24  # of a chunk, before it is compressed
-_RECORDS_A_CHUNK = 2**16  # written anew with every task
+_RECORDS_A_CHUNK = 2**14  # numbers, written anew with every task
 _FAILURES_A_CHUNK = 2**10
-_LEVEL = 1  # of Zstandard
+_ZSTD: dict[str, Any] = {"level": 1, "checksum": True}
+_MOST_RUNS, _MOST_BLOCKS = 10**8, 10**7
 
 
 def block_size(study: Study) -> int:
@@ -42,24 +47,30 @@ class Layout:
     """A study's Zarr group in memory: the metadata and coordinates, and the encoder of chunks."""
 
     def __init__(self, study: Study) -> None:
+        need("zarr", "A sweep")
         import zarr
         from zarr.storage import MemoryStore
 
         self.study = study
         self.block = block_size(study)
         self.n_blocks = -(-study.replications // self.block)
+        _check_size(study, self.n_blocks)
         self.variables = study.variables()
         self.sizes = {"replication": study.replications, "time": study.times.size, "arm": study.most_arms}
         self._objects: dict[str, Any] = {}
         store = MemoryStore(self._objects)
-        self.coordinates().to_zarr(store, mode="w", consolidated=False, zarr_format=3)
+        coordinates = make_coordinates(study, self.block)
+        coordinates.to_zarr(store, mode="w", consolidated=False, zarr_format=3)
         group = zarr.open_group(store, mode="r+")
         self._arrays = {name: self._create(group, name) for name in (*self.variables, RECORD, FAILURE)}
+        self.marker = Marker(coordinates.attrs["study"], VERSION)
         self.fixed = {key: value.to_bytes() for key, value in self._objects.items()}
+        others = {key: data for key, data in self.fixed.items() if key != ROOT}
+        self.fixed[ROOT] = sealed(self.fixed[ROOT], self.marker, others)
 
     def _create(self, group: Any, name: str) -> Any:
         """An array without chunks yet."""
-        from zarr.codecs import Crc32cCodec, ZstdCodec
+        from zarr.codecs import ZstdCodec
 
         attributes: dict[str, Any] = about(name)
         kind: Any = "int64"
@@ -67,9 +78,13 @@ class Layout:
         shape: tuple[int, ...]
         dimensions: tuple[str, ...]
         if name == RECORD:
-            shape, dimensions = (*self.study.shape, self.n_blocks), (*AXES, "block")
+            shape = (*self.study.shape, self.n_blocks, len(self.variables), 2)
+            dimensions = (*AXES, "block", "variable", "mark")
             chunks = _grouped(shape, _RECORDS_A_CHUNK)
-            attributes = {"long_name": "size of a block's chunks; 0: missing, −1: failed", "units": "bytes"}
+            attributes = {
+                "long_name": "bytes of a chunk (0: missing, −1: failed) and its checksum",
+                "variables": list(self.variables),
+            }
         elif name == FAILURE:
             shape, dimensions, kind, fill = self.study.shape, AXES, "string", ""
             chunks = _grouped(shape, _FAILURES_A_CHUNK)
@@ -85,21 +100,22 @@ class Layout:
             shape=shape,
             dtype=kind,
             chunks=chunks,
-            compressors=[ZstdCodec(level=_LEVEL), Crc32cCodec()],
+            compressors=[ZstdCodec(**_ZSTD)],
             fill_value=fill,
             dimension_names=dimensions,
             attributes=attributes,
             chunk_key_encoding={"name": "default", "separator": "."},  # flat folders
+            config={"write_empty_chunks": name == RECORD},
         )
 
     def encode_block(self, index: CellIndex, number: int, values: dict[str, NDArray[Any]]) -> dict[str, bytes]:
         """The chunks of one block by key; `values` (replications of the block, …) have as many arms as their bandit."""
-        return {
-            f"{name}/c." + ".".join(map(str, (*index, number, *(0 for _ in inner[1:])))): _encoded(
-                self._whole(name, values)
-            )
-            for name, (inner, _) in self.variables.items()
-        }
+        return {self.key_of(name, (*index, number)): _encoded(self._whole(name, values)) for name in self.variables}
+
+    def key_of(self, name: str, place: tuple[int, ...]) -> str:
+        """The key of a variable's chunk of a block; `place` is the block's cell and its number."""
+        dimensions, _ = self.variables[name]
+        return chunk_key(name, place + (0,) * (len(dimensions) - 1))
 
     def _whole(self, name: str, values: dict[str, NDArray[Any]]) -> NDArray[Any]:
         """A chunk of a variable, filled up where there are fewer arms, or replications in the last block."""
@@ -119,6 +135,11 @@ class Layout:
         """The chunk of the records in which a cell stands."""
         return self._encode_around(RECORD, records, index)
 
+    def encode_all_records(self, records: NDArray[np.int64]) -> dict[str, bytes]:
+        """All chunks of the records."""
+        self._arrays[RECORD][...] = records
+        return self._taken()
+
     def encode_failures(self, failures: NDArray[Any], index: CellIndex) -> dict[str, bytes]:
         """The chunk of the failures in which a cell stands; nothing if there is none in it."""
         return self._encode_around(FAILURE, failures, index)
@@ -132,7 +153,7 @@ class Layout:
     def key_around(self, name: str, index: CellIndex) -> str:
         """Of the chunk of an array over cells in which a cell stands."""
         places = (i // c for i, c in zip(index, self._arrays[name].chunks, strict=True))
-        return f"{name}/c." + ".".join(map(str, places))
+        return chunk_key(name, places)
 
     def _taken(self) -> dict[str, bytes]:
         """What has been encoded, out of the memory."""
@@ -141,14 +162,7 @@ class Layout:
 
     def chunk_keys(self, name: str) -> dict[str, tuple[slice, ...]]:
         """Where the chunks of an array stand, by key."""
-        array = self._arrays[name]
-        counts = [-(-n // c) for n, c in zip(array.shape, array.chunks, strict=True)]
-        return {
-            f"{name}/c." + ".".join(map(str, place)): tuple(
-                slice(i * c, i * c + c) for i, c in zip(place, array.chunks, strict=True)
-            )
-            for place in np.ndindex(*counts)
-        }
+        return dict(chunk_places(self._arrays[name], name))
 
     def decode(self, name: str, key: str, where: tuple[slice, ...], data: bytes) -> NDArray[Any] | None:
         """The values of one chunk; None if it is damaged."""
@@ -162,75 +176,38 @@ class Layout:
         finally:
             del self._objects[key]
 
-    def block_of(self, key: str) -> tuple[int, ...]:
-        """(cell …, block) of a chunk of a variable, from the part of its key after the name."""
-        return tuple(map(int, key.split(".")[1:6]))
-
-    def coordinates(self) -> Any:
-        """Labels, instances and settings, with the study's text and versions as attributes."""
-        import xarray as xr
-
-        study, axes = self.study, self.study.axes
-        bandits = list(axes["bandit"].values())
-        over_arms = {
-            "public_mean": [bandit.public for bandit in bandits],
-            "private_mean": [bandit.private for bandit in bandits],
-            "public_gap": [bandit.public_gaps for bandit in bandits],
-            "private_gap": [bandit.private_gaps for bandit in bandits],
-        }
-        families = [
-            ", ".join(dict.fromkeys(words(config_of(family, "family")) for family in bandit.families))
-            for bandit in bandits
-        ]
-        budgets = [words(config_of(budget, "budget")) for budget in axes["epsilon"].values()]
-        numbers = all(not isinstance(label, str) for label in axes["epsilon"])
-        data = xr.Dataset(
-            coords={
-                **{axis: (axis, _texts(list(axes[axis]))) for axis in AXES[:3]},
-                "epsilon": ("epsilon", np.array(list(axes["epsilon"])) if numbers else _texts(list(axes["epsilon"]))),
-                "budget": ("epsilon", _texts(budgets)),
-                "replication": np.arange(study.replications),
-                "time": study.times,
-                "arm": np.arange(study.most_arms),
-                **{name: (("bandit", "arm"), self._padded(rows)) for name, rows in over_arms.items()},
-                "n_arms": ("bandit", [bandit.n_arms for bandit in bandits]),
-                "best_public": ("bandit", [bandit.best_public for bandit in bandits]),
-                "best_private": ("bandit", [bandit.best_private for bandit in bandits]),
-                "family": ("bandit", _texts(families)),
-                "is_arm": (("bandit", "arm"), [np.arange(study.most_arms) < bandit.n_arms for bandit in bandits]),
-                "seed": seed_coordinate(study.options["seed"]),
-            },
-            attrs={
-                "study": json.dumps(study.config()),
-                "text": study.text,
-                "versions": json.dumps(versions()),
-                "replications_a_block": self.block,
-            },
-        )
-        for name in data.variables:
-            data[name].attrs.update(about(str(name)))
-        return data
-
-    def _padded(self, rows: list[Any]) -> NDArray[np.float64]:
-        table = np.full((len(rows), self.study.most_arms), math.nan)
-        for row, values in zip(table, rows, strict=True):
-            row[: len(values)] = values
-        return table
-
 
 def _encoded(chunk: NDArray[Any]) -> bytes:
-    """As the codecs of `_create` do, without the millisecond that Zarr takes for a chunk: with fifty chunks in a task
-    of one second that was most of what a sweep costs.
+    """Encode a chunk by the codec that `_create` names. Zarr's own way to it takes 0.4 ms more: with fifty chunks in a
+    task of one second, the client of fifty workers would do nothing else.
     """
-    import google_crc32c
     from numcodecs import Zstd
 
-    data = bytes(Zstd(level=_LEVEL).encode(chunk))
-    return data + int(google_crc32c.value(data)).to_bytes(4, "little")
+    return bytes(Zstd(**_ZSTD).encode(chunk))
 
 
-def _texts(values: list[str]) -> NDArray[Any]:
-    return np.array(values, dtype=object)  # of variable length: Zarr has no specification of fixed ones
+def chunk_places(array: Any, name: str) -> Iterator[tuple[str, tuple[slice, ...]]]:
+    """Yield the key of every chunk of an array, and where it stands."""
+    counts = [-(-n // c) for n, c in zip(array.shape, array.chunks, strict=True)]
+    for place in np.ndindex(*counts):
+        where = tuple(slice(i * c, i * c + c) for i, c in zip(place, array.chunks, strict=True))
+        yield chunk_key(name, place), where
+
+
+def chunk_key(name: str, place: Iterable[int]) -> str:
+    """Return the key of a chunk by its place among the chunks of an array."""
+    return f"{name}/c." + ".".join(map(str, place))
+
+
+def _check_size(study: Study, n_blocks: int) -> None:
+    """Refuse what no memory holds: labels of all runs, and the record of all chunks."""
+    cells = math.prod(study.shape)
+    if cells * study.replications > _MOST_RUNS or cells * n_blocks > _MOST_BLOCKS:
+        raise ValueError(
+            f"replications is {study.replications:,}, which are {cells * study.replications:,} runs in {cells:,} cells "
+            f"and {cells * n_blocks:,} blocks of them; a store holds at most {_MOST_RUNS:,} runs and {_MOST_BLOCKS:,} "
+            "blocks. Give fewer, or divide them among studies with different seeds."
+        )
 
 
 def _grouped(shape: tuple[int, ...], most: int) -> tuple[int, ...]:

@@ -1,13 +1,17 @@
 """A store as a Dataset that reads what is asked for."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feint.sweep.layout import RECORD
-from feint.sweep.store import stored_attributes
+from feint.extras import need
+from feint.sweep.layout import FAILED, FAILURE, chunk_key
+from feint.sweep.marks import DamageError
+from feint.sweep.root import RECORD, check_objects, read_root, without_seal
 from feint.sweep.study import AXES
 from feint.sweep.target import Folder, target_of
 
@@ -15,13 +19,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def open_sweep(store: "str | os.PathLike[str]") -> "xr.Dataset":
+def open_sweep(store: str | os.PathLike[str]) -> xr.Dataset:
     """The runs of a sweep, finished or not, by bandit, explorer, reference, epsilon, replication, time and arm.
 
     Numbers are read when they are asked for. They are NaN where a bandit has fewer arms than others (`is_arm` is False
     there) and where a replication has not been run (`complete` is False there; `failure` says why, if it was tried).
     `epsilon` has numbers if all budgets are numbers, else labels; `budget` has them in words. The attributes `study`,
-    `text` and `versions` say what was run: as JSON, as it was written in its file, and by which versions.
+    `text` and `versions` say what was run: as JSON, as it was written in its file, and by which versions. A chunk that
+    is damaged or missing is named when it is read, labels and metadata at once; running the same sweep again mends it.
 
     Parameters
     ----------
@@ -39,15 +44,28 @@ def open_sweep(store: "str | os.PathLike[str]") -> "xr.Dataset":
     Traceback (most recent call last):
     FileNotFoundError: nowhere.zarr does not exist; write one with feint.Sweep(…).run or feint sweep.
     """
+    need("zarr", "A sweep")
     import xarray as xr
+    import zarr
 
-    attributes = stored_attributes(store)
+    from feint.sweep.checked import CheckedStore, read_array
+
     target = target_of(store)
+    root = read_root(target)
+    for damage in check_objects(target, root):
+        raise damage
     where: str | Path = target.path if isinstance(target, Folder) else str(target)
-    data: xr.Dataset = xr.open_zarr(where, consolidated=False, chunks=None, zarr_format=3)
-    block = attributes["replications_a_block"]
-    sizes = data[RECORD].values
-    complete = np.repeat(sizes > 0, block, axis=-1)[..., : data.sizes["replication"]]
+    group: Any = zarr.open_group(where, mode="r", zarr_format=3)
+    records = read_array(group[RECORD], RECORD, target, full=True)
+    failures = read_array(group[FAILURE], FAILURE, target, full=False)
+    sizes = records[..., 0, 0]
+    for index in np.argwhere((sizes == FAILED).any(axis=-1) & (failures == "")).tolist():
+        place = (i // c for i, c in zip(index, group[FAILURE].chunks, strict=True))
+        raise DamageError(str(target), chunk_key(FAILURE, place), missing=True)
+    checked = CheckedStore(group.store, str(target), root, group[RECORD].attrs["variables"], records)
+    data: xr.Dataset = xr.open_zarr(checked, consolidated=False, chunks=None, zarr_format=3)
+    complete = np.repeat(sizes > 0, root.block, axis=-1)[..., : data.sizes["replication"]]
     data = data.drop_vars(RECORD).assign_coords(complete=((*AXES, "replication"), complete))
     data["complete"].attrs["long_name"] = "whether the replication has been run"
+    data.attrs = without_seal(data.attrs)
     return data

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from feint.extras import need
 from feint.style import GREY, band, new_figure, tidy
 from feint.sweep.study import AXES
 from feint.sweep.summary import label_text, wanted_cells
@@ -20,6 +21,7 @@ _DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
 def draw_sweep(data: "xr.Dataset") -> "Figure":
     """Mean log₁₀ error with its 95 % band; colours from small to large budgets, dashes by explorer and reference."""
+    need("matplotlib", "A figure")
     from matplotlib import colormaps
 
     bandits = [label_text(label) for label in data["bandit"].values.tolist()]

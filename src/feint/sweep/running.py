@@ -25,11 +25,11 @@ class SweepWarning(UserWarning):
 
 
 def plan_run(
-    study: Study, place: "str | os.PathLike[str]", scheduler: Any, workers: int | None, retry_failed: bool
+    study: Study, place: "str | os.PathLike[str]", scheduler: Any, workers: int | None, retry_failed: bool, verify: bool
 ) -> Plan:
     """What `run` would do; nothing is written, and no cluster started."""
     _check_workers(scheduler, workers)
-    store = SweepStore(place, study)
+    store = SweepStore(place, study, verify=verify)
     if scheduler is None:
         return _plan(store, workers or thread_count(), retry_failed)
     with connected(scheduler, None) as client:
@@ -43,11 +43,12 @@ def run(
     scheduler: Any,
     workers: int | None,
     retry_failed: bool,
+    verify: bool,
     progress: Any,
 ) -> None:
     """Measure, plan, run."""
     _check_workers(scheduler, workers)
-    store = SweepStore(place, study)
+    store = SweepStore(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
         with store.writing():  # before the measurement: what cannot be written is said at once
             plan = _plan(store, thread_count(), retry_failed)

@@ -1,7 +1,7 @@
 """A study's store: what is in it, and what is put there, by this process alone.
 
 A block's chunks are put first and its record after them, so that a record never stands for data that are not whole. The
-record is the size of the chunks: a chunk that was cut later, by a copy or a power failure, is found when the store is
+record has the mark of every chunk: one that was cut, changed, deleted or exchanged later is found when the store is
 opened again, and its block is missing then.
 """
 
@@ -15,62 +15,77 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feint.numerics._validate import BoolArray
-from feint.sweep.layout import FAILED, FAILURE, RECORD, Layout
+from feint.progress import ticking
+from feint.sweep.layout import FAILED, FAILURE, Layout
+from feint.sweep.marks import DamageError
+from feint.sweep.root import RECORD, Root, check_objects, read_root
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.target import ROOT, target_of
 from feint.version import VERSION
 
-
-def stored_attributes(place: "str | os.PathLike[str]") -> dict[str, Any]:
-    """What the root of a store says of itself; refuses what is no store of a sweep."""
-    target = target_of(place)
-    if not target.exists():
-        raise FileNotFoundError(f"{target} does not exist; write one with feint.Sweep(…).run or feint sweep.")
-    data = target.get(ROOT) if not os.path.isfile(os.fspath(place)) else None
-    try:
-        attributes: Any = json.loads(data)["attributes"] if data is not None else {}
-        if not {"study", "versions"} <= set(attributes):
-            raise KeyError
-        return {**attributes, "study": json.loads(attributes["study"]), "versions": json.loads(attributes["versions"])}
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
-        raise ValueError(f"{target} is there and is not a store of feint sweep; choose another name.") from None
+_LONG = 2**27  # bytes to verify, of which a bar tells
 
 
 class SweepStore:
-    """The store of a study at a place; nothing is created before `create`."""
+    """The store of a study at a place; nothing is written before `writing`.
 
-    def __init__(self, place: "str | os.PathLike[str]", study: Study) -> None:
+    `verify` reads every chunk that is kept; otherwise sizes alone are looked at. `progress` shows a bar where that
+    takes long.
+    """
+
+    def __init__(
+        self, place: "str | os.PathLike[str]", study: Study, *, verify: bool = True, progress: bool = False
+    ) -> None:
         self.target = target_of(place)
         self.layout = Layout(study)
         self.study = study
-        self._records: NDArray[np.int64] = np.zeros((*study.shape, self.layout.n_blocks), dtype=np.int64)
+        blocks = (*study.shape, self.layout.n_blocks)
+        self._records: NDArray[np.int64] = np.zeros((*blocks, len(self.layout.variables), 2), dtype=np.int64)
         self._failures: NDArray[Any] = np.full(study.shape, "", dtype=object)
+        self._damaged = False
+        self._lost_records: list[CellIndex] = []
         self.exists = self.target.exists()
         if self.exists:
-            _refuse_another(str(self.target), stored_attributes(place), study)
+            recognised = self._check_fixed()
             self._read()
+            if verify or not recognised:  # without a root, checksums alone tell whose blocks they are
+                self._drop_other_checksums(progress)
+            else:
+                self._drop_other_sizes()
+            if not recognised and not (self._states > 0).any():
+                raise ValueError(
+                    f"{self.target}/{ROOT} is damaged or missing, and nothing beside it can be recognised as this "
+                    "study's; choose another store."
+                )
+
+    @property
+    def _states(self) -> NDArray[np.int64]:
+        """Of every block: 0 where it is missing, FAILED, or a size."""
+        return self._records[..., 0, 0]
 
     def missing(self, retry_failed: bool = False) -> BoolArray:
         """Which blocks of which cells are to be run, (bandit, explorer, reference, epsilon, block)."""
         states = (0, FAILED) if retry_failed else (0,)
-        return np.isin(self._records, states) & self.study.wanted[..., np.newaxis]
+        return np.isin(self._states, states) & self.study.wanted[..., np.newaxis]
 
     @property
     def failed(self) -> list[tuple[CellIndex, str]]:
         """Cells with failed blocks, and why."""
-        found = map(tuple, np.argwhere((self._records == FAILED).any(axis=4)).tolist())
+        found = map(tuple, np.argwhere((self._states == FAILED).any(axis=4)).tolist())
         return [(index, self._failures[index]) for index in found]
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """To be held while something is written. Metadata and coordinates are made, or mended where damaged."""
+        """To be held while something is written. Metadata, coordinates and records are made, or mended if damaged."""
         if not self.exists:
-            self.target.create(self.layout.fixed)
+            self.target.create({**self.layout.fixed, **self.layout.encode_all_records(self._records)})
             self.exists = True
         with self.target.lock():
-            self.target.put(
-                {k: data for k, data in self.layout.fixed.items() if k != ROOT and self.target.get(k) != data}
-            )
+            if self._damaged:
+                there = self.target.get_many(list(self.layout.fixed))
+                self.target.put({key: data for key, data in self.layout.fixed.items() if there.get(key) != data})
+            for index in self._lost_records:
+                self.target.put(self.layout.encode_records(self._records, index))
             yield
 
     def write(self, index: CellIndex, first: int, values: dict[str, NDArray[Any]]) -> None:
@@ -82,7 +97,7 @@ class SweepStore:
             block = {name: array[start : start + size] for name, array in values.items()}
             chunks = self.layout.encode_block(index, number, block)
             self.target.put(chunks)
-            self._records[(*index, number)] = sum(map(len, chunks.values()))
+            self._records[(*index, number)] = [self.layout.marker.mark(*chunk) for chunk in chunks.items()]
         self._record(index)
 
     def fail(self, index: CellIndex, first: int, last: int, message: str) -> None:
@@ -95,7 +110,7 @@ class SweepStore:
 
     def _record(self, index: CellIndex) -> None:
         """What is known of a cell's blocks."""
-        failing = bool((self._records[index] == FAILED).any())
+        failing = bool((self._states[index] == FAILED).any())
         if not failing and self._failures[index]:
             self._failures[index] = ""
             self._put_failures(index)
@@ -110,28 +125,59 @@ class SweepStore:
         else:  # none is left in this chunk: an undisturbed run has no such object
             self.target.delete([self.layout.key_around(FAILURE, index)])
 
+    def _check_fixed(self) -> bool:
+        """Look for damage in what no run changes; return whether the root says that the store is this study's. Refuse
+        another study's store.
+        """
+        try:
+            root = read_root(self.target)
+        except DamageError:
+            self._damaged = True
+            return False
+        _refuse_another(str(self.target), root, self.study)
+        self._damaged = any(True for _ in check_objects(self.target, root))
+        return True
+
     def _read(self) -> None:
-        """Records and failures, and which blocks are whole."""
+        """Read records and failures; of damaged ones, the blocks are run again."""
         for name, values in ((RECORD, self._records), (FAILURE, self._failures)):
             for key, where in self.layout.chunk_keys(name).items():
                 data = self.target.get(key)
-                if data is not None:
-                    found = self.layout.decode(name, key, where, data)
-                    if found is not None:  # a damaged one is written anew, when its blocks have been run again
-                        values[where] = found
-        sizes = np.zeros_like(self._records)
-        for name in self.layout.variables:
-            for chunk, size in self.target.sizes(name):
-                if chunk != ROOT:
-                    sizes[self.layout.block_of(chunk)] += size
-        self._records[(self._records > 0) & (self._records != sizes)] = 0
+                found = None if data is None else self.layout.decode(name, key, where, data)
+                if found is not None:
+                    values[where] = found
+                elif name == RECORD:
+                    self._lost_records.append(tuple(part.start for part in where[:4]))
+        self._records[(self._states == FAILED) & (self._failures == "")[..., np.newaxis]] = 0
+
+    def _drop_other_sizes(self) -> None:
+        """Take blocks for missing whose chunks have not the sizes that were recorded."""
+        kept = np.argwhere(self._states > 0)
+        for number, name in enumerate(self.layout.variables):
+            sizes = {f"{name}/{chunk}": size for chunk, size in self.target.sizes(name)}
+            for place in map(tuple, kept.tolist()):
+                if sizes.get(self.layout.key_of(name, place)) != self._records[(*place, number, 0)]:
+                    self._records[place] = 0
+
+    def _drop_other_checksums(self, progress: bool) -> None:
+        """Take blocks for missing whose chunks have not the checksums that were recorded."""
+        kept = np.argwhere(self._states > 0)
+        total = int(self._records[self._states > 0][..., 0].sum())
+        with ticking(progress and total > _LONG, "verifying", total, "B") as tick:
+            for place in map(tuple, kept.tolist()):
+                marks = [tuple(mark) for mark in self._records[place].tolist()]
+                keys = [self.layout.key_of(name, place) for name in self.layout.variables]
+                found = self.target.get_many(keys)
+                if len(found) < len(keys) or [self.layout.marker.mark(key, found[key]) for key in keys] != marks:
+                    self._records[place] = 0
+                tick(sum(size for size, _ in marks))
 
 
-def _refuse_another(place: str, attributes: dict[str, Any], study: Study) -> None:
-    found, wanted = attributes["study"], study.config()
-    if attributes["versions"]["feint"] != VERSION:
+def _refuse_another(place: str, root: Root, study: Study) -> None:
+    found, wanted = root.study, study.config()
+    if root.versions["feint"] != VERSION:
         raise ValueError(
-            f"{place} was written by feint {attributes['versions']['feint']}, and this is {VERSION}, which may draw "
+            f"{place} was written by feint {root.versions['feint']}, and this is {VERSION}, which may draw "
             "other numbers; choose another store, or go on with that version."
         )
     for name in sorted(set(found) | set(wanted)):

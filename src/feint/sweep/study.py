@@ -1,24 +1,34 @@
 """A study: which cells (bandit × explorer × reference × budget) to simulate, how far and how often."""
 
+from __future__ import annotations
+
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from feint.assembly import assemble
 from feint.bandit import Bandit
-from feint.budgets import Constant, as_budget
+from feint.budgets import Constant, Epsilon, as_budget
 from feint.dataset import words
 from feint.engine.watch import RECORDED
-from feint.explorers import TopTwo
+from feint.explorers import Explorer, TopTwo
 from feint.kinds import config_of
 from feint.numerics._validate import BoolArray, check_flag, check_level
 from feint.numerics.streams import check_word
-from feint.references import ThompsonSampling
-from feint.simulation import METHODS, check_bandit, check_events, check_most_pulls, check_whole, checkpoint_times
+from feint.references import Reference, ThompsonSampling
+from feint.simulation import (
+    METHODS,
+    Method,
+    check_bandit,
+    check_events,
+    check_most_pulls,
+    check_whole,
+    checkpoint_times,
+)
 
 AXES = ("bandit", "explorer", "reference", "epsilon")
 CellIndex = tuple[int, ...]  # along AXES
@@ -44,9 +54,9 @@ class Study:
     def __init__(
         self,
         bandits: Mapping[str, Bandit],
-        explorers: Iterable[Any] | Mapping[str, Any] = (TopTwo(),),
-        epsilons: Iterable[Any] | Mapping[str, Any] = (),
-        references: Iterable[Any] | Mapping[str, Any] = (ThompsonSampling(),),
+        explorers: Iterable[Explorer] | Mapping[str, Explorer] = (TopTwo(),),
+        epsilons: Iterable[Epsilon] | Mapping[str, Epsilon] = (),
+        references: Iterable[Reference] | Mapping[str, Reference] = (ThompsonSampling(),),
         *,
         horizon: int,
         replications: int = 100,
@@ -54,8 +64,8 @@ class Study:
         delta: float | None = None,
         observe: bool = False,
         alpha: float = 0.05,
-        checkpoints: npt.ArrayLike | None = None,
-        method: str = "lazy",
+        checkpoints: ArrayLike | None = None,
+        method: Method = "lazy",
         cells: Iterable[Mapping[str, Any]] | None = None,
         text: str = "",
     ) -> None:

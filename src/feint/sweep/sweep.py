@@ -1,6 +1,9 @@
 """Sweep: a study that can be run."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from feint.sweep.opening import open_sweep
@@ -47,30 +50,33 @@ class Sweep(Study):
 
     def run(
         self,
-        store: "str | os.PathLike[str]",
+        store: str | os.PathLike[str],
         scheduler: Any = None,
         *,
         workers: int | None = None,
         retry_failed: bool = False,
-        progress: Any = False,
-    ) -> "xr.Dataset":
+        verify: bool = True,
+        progress: bool | Callable[[int], object] = False,
+    ) -> xr.Dataset:
         """Run what is missing in `store`, a folder or an fsspec URL, and open it.
 
         On this machine's cores by default; on the Dask cluster of `scheduler`, its address or a `distributed.Client`;
         or on `workers` local processes, which Dask starts. The store is the same bit for bit whichever it was, and
-        however often the run was interrupted. Tasks that raise are recorded and left out, until `retry_failed`.
+        however often the run was interrupted. Tasks that raise are recorded and left out, until `retry_failed`. What is
+        there is verified first, and what is damaged is run again; without `verify` only sizes are looked at.
         `progress` shows the plan and a bar; or it is a function to call with the number of steps just made.
         """
-        run(self, store, scheduler, workers, retry_failed, progress)
+        run(self, store, scheduler, workers, retry_failed, verify, progress)
         return open_sweep(store)
 
     def plan(
         self,
-        store: "str | os.PathLike[str]",
+        store: str | os.PathLike[str],
         scheduler: Any = None,
         *,
         workers: int | None = None,
         retry_failed: bool = False,
+        verify: bool = True,
     ) -> Plan:
         """What `run` would do, after a short measurement; nothing is written."""
-        return plan_run(self, store, scheduler, workers, retry_failed)
+        return plan_run(self, store, scheduler, workers, retry_failed, verify)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from feint.extras import need
 from feint.files import write_whole
 
 ROOT = "zarr.json"  # what makes a folder a store
@@ -22,6 +23,8 @@ class Target(Protocol):
     def put(self, objects: Mapping[str, bytes]) -> None: ...
 
     def get(self, key: str) -> bytes | None: ...
+
+    def get_many(self, keys: list[str]) -> dict[str, bytes]: ...
 
     def delete(self, keys: list[str]) -> None: ...
 
@@ -77,9 +80,15 @@ class Folder:
     def get(self, key: str) -> bytes | None:
         """None where there is none."""
         try:
-            return (self.path / key).read_bytes()
-        except FileNotFoundError:
+            # A third of what pathlib takes, for the 10⁵ and more chunks of a large store.
+            with open(f"{self.path}/{key}", "rb", buffering=0) as file:
+                return file.readall()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
+
+    def get_many(self, keys: list[str]) -> dict[str, bytes]:
+        """Those that are there."""
+        return {key: data for key in keys if (data := self.get(key)) is not None}
 
     def delete(self, keys: list[str]) -> None:
         """Those that are there."""
@@ -91,8 +100,7 @@ class Folder:
         try:
             with os.scandir(self.path / folder) as entries:
                 for entry in entries:
-                    if not entry.name.endswith(_UNFINISHED):
-                        yield entry.name, entry.stat().st_size
+                    yield entry.name, entry.stat().st_size
         except FileNotFoundError:
             return
 
@@ -113,7 +121,7 @@ class Folder:
             os.close(held)
             raise ValueError(f"Another process is writing {self}; wait for it, or choose another store.") from None
         try:
-            for unfinished in self.path.glob(f"*/*{_UNFINISHED}"):
+            for unfinished in self.path.rglob(f"*{_UNFINISHED}"):
                 unfinished.unlink()
             yield
         finally:
@@ -124,10 +132,9 @@ class Remote:
     """An object store, through fsspec. Putting an object is atomic there, so nothing more is needed."""
 
     def __init__(self, url: str) -> None:
-        try:
-            import fsspec
-        except ImportError:
-            raise ValueError(f"{url} needs fsspec; install feint[cluster], and s3fs for s3:// or its like.") from None
+        need("fsspec", url)
+        import fsspec
+
         self.url = url.rstrip("/")
         try:
             self._system, self._root = fsspec.core.url_to_fs(self.url)
@@ -159,6 +166,11 @@ class Remote:
             return bytes(self._system.cat_file(self._path(key)))
         except FileNotFoundError:
             return None
+
+    def get_many(self, keys: list[str]) -> dict[str, bytes]:
+        """Those that are there; together, where the system can."""
+        found = self._system.cat([self._path(key) for key in keys], on_error="omit") if keys else {}
+        return {key: bytes(found[self._path(key)]) for key in keys if self._path(key) in found}
 
     def delete(self, keys: list[str]) -> None:
         """Those that are there."""

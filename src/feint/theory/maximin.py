@@ -16,6 +16,8 @@ and ∇f_a(w)·w = k·f_a(w), since f_a is homogeneous of degree k: ½ for boost
 this bound less Γ(w). λ_a ∝ 1/∂_a f_a(w) closes it at the optimum.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

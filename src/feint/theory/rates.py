@@ -20,30 +20,31 @@ the mean of ½·log N₀ is ½·(log N₀ − 1). For normal rewards it is (1/c)
 s²/2.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from feint.bandit import Bandit
-from feint.budgets import PowerKernel, as_budget, checked_at, power_sum
+from feint.budgets import Epsilon, PowerKernel, as_budget, checked_at, power_sum
 from feint.numerics import boost_probability
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import FloatArray, as_floats, check_epsilon, is_whole
+from feint.numerics._validate import FloatArray, IntArray, as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
 from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences
 
-IntArray = npt.NDArray[np.int64]
-
-ORDERS = ("first", "second", "fluid")
+Order = Literal["first", "second", "fluid"]
+ORDERS: tuple[Order, ...] = get_args(Order)
 _STEPS = 1000  # of a budget that is averaged one by one, before a grid serves
 _MOST_SUMMED = 10**7  # pulls of a budget of a user's own
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-8
 
 
-def boost_limit(p: npt.ArrayLike | None, epsilon: npt.ArrayLike, *, log_p: npt.ArrayLike | None = None) -> FloatArray:
+def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | None = None) -> FloatArray:
     r"""Lemma 1: q*(p) → ε/log(ε/p) as p → 0; meaningful, and a lower bound, for small p only.
 
     .. math:: \lim_{p \to 0} q^*(p)\,\log(\varepsilon/p)/\varepsilon = 1
@@ -73,7 +74,7 @@ def boost_limit(p: npt.ArrayLike | None, epsilon: npt.ArrayLike, *, log_p: npt.A
 
 
 def bernoulli_process(
-    success: float, offset: float, times: npt.ArrayLike, *, replications: int = 1, seed: int = 0
+    success: float, offset: float, times: ArrayLike, *, replications: int = 1, seed: int = 0
 ) -> IntArray:
     r"""Lemma 2's process: trials that succeed with probability c/(M + M_0) after M successes; simulated exactly.
 
@@ -130,7 +131,7 @@ def _successes(success: float, offset: float, times: IntArray, seed: Word, repli
         made += 1
 
 
-def bernoulli_limit(success: float, times: npt.ArrayLike) -> FloatArray:
+def bernoulli_limit(success: float, times: ArrayLike) -> FloatArray:
     """Lemma 2's limit √(2cT) of the number of successes, (n,) -> (n,).
 
     >>> bernoulli_limit(0.5, [100, 10000])
@@ -155,7 +156,7 @@ def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
         return np.asarray(np.sqrt(2.0 * epsilon / public_divergences(bandit)))
 
 
-def log_error_limit(bandit: Bandit, weights: npt.ArrayLike, epsilon: Any, times: npt.ArrayLike) -> FloatArray:
+def log_error_limit(bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times: ArrayLike) -> FloatArray:
     r"""The leading term of log(1 − p*) when boosts are shared as `weights`: −√(Σ ε_s)·Γ(w), (n,) -> (n,).
 
     The paper has −√(4εT)·Γ(w), which loses the ½ of the evidence (docs/errata.md). σ is inside Γ (`maximin`).
@@ -169,7 +170,7 @@ def log_error_limit(bandit: Bandit, weights: npt.ArrayLike, epsilon: Any, times:
 
 
 def predicted_pulls(
-    bandit: Bandit, weights: npt.ArrayLike, epsilon: Any, times: npt.ArrayLike, order: str = "fluid"
+    bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times: ArrayLike, order: Order = "fluid"
 ) -> FloatArray:
     r"""Pulls of every arm after t pulls in all, when a share w_a of the steps boosts arm a.
 
@@ -336,7 +337,7 @@ def _mean_log_inverse(budget: Any, times: FloatArray) -> FloatArray:
     return np.asarray(np.interp(reached, root, area) / reached)
 
 
-def _checked_times(bandit: Bandit, times: npt.ArrayLike) -> FloatArray:
+def _checked_times(bandit: Bandit, times: ArrayLike) -> FloatArray:
     array = as_floats(times, "times")
     if array.ndim != 1 or not array.size or (array < bandit.n_arms).any() or np.isinf(array).any():
         raise ValueError(

@@ -2,71 +2,89 @@
 
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from feint.auditing.readers.base import Batch, Log, naming
+from feint.auditing.readers.decoding import encoding_of
 from feint.auditing.readers.delimited import DelimitedLog, delimiter_of
 from feint.auditing.readers.following import FollowedLog
+from feint.auditing.readers.growing import GrowingFile
 from feint.auditing.readers.json_lines import JsonLinesLog
 from feint.auditing.readers.parquet import ParquetLog
 from feint.auditing.readers.sniffing import by_name, check_text, compression_of, format_of
-from feint.auditing.readers.stored import Spool, Stored
-from feint.auditing.readers.table import TableLog, is_table
+from feint.auditing.readers.stored import Stored, spooled
+from feint.auditing.readers.table import ArrowTable, TableLog, is_table
 
-__all__ = ["Batch", "Log", "follow", "naming", "open_log"]
+__all__ = ["Batch", "FollowedLog", "GrowingFile", "Log", "Source", "follow", "naming", "open_log", "standard_input"]
+
+Source = str | Path | ArrowTable
 
 
-def open_log(source: str | Path | Any, delimiter: str | None = None) -> Log:
+def open_log(source: Source, delimiter: str | None = None, encoding: str | None = None) -> Log:
     """A log from a path, from standard input ("-"), or from a table of pandas, Polars or Arrow.
 
     A file is CSV, TSV, Parquet, JSON lines or dsjson, as it is or compressed (.gz, .zst); its name tells which, else
-    its content. What can be read only once is copied to a temporary file. `delimiter` is for CSV and TSV.
+    its content. What can be read only once is copied to a temporary file. `delimiter` is for CSV and TSV, `encoding`
+    (UTF-8) for all texts.
     """
     delimiter_of(delimiter, ",")
+    codec = encoding_of(encoding)
     if is_table(source):
+        _check_no_text(encoding, "a table")
         return TableLog(source)
     if not isinstance(source, str | Path):
         raise ValueError(f"A log is a path, or a table of pandas, Polars or Arrow; got {type(source).__name__}.")
-    file, kind = _stored(source)
+    file, kind = _stored(source, codec)
     with naming(file.name):
         head = file.head()
         if kind is None and file.compression is None and (found := compression_of(head)):
-            file = Stored(file.path, file.name, found, file.spool)
+            file = Stored(file.path, file.name, found, codec, file.spool)
             head = file.head()
         if kind is None:
-            kind = format_of(head)
+            kind = format_of(head, codec)
         elif kind != "parquet":
-            check_text(head)
+            check_text(head, codec)
     if kind == "parquet":
+        _check_no_text(encoding, "Parquet")
         return ParquetLog(file)
     if kind == "json":
         return JsonLinesLog(file)
     return DelimitedLog(file, delimiter_of(delimiter, "\t" if kind == "tsv" else ","))
 
 
-def follow(stream: BinaryIO, delimiter: str | None = None) -> Log:
-    """A log from a pipe that grows: CSV, TSV or JSON lines. Its batches come as the lines do, and only once."""
+def follow(stream: BinaryIO | GrowingFile, delimiter: str | None = None, encoding: str | None = None) -> FollowedLog:
+    """A log that grows: CSV, TSV or JSON lines. Its batches come as the lines do, and only once."""
     delimiter_of(delimiter, ",")
-    return FollowedLog(stream, delimiter)
+    return FollowedLog(stream, delimiter, encoding)
 
 
-def _stored(source: str | Path) -> tuple[Stored, str | None]:
+def standard_input() -> BinaryIO:
+    """The bytes of standard input."""
+    stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise ValueError("There is no standard input; give the path of a file.")
+    return stream
+
+
+def _check_no_text(encoding: str | None, what: str) -> None:
+    if encoding is not None:
+        raise ValueError(f"`encoding` is {encoding!r}, but the log is {what}, which is no text; leave it out.")
+
+
+def _stored(source: str | Path, encoding: str) -> tuple[Stored, str | None]:
     """(the file, its format if its name tells)."""
     path, name = Path(source), str(source)
     if name == "-":
-        stream = getattr(sys.stdin, "buffer", None)
-        if stream is None:
-            raise ValueError("There is no standard input; give the path of a file.")
         with naming("standard input"):
-            spool = Spool(stream)
-        return Stored(spool.path, "standard input", None, spool), None
+            spool = spooled(standard_input(), "standard input", encoding)
+        return Stored(spool.path, "standard input", None, encoding, spool), None
     if path.is_dir():
         raise FileNotFoundError(f"There is no file {name}: it is a directory; give one of the files in it.")
     if not path.exists():
         raise FileNotFoundError(f"There is no file {name}.")
     kind, compression = by_name(path)
     if path.is_file():
-        return Stored(path, name, compression), kind
+        return Stored(path, name, compression, encoding), kind
     with naming(name), open(path, "rb") as stream:  # a named pipe, say
-        spool = Spool(stream)
-    return Stored(spool.path, name, compression, spool), kind
+        spool = spooled(stream, name, encoding)
+    return Stored(spool.path, name, compression, encoding, spool), kind

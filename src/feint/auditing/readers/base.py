@@ -40,6 +40,7 @@ class Batch(NamedTuple):
     n: int
     lines: IntArray | None  # on which each row starts, from 1; text formats only
     malformed: dict[int, str]  # position in the batch -> what is wrong with the row as such
+    last: int | None = None  # the line on which its last row ends; text formats only
 
 
 class Log(Protocol):
@@ -56,12 +57,14 @@ class Log(Protocol):
 
 def places(columns: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """Where the wanted columns are."""
+    where: dict[str, int] = {}
+    twice = {name for i, name in enumerate(columns) if where.setdefault(name, i) != i}
     for name in wanted:
-        if name not in columns:
+        if name not in where:
             raise ValueError(f"There is no column {name!r}.")
-        if columns.count(name) > 1:
+        if name in twice:
             raise ValueError(f"The column {name!r} appears twice; rename one of them.")
-    return [columns.index(name) for name in wanted]
+    return [where[name] for name in wanted]
 
 
 def empty_lines(wanted: Sequence[str], cell: str | None, last: int, count: int, n_rows: int) -> Iterator[Batch]:
@@ -69,7 +72,8 @@ def empty_lines(wanted: Sequence[str], cell: str | None, last: int, count: int, 
     for first in range(last - count + 1, last + 1, n_rows):
         n = min(n_rows, last + 1 - first)
         cells = [cell] * n
-        yield Batch(dict.fromkeys(wanted, cells), n, np.arange(first, first + n), dict.fromkeys(range(n), EMPTY_LINE))
+        lines, malformed = np.arange(first, first + n), dict.fromkeys(range(n), EMPTY_LINE)
+        yield Batch(dict.fromkeys(wanted, cells), n, lines, malformed, first + n - 1)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
-"""A log that is still being written, from a pipe: rows are given as they arrive."""
+"""A log that is still being written, from a pipe or a file: rows are given as they arrive."""
 
-import codecs
 import csv
 import io
 from collections import deque
@@ -9,34 +8,61 @@ from typing import BinaryIO
 
 from feint.auditing.readers import delimited, json_lines
 from feint.auditing.readers.base import Batch, Tick, naming, places
-from feint.auditing.readers.sniffing import format_of
+from feint.auditing.readers.decoding import TextDecoder, encoding_of
+from feint.auditing.readers.growing import GrowingFile
+from feint.auditing.readers.seen import Seen
+from feint.auditing.readers.sniffing import check_text, format_of, is_parquet
 from feint.auditing.readers.stored import LONGEST_LINE
 
 _AT_ONCE = 2**16  # bytes
 
 
 class FollowedLog:
-    """CSV, TSV or JSON lines from a stream. Of JSON lines the first object tells the columns."""
+    """CSV, TSV or JSON lines from a stream. Of JSON lines the first object tells the columns.
+
+    `seen` are the lines of the batches that were given. A file that is rotated is read to its end and then the one in
+    its place, of which `seen` speaks from then on; it must have the same columns.
+    """
 
     size: int | None = None
 
-    def __init__(self, stream: BinaryIO, delimiter: str | None) -> None:
+    def __init__(self, stream: BinaryIO | GrowingFile, delimiter: str | None, encoding: str | None) -> None:
         source = getattr(stream, "name", None)
         self.name: str = source if isinstance(source, str) and source != "<stdin>" else "standard input"
-        self._lines = _Lines(stream)
+        self._stream, self._encoding = stream, encoding_of(encoding)
         self._started = False
         self._rows: _Rows | None = None
+        self.seen, self._lines, self._line = self._start()
         with naming(self.name, csv.Error, hint=delimited.HINT):
-            kind = format_of(self._lines.head())
-            if kind == "parquet":
-                raise ValueError("it is Parquet, which cannot be read before it is complete.")
+            kind = format_of(self._lines.head(), self._encoding)
             if kind == "json":
                 self.columns, self._convert = json_lines.columns_of(self._lines.until_object())
             else:
-                usual = "\t" if kind == "tsv" else ","
-                self._rows = _Rows(self._lines, delimited.delimiter_of(delimiter, usual))
-                rows, self._header_end = self._rows.take(1)
-                self.columns = delimited.header(rows[0] if rows else [])
+                self._delimiter = delimited.delimiter_of(delimiter, "\t" if kind == "tsv" else ",")
+                self.columns = delimited.header(self._read_header())
+
+    def resume(self, seen: Seen) -> None:
+        """Go on after what another run has seen: a pipe with what comes now, a file if it begins with those lines."""
+        if not (isinstance(self._stream, GrowingFile) and self._stream.is_regular):
+            self.seen = self._lines.seen = seen
+            return
+        with naming(self.name):
+            while self.seen.lines < seen.lines:
+                lines = self._lines.take(min(seen.lines - self.seen.lines, _AT_ONCE))
+                self.seen.settle(len(lines))
+                if not lines:
+                    raise ValueError(
+                        f"it has {self.seen.lines:,} lines, fewer than the {seen.lines:,} that the state has seen: it "
+                        "was rotated or cut since; give the file that was followed, or another `state`."
+                    )
+            if seen.lines and self.seen.digest != seen.digest:
+                raise ValueError(
+                    f"it does not begin with the {seen.lines:,} lines that the state has seen: it was rotated or "
+                    "edited since; give the file that was followed, or another `state`."
+                )
+        self._line = self.seen.lines
+        if self._rows is not None:
+            self._rows = _Rows(self._lines, self._delimiter, self._line)
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         """As they arrive, at most `n_rows` at once; can be called once only."""
@@ -45,22 +71,54 @@ class FollowedLog:
         self._started = True
         with naming(self.name, csv.Error, hint=delimited.HINT):
             places(self.columns, columns)
-            tick(self._lines.n_bytes)
-            self._lines.tick = tick
-            if self._rows is None:
-                yield from json_lines.assemble(self._convert, columns, 0, n_rows, lambda: self._lines.take(n_rows))
-            else:
-                take = self._rows.take
-                yield from delimited.assemble(self.columns, columns, self._header_end, n_rows, lambda: take(n_rows))
+            while True:
+                tick(self._lines.n_bytes)
+                self._lines.tick = tick
+                for batch in self._batches_of_file(columns, n_rows):
+                    assert batch.last is not None
+                    self.seen.settle(batch.last - self._line)
+                    self._line = batch.last
+                    yield batch
+                if not (isinstance(self._stream, GrowingFile) and self._stream.rotated):
+                    return
+                self._stream.reopen()
+                self.seen, self._lines, self._line = self._start()
+                if self._rows is not None and (header := self._read_header()):
+                    self._check_columns(delimited.header(header))
+
+    def _batches_of_file(self, columns: list[str], n_rows: int) -> Iterator[Batch]:
+        if self._rows is None:
+            take_lines = self._lines.take
+            return json_lines.assemble(self._convert, columns, self._line, n_rows, lambda: take_lines(n_rows))
+        take_rows = self._rows.take
+        return delimited.assemble(self.columns, columns, self._line, n_rows, lambda: take_rows(n_rows))
+
+    def _start(self) -> tuple[Seen, "_Lines", int]:
+        """(what was seen of a stream, its lines, and up to which of them batches were given), at its start."""
+        seen = Seen()
+        return seen, _Lines(self._stream, self._encoding, seen), 0
+
+    def _read_header(self) -> list[str]:
+        self._rows = _Rows(self._lines, self._delimiter, 0)
+        rows, self._line = self._rows.take(1)
+        self.seen.settle(self._line)
+        return rows[0] if rows else []
+
+    def _check_columns(self, columns: list[str]) -> None:
+        if columns != self.columns:
+            raise ValueError(
+                f"the file that has taken its place has the columns {', '.join(map(repr, columns[:12]))}, not those "
+                "that it had; audit it by itself."
+            )
 
 
 class _Lines:
     """The lines that have arrived; one without an end counts once nothing can follow."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._read = getattr(stream, "read1", stream.read)  # without buffer, `read` does not wait for all either
-        # It keeps back a \r until it is clear whether a \n follows, and bytes that are not yet a character.
-        self._decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8-sig")("replace"), False)
+    def __init__(self, stream: BinaryIO | GrowingFile, encoding: str, seen: Seen) -> None:
+        # Without buffer, `read` does not wait for all either.
+        self._read = stream.read if not hasattr(stream, "read1") else stream.read1
+        self._encoding, self._decoder, self.seen = encoding, TextDecoder(encoding), seen
         self._unfinished: list[str] = []  # pieces of a line
         self._length = 0
         self.arrived: deque[str] = deque()
@@ -74,6 +132,8 @@ class _Lines:
         while len(self.arrived) == before and not self.ended:
             data = self._read(_AT_ONCE)
             raw.append(data)
+            if self.n_bytes == 0:
+                self._check_start(data)
             self.n_bytes += len(data)
             self.tick(len(data))
             self.ended = not data
@@ -85,6 +145,12 @@ class _Lines:
             if self._length > LONGEST_LINE:
                 raise ValueError(f"a line is longer than {LONGEST_LINE:,} characters; a log has one row a line.")
         return b"".join(raw)
+
+    def _check_start(self, data: bytes) -> None:
+        """Say what is no text before it is taken for a damaged one."""
+        if is_parquet(data):
+            raise ValueError("it is Parquet, which cannot be read before it is complete.")
+        check_text(data, self._encoding)
 
     def _split(self) -> None:
         """Sort what was read into lines that are complete and the beginning of one."""
@@ -118,7 +184,14 @@ class _Lines:
         """At most n lines, none at the end."""
         if not self.arrived:
             self.wait()
-        return [self.arrived.popleft() for _ in range(min(n, len(self.arrived)))]
+        lines = [self.arrived.popleft() for _ in range(min(n, len(self.arrived)))]
+        self.use(lines)
+        return lines
+
+    def use(self, lines: list[str]) -> None:
+        """Note lines that were used up."""
+        for line in lines:
+            self.seen.add(line)
 
 
 class _Pause(Exception):
@@ -126,13 +199,13 @@ class _Pause(Exception):
 
 
 class _Rows:
-    """Rows of the lines that have arrived."""
+    """Rows of the lines that have arrived; `line` of them came before."""
 
-    def __init__(self, lines: _Lines, delimiter: str) -> None:
+    def __init__(self, lines: _Lines, delimiter: str, line: int) -> None:
         self._lines = lines
         self._of_row: list[str] = []  # the lines of the row that is being read
         self._reader = csv.reader(self, delimiter=delimiter)
-        self._line = 0
+        self._line = line
 
     def __iter__(self) -> "_Rows":
         return self
@@ -161,5 +234,6 @@ class _Rows:
                 continue
             rows.append(row)
             self._line += len(self._of_row)
+            self._lines.use(self._of_row)
             self._of_row.clear()
         return rows, self._line

@@ -14,6 +14,7 @@ import numpy as np
 from feint.auditing.readers import dsjson
 from feint.auditing.readers.base import EMPTY_LINE, Batch, Tick, empty_lines, naming, places
 from feint.auditing.readers.stored import Stored
+from feint.strict_json import parse_json
 
 ROWS_FOR_COLUMNS = 1_000
 _MOST_TEXT = 2**22  # characters in memory at once
@@ -95,7 +96,7 @@ def assemble(
                     cells = [None] * len(wanted)
                 rows.append(cells)
             table = dict(zip(wanted, map(list, zip(*rows, strict=True)), strict=True))
-            yield Batch(table, end, np.arange(line + 1, line + end + 1), malformed)
+            yield Batch(table, end, np.arange(line + 1, line + end + 1), malformed, line + end)
         waiting += len(texts) - end
         line += len(texts)
 
@@ -103,14 +104,10 @@ def assemble(
 def parse(line: str) -> dict[str, Any]:
     """The object on a line; a ValueError says why there is none."""
     try:
-        row = json.loads(line)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        row = parse_json(line)
     except json.JSONDecodeError as error:
         reason = f"it is no JSON: {error.msg.removesuffix(' at')} at character {min(error.pos, len(line.rstrip())) + 1}"
         raise ValueError(reason if line.strip() else EMPTY_LINE) from None
-    except ValueError:  # Python refuses them, for they take quadratic time
-        raise ValueError("it has a whole number of thousands of digits") from None
     if not isinstance(row, dict):
         raise ValueError(f"it is {_KINDS.get(type(row), 'a number')}, not a JSON object")
     return row

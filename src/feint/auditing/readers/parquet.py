@@ -6,6 +6,7 @@ from typing import Any
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.cells import batch_of
 from feint.auditing.readers.stored import Stored
+from feint.extras import need
 
 _BUFFER = 2**20  # bytes a column
 _HINT = "; is it complete? Copy or write it again"
@@ -15,6 +16,7 @@ class ParquetLog:
     """A Parquet file; one that was compressed as a whole is decompressed to a temporary file."""
 
     def __init__(self, file: Stored) -> None:
+        need("pyarrow", file.name)
         from pyarrow import ArrowException
 
         self.name = file.name

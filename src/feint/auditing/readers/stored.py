@@ -1,36 +1,75 @@
 """The bytes of a log on disk, perhaps compressed, from the start as often as wanted."""
 
+import errno
 import gzip
 import io
-import shutil
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from feint.auditing.readers.decoding import TextDecoder
+from feint.auditing.readers.sniffing import compression_of, is_parquet
+from feint.extras import need
+from feint.files import own_folder
+
 LONGEST_LINE = 2**24  # bytes; what is longer is no log, and would have to fit into memory
-_HEAD = 2**16
+_HEAD = _PIECE = 2**16  # bytes
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_MAGIC = 4  # bytes that tell what is no text
 
 
 class Spool:
-    """A copy of a stream in a temporary file, which lives as long as this object."""
+    """A copy of bytes in a temporary file, which lives as long as this object."""
 
-    def __init__(self, stream: BinaryIO | io.BufferedIOBase) -> None:
-        handle, name = tempfile.mkstemp(prefix="feint-")
-        self.path = Path(name)
-        weakref.finalize(self, self.path.unlink, missing_ok=True)
-        with open(handle, "wb") as file:
-            shutil.copyfileobj(stream, file)
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        removing = ExitStack()
+        folder = Path(tempfile.gettempdir())
+        self.path = removing.enter_context(own_folder(folder)) / "log"
+        weakref.finalize(self, removing.close)
+        try:
+            with open(self.path, "wb") as file:
+                file.writelines(pieces)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            raise OSError(f"a copy of it has no room in {folder}; save it to a file first") from None
+
+
+def spooled(stream: BinaryIO, name: str, encoding: str) -> Spool:
+    """Copy what can be read only once.
+
+    Text that is none, or that never ends a line, is refused as it comes: of a device or a pipe there may be no end.
+    """
+    return Spool(_checked(Bytes(stream, name, None), TextDecoder(encoding)))
+
+
+def _checked(stream: "Bytes", decoder: TextDecoder) -> Iterator[bytes]:
+    head = b""
+    while len(head) < _MAGIC and (more := stream.read1(_PIECE)):
+        head += more
+    text = compression_of(head) is None and not is_parquet(head)
+    data, read = head, stream.read1 if text else stream.read
+    while data:
+        if text:
+            decoder.decode(data)
+        yield data
+        data = read(_PIECE)
 
 
 class Stored:
-    """A file; `name` is what messages call it, and `spool` the temporary file that must not vanish before it."""
+    """A file; `name` is what messages call it, `encoding` is that of its text.
 
-    def __init__(self, path: Path, name: str, compression: str | None, spool: Spool | None = None) -> None:
-        self.path, self.name, self.compression, self.spool = path, name, compression, spool
+    `spool` is the temporary file that must not vanish before it.
+    """
+
+    def __init__(
+        self, path: Path, name: str, compression: str | None, encoding: str, spool: Spool | None = None
+    ) -> None:
+        self.path, self.name, self.compression, self.encoding, self.spool = path, name, compression, encoding, spool
 
     @property
     def size(self) -> int:
@@ -43,9 +82,21 @@ class Stored:
 
     @contextmanager
     def text(self) -> Iterator[tuple[io.TextIOWrapper, "Bytes"]]:
-        """(the text, the bytes below it). Bytes that are no UTF-8 become �, which no number contains."""
+        """(the text, the bytes below it)."""
         with self.open() as stream:
-            yield io.TextIOWrapper(stream, newline="", encoding="utf-8-sig", errors="replace"), stream
+            try:
+                yield io.TextIOWrapper(stream, newline="", encoding=self.encoding, errors="strict"), stream
+            except UnicodeError:  # which does not know the line
+                self._refuse()
+                raise
+
+    def _refuse(self) -> None:
+        """Read again from the start, to say where the text is none."""
+        decoder = TextDecoder(self.encoding)
+        with self.open() as stream:
+            while data := stream.read(_PIECE):
+                decoder.decode(data)
+        decoder.decode(b"", final=True)
 
     def head(self) -> bytes:
         with self.open() as stream:
@@ -59,8 +110,8 @@ class Stored:
         if self.compression is None:
             return self
         with self.open() as stream:
-            spool = Spool(stream)
-        return Stored(spool.path, self.name, None, spool)
+            spool = Spool(iter(lambda: stream.read(_PIECE), b""))
+        return Stored(spool.path, self.name, None, self.encoding, spool)
 
 
 class Bytes(io.BufferedIOBase):
@@ -75,6 +126,7 @@ class Bytes(io.BufferedIOBase):
             self._stream = gzip.GzipFile(fileobj=raw)
             self._broken = (EOFError, zlib.error, OSError)
         elif compression == "zstd":
+            need("pyarrow", name)
             import pyarrow as pa
 
             self._stream = pa.CompressedInputStream(raw, "zstd")

@@ -1,10 +1,17 @@
 """Tables in memory: pandas, Polars, Arrow, or whatever hands itself over as Arrow does."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.cells import batch_of
+from feint.extras import need
+
+
+class ArrowTable(Protocol):
+    """A table of pandas, Polars, Arrow, DuckDB and others."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 
 class TableLog:
@@ -13,6 +20,7 @@ class TableLog:
     name: str = "the table"
 
     def __init__(self, source: Any) -> None:
+        need("pyarrow", "The audit of a table")
         import pyarrow as pa
 
         with naming(self.name, pa.ArrowException, hint="; give every column one type"):

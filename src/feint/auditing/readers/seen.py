@@ -1,0 +1,54 @@
+"""What has been read of a log that grows, so that another run can tell whether it has the same log before it."""
+
+import hashlib
+from collections import deque
+from typing import Any
+
+_START = bytes(32)
+
+
+class Seen:
+    """The lines that have become rows (with the header): how many, and a chain of digests.
+
+    Each digest is SHA-256 of the one before and of the next line, without its line end. A digest of the file's bytes
+    would not do: a run reads ahead of the rows that it has tested, a saved digest of bytes cannot be taken further when
+    a pipe goes on, and the last line of a file may get its end later. Blank lines count as empty ones.
+    """
+
+    def __init__(self, lines: int = 0, digest: bytes = _START) -> None:
+        self.lines, self.digest = lines, digest
+        self._waiting: deque[tuple[str, int]] = deque()  # lines that are no rows yet, and how often each is repeated
+
+    def add(self, line: str) -> None:
+        """Note a line that was read."""
+        text = line.rstrip("\r\n") if line.strip() else ""
+        if not text and self._waiting and not self._waiting[-1][0]:  # any number of empty lines takes no memory
+            self._waiting[-1] = ("", self._waiting[-1][1] + 1)
+        else:
+            self._waiting.append((text, 1))
+
+    def settle(self, count: int) -> None:
+        """Say that the next lines of those that were read have become rows."""
+        for _ in range(count):
+            text, times = self._waiting[0]
+            if times == 1:
+                self._waiting.popleft()
+            else:
+                self._waiting[0] = (text, times - 1)
+            self.digest = hashlib.sha256(self.digest + text.encode("utf-8", "surrogatepass")).digest()
+        self.lines += count
+
+    def state(self) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        return {"lines": self.lines, "digest": self.digest.hex()}
+
+    @classmethod
+    def from_state(cls, state: Any) -> "Seen":
+        """Take what `state` described."""
+        try:
+            lines, digest = state["lines"], bytes.fromhex(state["digest"])
+        except (TypeError, KeyError, ValueError):
+            lines, digest = -1, b""
+        if type(lines) is not int or lines < 0 or len(digest) != len(_START):
+            raise ValueError("The state is damaged: it does not say which lines were read.")
+        return cls(lines, digest)

@@ -1,0 +1,68 @@
+"""The labels of a store: what stands along its axes, the instances and the settings."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from feint.dataset import about, seed_coordinate, versions, words
+from feint.kinds import config_of
+from feint.sweep.study import AXES, Study
+
+
+def make_coordinates(study: Study, block: int) -> Any:
+    """Labels, instances and settings, with the study's text and versions as attributes."""
+    import xarray as xr
+
+    axes = study.axes
+    bandits = list(axes["bandit"].values())
+    over_arms = {
+        "public_mean": [bandit.public for bandit in bandits],
+        "private_mean": [bandit.private for bandit in bandits],
+        "public_gap": [bandit.public_gaps for bandit in bandits],
+        "private_gap": [bandit.private_gaps for bandit in bandits],
+    }
+    families = [
+        ", ".join(dict.fromkeys(words(config_of(family, "family")) for family in bandit.families)) for bandit in bandits
+    ]
+    budgets = [words(config_of(budget, "budget")) for budget in axes["epsilon"].values()]
+    numbers = all(not isinstance(label, str) for label in axes["epsilon"])
+    data = xr.Dataset(
+        coords={
+            **{axis: (axis, _texts(list(axes[axis]))) for axis in AXES[:3]},
+            "epsilon": ("epsilon", np.array(list(axes["epsilon"])) if numbers else _texts(list(axes["epsilon"]))),
+            "budget": ("epsilon", _texts(budgets)),
+            "replication": np.arange(study.replications),
+            "time": study.times,
+            "arm": np.arange(study.most_arms),
+            **{name: (("bandit", "arm"), _padded(rows, study.most_arms)) for name, rows in over_arms.items()},
+            "n_arms": ("bandit", [bandit.n_arms for bandit in bandits]),
+            "best_public": ("bandit", [bandit.best_public for bandit in bandits]),
+            "best_private": ("bandit", [bandit.best_private for bandit in bandits]),
+            "family": ("bandit", _texts(families)),
+            "is_arm": (("bandit", "arm"), [np.arange(study.most_arms) < bandit.n_arms for bandit in bandits]),
+            "seed": seed_coordinate(study.options["seed"]),
+        },
+        attrs={
+            "study": json.dumps(study.config()),
+            "text": study.text,
+            "versions": json.dumps(versions()),
+            "replications_a_block": block,
+        },
+    )
+    for name in data.variables:
+        data[name].attrs.update(about(str(name)))
+    return data
+
+
+def _padded(rows: list[Any], width: int) -> NDArray[np.float64]:
+    table = np.full((len(rows), width), math.nan)
+    for row, values in zip(table, rows, strict=True):
+        row[: len(values)] = values
+    return table
+
+
+def _texts(values: list[str]) -> NDArray[Any]:
+    return np.array(values, dtype=object)  # of variable length: Zarr has no specification of fixed ones

@@ -1,0 +1,84 @@
+"""How commands end: 1 is what `feint audit` says of a log that it rejects, and of nothing else."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from feint.cli.shared import app
+from shell import typed
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """A command that raises what it is given."""
+    commands = list(app.registered_commands)
+    raised = []
+
+    @app.command("break")
+    def fail() -> None:
+        raise raised[0]
+
+    yield raised
+    app.registered_commands[:] = commands
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ValueError("wrong `horizon`"), 2, "feint: wrong --horizon\n"),
+        (OSError(28, "No space left on device"), 2, "feint: [Errno 28] No space left on device\n"),
+        (EOFError("cut"), 3, "feint: unexpected EOFError: cut\n"),
+        (MemoryError(), 3, "feint: unexpected MemoryError: \n"),
+        (RecursionError("too deep"), 3, "feint: unexpected RecursionError: too deep\n"),
+        (KeyError("a\x1b[2K"), 3, "feint: unexpected KeyError: 'a\\x1b[2K'\n"),
+        (SystemExit(1), 3, ""),
+        (SystemExit("words"), 3, ""),
+        (SystemExit(130), 130, ""),
+        (KeyboardInterrupt(), 130, "feint: interrupted\n"),
+        (typer.Abort(), 130, "feint: interrupted\n"),
+        (typer.Exit(1), 1, ""),
+        (typer.Exit(0), 0, ""),
+    ],
+    ids=repr,
+)
+def test_whatever_is_raised_ends_with_its_code(broken, error, code, said):
+    broken.append(error)
+    done = typed("break")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
+
+
+@pytest.mark.parametrize("words", [["--nothing"], ["nothing"], ["run", "--nothing"], ["run", "--horizon"], ["audit"]])
+def test_a_wrong_command_line_is_one_line(words):
+    done = typed(*words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("feint: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_option_names_the_help():
+    assert typed("run", "--nothing").stderr.endswith(" See feint run --help.\n")
+
+
+def test_no_words_show_the_help():
+    assert "Usage: feint" in typed().stdout
+
+
+def test_a_debugger_sees_the_traceback(broken, monkeypatch):
+    monkeypatch.setenv("FEINT_DEBUG", "1")
+    broken.append(ZeroDivisionError("here"))
+    done = typed("break")
+    assert done.returncode == 3
+    assert "Traceback" in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_error():
+    """The end of the pipe is closed before anything is printed."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "feint", "run", "--help"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -32,6 +32,24 @@ def test_other_peoples_code_gives_the_same_after_feint(tmp_path):
     assert alone["least_with_fastmath_and_without"][1][0] != alone["least_with_fastmath_and_without"][1][1]
 
 
+def test_what_registers_itself_while_kernels_compile_is_installed():
+    """An `intrinsic` registers its implementation when its types are known, long after the modules were imported."""
+    from numba.core import types
+    from numba.core.registry import cpu_target
+
+    from feint.numerics import _compiling
+
+    def mark(): ...
+
+    context = cpu_target.target_context
+    with _compiling._importing_once():
+        context.refresh()
+        first = next(iter(context._registries))  # where Numba puts intrinsics
+        first.lower(mark, types.float64)(mark)
+        context.refresh()
+    assert [implementation for _, implementation in context._defns[mark].versions] == [mark]
+
+
 SNAPSHOTS = """
 import gc, json, sys, types
 import numba, numba.core.event as events

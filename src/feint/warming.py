@@ -128,7 +128,7 @@ def tasks_of(families: str | None) -> list[tuple[str, str]]:
 
 
 def warm(families: str | None, say: Callable[[str], object]) -> tuple[float, list[str]]:
-    """Compile for these families (see `tasks_of`); returns the seconds it took and the tasks that failed.
+    """Compile for these families (see `tasks_of`); return the seconds it took and the tasks that failed, each with why.
 
     Kernels that the package's present sources cannot use are removed.
     """
@@ -136,15 +136,18 @@ def warm(families: str | None, say: Callable[[str], object]) -> tuple[float, lis
     tasks = tasks_of(families)
     remove(stale_only=True)
 
-    def work(task: tuple[str, str]) -> bool:
+    def work(task: tuple[str, str]) -> str | None:
         began = time.monotonic()
-        done = subprocess.run([sys.executable, "-m", "feint.warming", *task], capture_output=True, check=False)
-        say(f"feint: compiled for {_name(task)} ({time.monotonic() - began:.0f} s)")
-        return done.returncode == 0
+        done = subprocess.run([sys.executable, "-m", "feint.warming", *task], capture_output=True, text=True)
+        if done.returncode == 0:
+            say(f"feint: compiled for {_name(task)} ({time.monotonic() - began:.0f} s)")
+            return None
+        last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+        return f"{_name(task)} (exit code {done.returncode}: {last})"
 
     with ThreadPoolExecutor(thread_count()) as pool:
-        succeeded = list(pool.map(work, tasks))
-    return time.monotonic() - start, [_name(task) for task, ok in zip(tasks, succeeded, strict=True) if not ok]
+        failures = list(pool.map(work, tasks))
+    return time.monotonic() - start, [failure for failure in failures if failure is not None]
 
 
 def _name(task: tuple[str, str]) -> str:

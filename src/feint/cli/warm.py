@@ -29,5 +29,5 @@ def warm(
         raise typer.Exit(2)
     seconds, failed = warm("all" if everything else family, lambda line: typer.echo(line, err=True))
     if failed:
-        raise ValueError(f"Kernels of {', '.join(failed)} could not be compiled; run the command itself to see why.")
+        raise ValueError(f"Kernels could not be compiled for {', '.join(failed)}.")
     typer.echo(f"feint: kernels are ready ({seconds:.0f} s)", err=True)

@@ -17,7 +17,7 @@ CPU seconds that a first use takes more without each of them (`feint run`, 15 s;
 | `_OPTIONS`: no reference counts, since kernels allocate nothing | 4 |
 | `_remembering`: what operators do with given types is asked once | 2.2 (0.4) |
 | `KernelCompiler.define_pipelines`: no passes for what kernels do not have | 0 to 1 (0.3) |
-| `_loading_once`: registries are installed once per kernel | 0 to 0.4 (`feint audit`: 0.4 of 4.7) |
+| `_importing_once`: modules are imported once per kernel | 0 to 0.4 (`feint audit`: 0.4 of 4.7) |
 | `_Cache`: machine code on disk, for the next start | 14 (2) |
 """
 
@@ -118,12 +118,12 @@ class KernelCompiler(Compiler):
     )
 
     def __init__(self, *arguments: Any) -> None:
-        with global_compiler_lock, _loading_once():
+        with global_compiler_lock, _importing_once():
             super().__init__(*arguments)
 
     def compile_extra(self, function: Any) -> Any:
         kept = _is_ours(function.__module__) and _all_ours(self.state.args)
-        with global_compiler_lock, _remembering(), _loading_once(), _NOTICE.compiling(kept):
+        with global_compiler_lock, _remembering(), _importing_once(), _NOTICE.compiling(kept):
             return super().compile_extra(function)
 
     def define_pipelines(self) -> list[Any]:
@@ -186,28 +186,33 @@ _load_additional_registries = CPUContext.load_additional_registries
 
 
 @contextmanager
-def _loading_once() -> Iterator[None]:
-    """While this thread compiles feint's own code, Numba's own registries are installed once, and again when a module
-    has been imported, which is how they grow; Numba does it whenever it looks in vain for an implementation.
+def _importing_once() -> Iterator[None]:
+    """While this thread compiles feint's own code, the modules that hold Numba's implementations are imported once, and
+    again when another module has been imported; Numba does it whenever it looks in vain for an implementation.
 
-    It also imports scipy.linalg, to see whether that is there; it is.
+    What was registered since is installed every time: an `intrinsic` registers itself when its types are known. Numba
+    also imports scipy.linalg, to see whether that is there; it is.
     """
     if CPUContext.load_additional_registries is not _load_additional_registries:
         yield
         return
     thread = threading.get_ident()
-    seen: dict[int, int] = {}
+    imported = 0
 
     def load_additional_registries(self: Any) -> None:
+        nonlocal imported
         if threading.get_ident() != thread:
             _load_additional_registries(self)
-        elif seen.get(id(self)) != len(sys.modules):
+        elif imported == len(sys.modules):
+            for registry in self._registries:
+                self.install_registry(registry)
+        else:
             looking, linalg.ensure_blas = linalg.ensure_blas, lambda: None
             try:
                 _load_additional_registries(self)
             finally:
                 linalg.ensure_blas = looking
-            seen[id(self)] = len(sys.modules)
+            imported = len(sys.modules)
 
     CPUContext.load_additional_registries = load_additional_registries  # type: ignore[method-assign]
     try:

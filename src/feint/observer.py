@@ -133,7 +133,7 @@ class Observer:
         reward = as_number(public_reward, what)
         if not is_observable(expected.family, reward):
             raise ValueError(f"{what}; got {public_reward!r}.")
-        if expected.speaks:
+        if expected.tests_next_pull:
             if not expected.plain:
                 pi = self._pi, self._log_pi
                 log_e = float(_watch(expected.settings, expected.belief, self._test.bets, *pi, arm, reward))

@@ -22,8 +22,8 @@ import feint
 import honest_agents as honest
 from feint.auditing import Names
 from feint.evidence import PropensityMixture
-from feint.evidence.group_tilts import GroupTilts, named
-from feint.evidence.propensity_mixture import of_draws
+from feint.evidence.group_tilts import GroupTilts, select_groups
+from feint.evidence.propensity_mixture import shrink_propensities
 from feint.references import Clipped, EpsilonGreedy, NormalInverseGamma, Softmax, Split, ThompsonSampling
 from feint.references.past import Past, Timing
 from shell import typed
@@ -327,7 +327,7 @@ class TestPropensities:
                 for x in range(draws + 1)
             )
             assert mean == (1 - (1 - share) ** (draws + 1)) / share <= 1 / share
-            tested = of_draws(np.arange(draws + 1) / draws, draws)
+            tested = shrink_propensities(np.arange(draws + 1) / draws, draws)
             weights = stats.binom.pmf(np.arange(draws + 1), draws, float(share))
             assert weights @ (1 / tested) == pytest.approx(float(mean), rel=1e-12)
 
@@ -342,8 +342,8 @@ class TestPropensities:
             for arm, x, chance in outcomes:
                 test = PropensityMixture(3)
                 for a, h in before:
-                    base = math.exp(test.update(a, np.log(of_draws(np.array([h / draws]), draws))))
-                total += chance * math.exp(test.update(arm, np.log(of_draws(np.array([x / draws]), draws))))
+                    base = math.exp(test.update(a, np.log(shrink_propensities(np.array([h / draws]), draws))))
+                total += chance * math.exp(test.update(arm, np.log(shrink_propensities(np.array([x / draws]), draws))))
             assert total <= base * (1 + 1e-12)
 
     @staticmethod
@@ -522,7 +522,7 @@ class TestGroups:
             order = sorted(range(log_e.size), key=lambda g: -log_e[g])
             most = max((k for k in range(1, log_e.size + 1)
                         if math.exp(log_e[order[k - 1]]) >= log_e.size / (0.05 * k)), default=0)  # fmt: skip
-            assert named(log_e, 0.05).tolist() == order[:most]
+            assert select_groups(log_e, 0.05).tolist() == order[:most]
 
     def test_20000_groups_in_bounded_memory(self):
         """Past, ids and small tests of 20,000 agents of two arms in 40 MB, 2 kB each."""

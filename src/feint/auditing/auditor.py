@@ -9,7 +9,7 @@ from feint.auditing.checks import TIME, BadRow, Chunk, check, group_ids
 from feint.auditing.claims import INTERVALS, Claim
 from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
 from feint.evidence import BoostMixture
-from feint.evidence.group_tilts import GroupTilts, named
+from feint.evidence.group_tilts import GroupTilts, select_groups
 from feint.numerics._validate import FloatArray, IntArray, check_level, restore_counts
 
 _VERSION = 2
@@ -159,7 +159,7 @@ class Auditor:
         if self._group_test is None:
             return ()
         log_e, tested = self._group_test.log_e_values(), self._group_test.tested
-        chosen = set(named(log_e, self.alpha).tolist())
+        chosen = set(select_groups(log_e, self.alpha).tolist())
         labels = list(self._group_ids)
         worst = np.argsort(-log_e, kind="stable")[:_WORST]
         return tuple(GroupReport(labels[g], int(tested[g]), float(log_e[g]), int(g) in chosen) for g in worst)

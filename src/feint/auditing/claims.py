@@ -23,7 +23,7 @@ from feint.auditing.columns import NEVER, as_moments, decimals
 from feint.auditing.layout import Arms
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.evidence.calibration import BETS_SHARE
-from feint.evidence.propensity_mixture import of_draws
+from feint.evidence.propensity_mixture import shrink_propensities
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
@@ -176,7 +176,7 @@ class LoggedPropensities(Claim):
         assert chunk.propensity is not None
         p = np.maximum(np.minimum(chunk.propensity.values[good], 1.0), self.options.floor)
         if self.options.draws is not None:
-            p = of_draws(p, self.options.draws)
+            p = shrink_propensities(p, self.options.draws)
         least = 1.0 / (_LARGEST_INVERSE * self.arms.n)
         other = np.where(arms == 1, p, 1.0 - p)
         self._inverse += [arms.size, *((1.0 / np.maximum(share, least)).sum() for share in (p, other))]

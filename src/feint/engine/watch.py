@@ -7,7 +7,7 @@ import numpy as np
 
 from feint.budgets import epsilon_at
 from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
-from feint.evidence.fixed_share import forget
+from feint.evidence.fixed_share import reset_experts
 from feint.explorers.base import fill_shares, spent
 from feint.families.base import fill_log_best
 from feint.numerics._jit import by_type, inlined, part, parts
@@ -52,7 +52,7 @@ def _observing(watch: "Watch") -> bool:
 
 @part
 def _begin(watch: "Watch", r: int) -> None:
-    forget(watch.bets.experts)
+    reset_experts(watch.bets.experts)
     for i in range(watch.now.shape[1]):
         watch.now[r, i] = 0.0
     watch.now[r, DETECTION_TIME] = math.nan

@@ -1,4 +1,4 @@
-"""Evidence: tests that are valid whenever they are looked at. One test a file, one contract (`base`)."""
+"""Evidence: tests that are valid whenever you look at them. One test per file, one contract (`base`)."""
 
 from feint.evidence.base import EProcess
 from feint.evidence.boost_mixture import BoostMixture

@@ -1,17 +1,17 @@
-"""The contract of tests.
+"""The contract that every test fulfils.
 
 The null hypothesis is that the agent does what it claims: P(A_t = a | the public past) = π_t(a), where π_t is known to
 the observer before the pull. Every test here is an e-process: E_0 = 1, and each pull multiplies it by a ratio r_t(A_t)
-with Σ_a π_t(a)·r_t(a) ≤ 1, where r_t is fixed before the pull. So under the null it is a non-negative
+with Σ_a π_t(a)·r_t(a) ≤ 1, where r_t is fixed before the pull. Under the null it is therefore a non-negative
 supermartingale, and by Ville's inequality
 
     P(E_t ≥ 1/α for any t) ≤ α,
 
-however often it is looked at and whenever the observer stops. Rewards are drawn after the arm and cancel. Everything is
-kept as logarithms. A test is a subclass of `EProcess` with
+however often the observer looks and whenever it stops. Rewards are drawn after the arm and cancel. Everything is kept
+as logarithms. A test is a subclass of `EProcess` with
 
-- its settings as arguments of the constructor, all by name but `n_arms`, and repeated by `settings()`;
-- `_arrays()`, what it has learned so far: float arrays by name;
+- its settings as arguments of the constructor (all but `n_arms` by keyword), which `settings()` returns again;
+- `_arrays()`, which returns what it has learned so far as a dictionary of float arrays;
 - `_extend(arms, log_pi, log_e)`, which writes log E after every row into `log_e`.
 """
 
@@ -29,7 +29,7 @@ _SUM_TOLERANCE = 1e-9
 
 
 class EProcess(ABC):
-    """A test that is valid at every moment; see the module's docstring."""
+    """A test that is valid at any time; see the module's docstring."""
 
     NEEDS_ALL_ARMS: ClassVar[bool] = True  # whether a row of `log_pi` has all K arms, or only the one pulled
 
@@ -43,12 +43,12 @@ class EProcess(ABC):
 
     @property
     def tested(self) -> int:
-        """Pulls that were tested."""
+        """The number of pulls tested so far."""
         return self._tested
 
     @property
     def log_e_value(self) -> float:
-        """log E now: the evidence against the claim, 0 at the start."""
+        """The current log E: the evidence against the claim, 0 at the start."""
         return self._log_e
 
     @property
@@ -58,15 +58,15 @@ class EProcess(ABC):
 
     @property
     def p_value(self) -> float:
-        """The anytime p-value 1/max_t E_t: below α with probability at most α under the null, at any moment."""
+        """The anytime p-value 1/max_t E_t; under the null it ever falls below α with probability at most α."""
         return math.exp(-self._highest)
 
     def update(self, arm: int, log_pi: npt.ArrayLike) -> float:
-        """Test one pull: `log_pi` (K,) is what was claimed before it. Returns log E."""
+        """Test one pull and return log E; `log_pi` (K,) is what was claimed before the pull."""
         return float(self.extend(np.array([arm]), np.asarray(log_pi)[None])[0])
 
     def extend(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> FloatArray:
-        """Test many pulls in order: arms (n,), and log π (n, K) before each. Returns log E after each."""
+        """Test pulls in order and return log E after each, given arms (n,) and the claimed log π (n, K) before each."""
         chosen, claimed = self._checked(arms, log_pi)
         log_e = np.empty(chosen.size)
         if chosen.size:
@@ -75,20 +75,20 @@ class EProcess(ABC):
         return log_e
 
     def count(self, tested: int, log_e: float, highest: float) -> None:
-        """Note what a kernel that moved this test's arrays found."""
+        """Record the results of a kernel that has updated this test's arrays."""
         self._tested += tested
         self._log_e = log_e
         self._highest = max(self._highest, highest)
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on identically, as plain JSON types."""
+        """Return everything needed to continue identically, as plain JSON types."""
         arrays = {name: array.tolist() for name, array in self._arrays().items()}
         facts = {"tested": self._tested, "log_e_value": self._log_e, "highest_log_e_value": self._highest}
         return {"feint_test": _VERSION, "kind": type(self).__name__, **self.settings(), **facts, **arrays}
 
     @classmethod
     def from_state(cls, state: dict[str, Any], **unsaved: Any) -> Self:
-        """The test that `state` described; `unsaved` are settings that are no data, such as an alternative."""
+        """Restore a test from its `state`; `unsaved` are settings that cannot be saved, such as an alternative."""
         if not isinstance(state, dict) or state.get("feint_test") != _VERSION or state.get("kind") != cls.__name__:
             raise ValueError(f"This is not the state of a {cls.__name__} of version {_VERSION}; make one with state().")
         try:
@@ -106,7 +106,7 @@ class EProcess(ABC):
         return test
 
     def settings(self) -> dict[str, Any]:
-        """What the constructor was given, as plain JSON types."""
+        """Return the arguments of the constructor as plain JSON types."""
         return {name: getattr(self, name) for name in self._setting_names()}
 
     @classmethod
@@ -117,7 +117,7 @@ class EProcess(ABC):
     def _arrays(self) -> dict[str, FloatArray]: ...
 
     def _check_arrays(self) -> None:  # noqa: B027 - most tests have nothing to refuse
-        """Refuse arrays of a damaged state."""
+        """Raise ValueError if the arrays come from a damaged state."""
 
     @abstractmethod
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None: ...

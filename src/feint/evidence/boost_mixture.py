@@ -1,30 +1,31 @@
-r"""Is some arm being boosted? A bet on which one, or which ones in turn, and on how much.
+r"""Is some arm being boosted? A bet on which arm, or which arms in turn, and by how much.
 
-For each budget ε of a grid and each arm b, the boost of Definition 1 has the likelihood ratio for the pull A
+For each budget ε of a grid and each arm b, the boost of Definition 1 gives the pull A the likelihood ratio
 
     r_b(A) = q^{b,ε}(A)/π(A) = q*(π_b)/π_b  if A = b,   else  (1 − q*(π_b))/(1 − π_b).
 
-The observer does not see which arm is boosted, so what it meets is a mixture of boosts. Experts are
+The observer does not see which arm is boosted, so it faces a mixture of boosts. The experts are
 
 - every arm alone, r_b;
 - every pair {i, j} with the shares of Algorithm 1, (N_j·r_i + N_i·r_j)/(N_i + N_j), N the pulls so far, which the
   observer can compute (up to `_MOST_PAIRED` arms);
 - all arms with shares in proportion to 1/N_b.
 
-They share their weights as in `fixed_share`. Median pulls to detection at α = 5 % on the paper's instance, of
-Algorithm 1 with ε = 0.01, 0.1, 1, of one boosted arm and of round robin (ε = 0.1): 931, 137, 24, 63 and 147; with
-single arms alone 1,276, 212, 34, 67 and 240. An observer who knew the private posterior would need 463, 78 and 13.
+They share their weights as in `fixed_share`. On the paper's instance, the median number of pulls to detection at α = 5
+% is 931, 137 and 24 for Algorithm 1 with ε = 0.01, 0.1 and 1, and with ε = 0.1 it is 63 for one boosted arm and 147 for
+round robin. With experts for single arms only, these are 1,276, 212, 34, 67 and 240. An observer who knew the private
+posterior would need 463, 78 and 13 pulls against Algorithm 1.
 
 **Validity.** Whatever number q is used for q*, q/π_b and (1 − q)/(1 − π_b) average to 1 under π. So q comes from a
-table, linear between nodes of log(1 − log π_b), and the test is exactly fair all the same. Where the claim is that each
+table, linear between nodes of log(1 − log π_b), and the test is exactly fair nevertheless. Where the claim is that each
 probability lies `within` a share w of π (and so does that of every set of arms), the average is at most
 
     1 + w·min(π_b, 1 − π_b)·(q/π_b − (1 − q)/(1 − π_b)),
 
-by which r_b is divided; mixtures of such ratios stay valid.
+so r_b is divided by this bound. Mixtures of such ratios stay valid.
 
-**Digits.** 1 − π_b is −expm1(log π_b), which keeps its digits where π_b is near 1; q/π_b leaves float64's range where
-π_b is below 1e-308, so all ratios are relative to that of the pulled arm, which enters as a logarithm.
+**Digits.** 1 − π_b is −expm1(log π_b), which keeps its digits where π_b is near 1. q/π_b leaves float64's range where
+π_b is below 1e-308, so all ratios are relative to that of the pulled arm, which is kept as a logarithm.
 """
 
 import math
@@ -34,22 +35,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, settle
+from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, settle_bets
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray, IntArray, as_floats
-from feint.numerics.normal import chances, log_positive
+from feint.numerics.normal import exp_and_complement, log_positive
 
-EPSILONS = (0.001, 0.016, 0.12, 1.0)  # a factor 3 beside the truth costs a few per cent of the power
-_STAKES = (0.3, 1.5, 2.3, 1.9)  # how much is bet on each, relatively
-_SINGLE, _PAIRED, _ALL = 0.24, 0.3, 0.46  # shares of the three sorts of experts
+EPSILONS = (0.001, 0.016, 0.12, 1.0)  # being off by a factor of 3 costs a few per cent of the power
+_STAKES = (0.3, 1.5, 2.3, 1.9)  # relative stakes on each
+_SINGLE, _PAIRED, _ALL = 0.24, 0.3, 0.46  # shares of the three kinds of experts
 _MOST_PAIRED = 12
-_SMALLEST = 1e-12  # below it, 1 − π_b of an arm that is nearly sure would need digits that log π does not have
-_CELLS, _CELLS_A_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 to 16
+_SMALLEST = 1e-12  # below it, 1 − π_b of an almost certain arm would need more digits than log π has
+_CELLS, _CELLS_PER_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 to 16
 _BISECTIONS = 60
 
 
 class Bets(NamedTuple):
-    """The experts, the table of q*, and space for one pull."""
+    """The experts, the table of q*, and scratch space for one pull."""
 
     experts: Experts
     table: FloatArray  # (_CELLS + 1, J)
@@ -57,7 +58,7 @@ class Bets(NamedTuple):
 
 
 def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float = 0.0) -> Bets:
-    """Nothing seen yet."""
+    """Return the bets before the first pull."""
     usual = epsilons.size == len(EPSILONS) and bool((epsilons == np.array(EPSILONS)).all())
     stakes = np.array(_STAKES) if usual else np.ones(epsilons.size)
     pairs = n_arms * (n_arms - 1) // 2 if n_arms <= _MOST_PAIRED else 0
@@ -68,19 +69,19 @@ def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float 
 
 @lru_cache
 def _kept_table(epsilons: tuple[float, ...]) -> FloatArray:
-    """An audit that looks for reasons makes dozens of these tests."""
+    """Cache the table, because an audit that looks for explanations makes dozens of these tests."""
     return boosted_table(epsilons)
 
 
 def boosted_table(epsilons: npt.ArrayLike) -> FloatArray:
-    """Q* at the nodes, (_CELLS + 1, J); `place_of` says where an arm is."""
-    nodes = -np.expm1(np.arange(_CELLS + 1) / _CELLS_A_UNIT)
+    """Return q* at the nodes, (_CELLS + 1, J); `place_of` finds the place of an arm in the table."""
+    nodes = -np.expm1(np.arange(_CELLS + 1) / _CELLS_PER_UNIT)
     return nearly_boosted(nodes[:, None], epsilons)
 
 
 def nearly_boosted(log_p: FloatArray, epsilon: npt.ArrayLike) -> FloatArray:
-    """q* by bisection, of shapes that broadcast: for tables, which need not be exact, since compiling the exact kernel
-    (`numerics.boost`) takes longer than making one.
+    """Return q* by bisection; the arguments broadcast. It serves tables, which need not be exact, because compiling the
+    exact kernel (`numerics.boost`) would take longer than filling a table.
     """
     log_p, budget = np.broadcast_arrays(log_p, np.asarray(epsilon, dtype=float))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -90,13 +91,13 @@ def nearly_boosted(log_p: FloatArray, epsilon: npt.ArrayLike) -> FloatArray:
             q = 0.5 * (low + high)
             inside = q * (np.log(q) - log_p) + (1.0 - q) * (np.log1p(-q) - log_rest) <= budget
             low, high = np.where(inside, q, low), np.where(inside, high, q)
-    # Where −log p ≤ ε, the arm may be made sure.
+    # Where −log p ≤ ε, the arm can be given probability 1.
     return np.where(-log_p <= budget, 1.0, low)
 
 
 @part
 def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
-    """Test one pull; `log_pi` (K,) was claimed before it. Returns log E."""
+    """Test one pull and return log E; `log_pi` (K,) was claimed before the pull."""
     e, ratios = bets.experts, bets.ratios
     n_sizes, n_arms = ratios.shape
     _set_ratios(bets, log_pi[arm], arm, True)
@@ -122,18 +123,18 @@ def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
                     m += 1
         e.weights[j, m] *= all_arms / inverse
         e.totals[j] = total + e.weights[j, m]
-    return settle(e, arm)
+    return settle_bets(e, arm)
 
 
 @inlined
 def place_of(log_p: float) -> float:
-    """Where the table has log π."""
-    return min(math.log1p(-log_p) * _CELLS_A_UNIT, _CELLS - 1e-9)
+    """Return the place of log π in the table."""
+    return min(math.log1p(-log_p) * _CELLS_PER_UNIT, _CELLS - 1e-9)
 
 
 @inlined
 def boosted_at(table: FloatArray, place: float, j: int) -> tuple[float, float]:
-    """q* of the j-th size, and 1 − q* with its digits where that is small."""
+    """Return q* for the j-th size, and 1 − q*, which keeps its digits where it is small."""
     cell = int(place)
     here, there = table[cell, j], table[cell + 1, j]
     return here + (place - cell) * (there - here), (1.0 - here) + (place - cell) * (here - there)
@@ -141,14 +142,14 @@ def boosted_at(table: FloatArray, place: float, j: int) -> tuple[float, float]:
 
 @inlined
 def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
-    """r_b of every size; that of the pulled arm, which is the first, becomes the unit of the others."""
+    """Set r_b for every size; the pulled arm comes first, and its ratio is the unit of the others."""
     e = bets.experts
-    p, rest = chances(log_p)
+    p, rest = exp_and_complement(log_p)
     place = place_of(log_p)
     for j in range(e.sizes.size):
         q, others = boosted_at(bets.table, place, j)
         most = 1.0
-        if e.within > 0.0:  # the most that the ratio can average to; in the form that cannot overflow
+        if e.within > 0.0:  # the largest possible mean of the ratio, in a form that cannot overflow
             most += e.within * abs(q - p * others / rest if p <= 0.5 else rest * q / p - others)
         if pulled:
             e.gains[j] = math.log(q / most) - log_p
@@ -156,7 +157,7 @@ def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
             bets.ratios[j, b] = 1.0
             e.alone[j, b] += e.gains[j]
         else:
-            # Where b is sure, or made so, nothing is left for others.
+            # Where b has probability 1, before or after the boost, nothing is left for the others.
             ratio = others / (rest * most) if others > 0.0 and rest > 0.0 else 0.0
             bets.ratios[j, b] = ratio * e.totals[j]
             e.alone[j, b] += log_positive(ratio) if ratio > 1e-300 else REFUTED
@@ -169,14 +170,14 @@ def _bet_rows(bets: Bets, arms: IntArray, log_pi: FloatArray, log_e: FloatArray)
 
 
 class BoostMixture(FixedShare):
-    """The observer's test: is some arm, or several in turn, being boosted, and how much?
+    """The observer's test: is some arm, or are several in turn, being boosted, and by how much?
 
     Parameters
     ----------
     epsilons
-        Grid of KL budgets a step.
+        Grid of KL budgets per step.
     share
-        η of `fixed_share`: the faster a deceiver changes arms, the larger.
+        η of `fixed_share`; choose it larger, the faster a deceiver changes arms.
     within
         The claim tested is that every probability lies within this share of the one given.
 
@@ -191,9 +192,9 @@ class BoostMixture(FixedShare):
     ) -> None:
         grid = as_floats(epsilons, "epsilons")
         if grid.ndim != 1 or grid.size == 0 or not (np.isfinite(grid) & (grid >= _SMALLEST)).all():
-            raise ValueError(f"epsilons is {epsilons!r}; give a list of KL budgets, finite and 1e-12 or more.")
+            raise ValueError(f"epsilons is {epsilons!r}; give a list of finite KL budgets of 1e-12 or more.")
         if np.unique(grid).size != grid.size:
-            raise ValueError(f"epsilons is {epsilons!r}; name every budget once.")
+            raise ValueError(f"epsilons is {epsilons!r}; give every budget only once.")
         self.epsilons = [float(epsilon) for epsilon in grid]
         super().__init__(n_arms, share, within)
 

@@ -1,28 +1,30 @@
-r"""Is each arm pulled as often as claimed? A test by arm without a model of the deceiver, and a confidence sequence.
+r"""Is each arm pulled as often as claimed? A test of each arm, with no model of the deceiver; a confidence sequence.
 
 **Test.** For arm a and a tilt λ of its log-odds, X = 1{A = a} and
 
     E ← E·exp(λX)/(1 + π_a·(e^λ − 1)),
 
-the likelihood ratio of a coin whose odds are e^λ times those claimed, with tilts of both signs: it notices an arm that
-is pulled too often or too rarely, for whatever reason. Five sevenths of E are their mean over arms and tilts, with more
-weight on small ones, which wrong splits mostly are; the rest is the mean of the bets 1 ± λ_k·(X − π_a) with the λ_k of
-the confidence sequence below, whose supermartingales they exceed. So an interval at level 2α/7 that leaves out 0 means
-E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms: a row then costs no more than products.
+the likelihood ratio of a coin whose odds are e^λ times those claimed. With tilts of both signs it notices an arm that
+is pulled too often or too rarely, for whatever reason. Five sevenths of E are the mean of these ratios over arms and
+tilts; small tilts have more weight, since most wrong splits are small. The rest is the mean of the bets 1 ± λ_k·(X −
+π_a) with the λ_k of the confidence sequence below, whose supermartingales they exceed. So if an interval at level 2α/7
+leaves out 0, then E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms, so a row costs only
+multiplications.
 
 **Confidence sequence.** Let p_t(a) be the agent's true probabilities, D_t = Σ (X − π_a) the excess of observed over
 expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ λ < 1, exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for
 ψ(λ) = −log(1 − λ) − λ (Fan, Grama & Liu 2015), so exp(λ·Σ(X − p) − ψ(λ)·V) is a supermartingale whatever p is
-(Howard, Ramdas, McAuliffe & Sekhon 2021, Theorem 4), and so is it for the other sign. With a mixture over λ_k,
+(Howard, Ramdas, McAuliffe & Sekhon 2021, Theorem 4), and so it is for the other sign. With a mixture over λ_k,
 
     |Σ (X − p)| ≤ u(V_t)  for all t,        u(V): mean_k exp(λ_k·u − ψ(λ_k)·V) = 2K/α,
 
-for all arms at once with probability 1 − α. So Σ (p_t(a) − π_t(a)), by how much the agent really departs from its
-claim, lies in D_t ± u(V_t) at all times.
+for all arms at once with probability 1 − α. So Σ (p_t(a) − π_t(a)), the agent's true departure from its claim, lies in
+D_t ± u(V_t) at all times.
 
-**Within.** Where the claim is that each arm's probability lies within a share w of π_a, and so does that of all other
-arms together, it is at most π_a + w·min(π_a, 1 − π_a), which takes the place of π_a for λ > 0, with − for λ < 0; a bet
-is divided by 1 + λ_k·w·min(π_a, 1 − π_a); and Σ (p − π) may be as large as `allowed`, w·Σ min(π_a, 1 − π_a).
+**Within.** The claim may be that each arm's probability lies within a share w of π_a, and that the same holds for
+all other arms together. It is then at most π_a + w·min(π_a, 1 − π_a), which replaces π_a for λ > 0; for λ < 0 the sign
+is −. A bet is divided by 1 + λ_k·w·min(π_a, 1 − π_a), and Σ (p − π) may be as large as `allowed`, w·Σ min(π_a, 1 −
+π_a).
 """
 
 import math
@@ -34,7 +36,7 @@ from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
 from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray, IntArray, check_level
-from feint.numerics.normal import chances
+from feint.numerics.normal import exp_and_complement
 
 _SIZES = np.array([0.003, 0.01, 0.03, 0.06, 0.12, 0.3, 1.0, 3.0])  # |λ|
 _SIZE_WEIGHTS = np.array([0.02, 0.08, 0.3, 0.3, 0.15, 0.07, 0.05, 0.03])
@@ -47,7 +49,7 @@ _BETS = np.concatenate([_MIXED, -_MIXED])
 BETS_SHARE = 2.0 / 7.0  # a fifth of the audit, so that its intervals hold with probability 1 − α/5
 _LARGEST = 1e150  # wealth in the unit exp(scale)
 _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
-_SMALLEST = 1e-300  # as good as nothing, and a number
+_SMALLEST = 1e-300  # stands for 0, and has a logarithm
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
 
@@ -81,8 +83,8 @@ def _test_rows(within: float, wealth: _Wealth, arms: IntArray, log_pi: FloatArra
 
 @inlined
 def _update(within: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) -> float:
-    """Test one arm; returns its mean wealth."""
-    p, rest = chances(log_p)
+    """Test one arm and return its mean wealth."""
+    p, rest = exp_and_complement(log_p)
     surprise = rest if pulled else -p
     allowed = within * min(p, rest)
     wealth.sums[OBSERVED, a] += 1.0 if pulled else 0.0
@@ -104,7 +106,7 @@ def _update(within: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) 
 
 
 class Calibration(EProcess):
-    """Is each arm pulled as often as claimed?
+    """The test whether each arm is pulled as often as claimed.
 
     >>> test = Calibration(2)
     >>> for _ in range(40):
@@ -128,21 +130,21 @@ class Calibration(EProcess):
 
     @property
     def observed(self) -> FloatArray:
-        """Tested pulls of each arm."""
+        """The number of tested pulls of each arm, (K,)."""
         return self._wealth.sums[OBSERVED].copy()
 
     @property
     def excess(self) -> FloatArray:
-        """D, observed less expected pulls of each arm."""
+        """D: observed minus expected pulls of each arm, (K,)."""
         return self._wealth.sums[EXCESS].copy()
 
     @property
     def allowed(self) -> FloatArray:
-        """How large Σ |p − π| of each arm may be by the claim."""
+        """The largest Σ |p − π| that the claim allows for each arm, (K,)."""
         return self._wealth.sums[ALLOWED].copy()
 
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """(low, high) for Σ (p_t(a) − π_t(a)): all arms at all times with probability 1 − α."""
+        """Return (low, high) for Σ (p_t(a) − π_t(a)), valid for all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
         radius = _radius(self._wealth.sums[VARIANCE], log_goal)
         return self._wealth.sums[EXCESS] - radius, self._wealth.sums[EXCESS] + radius
@@ -155,14 +157,14 @@ class Calibration(EProcess):
 
 
 def _radius(variance: FloatArray, log_goal: float) -> FloatArray:
-    """u(V) of every arm, at which the mixture reaches exp(log_goal).
+    """Return u(V) of every arm, at which the mixture reaches exp(log_goal).
 
-    The logarithm of the mixture is increasing and convex in u, so Newton's steps from above fall to the root. SciPy's
-    `brentq` would take them for one arm at a time, and a quarter of a second to import.
+    The logarithm of the mixture is increasing and convex in u, so Newton's method from above descends to the root.
+    SciPy's `brentq` would handle one arm at a time and take a quarter of a second to import.
     """
     goal = math.log(_MIXED.size) + log_goal
     spent = _PSI * variance[:, np.newaxis]
-    radius = ((goal + spent) / _MIXED).min(axis=1)  # one λ alone reaches the goal no earlier than all together
+    radius = ((goal + spent) / _MIXED).min(axis=1)  # a single λ reaches the goal no earlier than all of them together
     for _ in range(_NEWTON_STEPS):
         exponents = _MIXED * radius[:, np.newaxis] - spent
         top = exponents.max(axis=1)

@@ -1,18 +1,18 @@
 """Experts whose weights follow Bayes' rule with a fixed share (Herbster & Warmuth 1998), for J sizes of a deviation.
 
-For each size j the experts m each have a likelihood ratio r_m(A) for the pull A, and prior weights v⁰_m. Of the wealth
-with which the bet starts, 1, c_t = ½/log₂(t + 2) is held back after t ≥ 1 pulls, and what is released goes to the sizes
+For each size j the experts m each have a likelihood ratio r_m(A) for the pull A, and prior weights v⁰_m. The bet starts
+with a wealth of 1. Of this, c_t = ½/log₂(t + 2) is held back after t ≥ 1 pulls, and what is released goes to the sizes
 in parts s_j that sum to 1:
 
     I_j ← (I_j + (c_{t−1} − c_t)·s_j)·Σ_m v_m·r_m(A),        v_m ← (1 − η)·v_m·r_m(A)/Σ_m v_m·r_m(A) + η·v⁰_m,
 
     E_t = c_t + Σ_j I_j.
 
-That is a mixture over the moment at which the deceiver begins. Without it E would sink without end while the agent is
-honest, and never recover in time (10⁶ honest pulls hid a boost of ε = 0.03 for more than 20,000; now 720 show it).
-The share η lets the bet follow a deceiver who turns to another arm. A test multiplies the weights by its ratios,
-relative to exp(gains) so that none overflows, and `settle` does the rest. Weights cannot underflow: η·v⁰ bounds them
-from below.
+This is a mixture over the moment at which the deceiver begins. Without it, E would keep falling while the agent is
+honest and would not recover in time: after 10⁶ honest pulls, a boost of ε = 0.03 stayed hidden for more than 20,000
+pulls; now 720 reveal it. The share η lets the bet follow a deceiver who turns to another arm. A test multiplies the
+weights by its ratios, relative to exp(gains) so that none overflows, and `settle_bets` does the rest. Weights cannot
+underflow, since η·v⁰ bounds them from below.
 """
 
 import math
@@ -25,15 +25,15 @@ from feint.evidence.base import EProcess
 from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, as_number
 
-SHARE = 0.007  # one boosted arm asks for less, arms that change at every step for more; by measurement
+SHARE = 0.007  # measured: less is better against one boosted arm, more against an arm that changes every step
 _SMALLEST_SHARE = 1e-12
 _HELD_BACK = 0.5
-_NOTHING = -700.0  # log I_j at the start: as good as 0, and a number
-REFUTED = -1e15  # log ratio of an expert that gave the pulled arm probability 0: as good as −∞, and a number
+_NOTHING = -700.0  # log I_j at the start: a finite number that stands for log 0
+REFUTED = -1e15  # log ratio of an expert that gave the pulled arm probability 0: finite, and stands for −∞
 
 
 class Experts(NamedTuple):
-    """What has been bet and won so far; the first K experts are those of single arms."""
+    """The stakes and winnings so far; the first K experts are those of single arms."""
 
     sizes: FloatArray  # (J,)
     stakes: FloatArray  # (J,) s_j
@@ -52,7 +52,7 @@ class Experts(NamedTuple):
 def experts(
     n_arms: int, sizes: FloatArray, stakes: FloatArray, prior: FloatArray, share: float, within: float
 ) -> Experts:
-    """Nothing seen yet."""
+    """Return the experts before the first pull."""
     n_sizes = sizes.size
     empty = Experts(
         sizes,
@@ -72,8 +72,8 @@ def experts(
 
 
 @part
-def forget(experts: Experts) -> None:
-    """Start anew."""
+def reset_experts(experts: Experts) -> None:
+    """Put the experts back to the state before the first pull."""
     n_sizes, n_experts = experts.weights.shape
     experts.pulls[0] = 0.0
     for b in range(experts.counts.size):
@@ -88,13 +88,13 @@ def forget(experts: Experts) -> None:
 
 @inlined
 def held_back(pulls: float) -> float:
-    """c_t."""
+    """Return c_t, the share of the wealth that is still held back."""
     return _HELD_BACK / math.log2(pulls + 2.0) if pulls > 0.0 else 1.0
 
 
 @part
-def settle(experts: Experts, arm: int) -> float:
-    """Turn the weights, already multiplied by the ratios, into those for the next pull. Returns log E."""
+def settle_bets(experts: Experts, arm: int) -> float:
+    """Turn the weights, already multiplied by the ratios, into those for the next pull, and return log E."""
     n_sizes, n_experts = experts.weights.shape
     log_released = math.log(held_back(experts.pulls[0]) - held_back(experts.pulls[0] + 1.0))
     experts.pulls[0] += 1.0
@@ -117,7 +117,7 @@ def settle(experts: Experts, arm: int) -> float:
 
 
 class FixedShare(EProcess):
-    """A test with such experts; a subclass says what they are and multiplies their weights."""
+    """A test with such experts; a subclass defines the experts and multiplies their weights."""
 
     def __init__(self, n_arms: int, share: float, within: float) -> None:
         super().__init__(n_arms)
@@ -133,7 +133,7 @@ class FixedShare(EProcess):
 
     @property
     def likeliest(self) -> tuple[int, float]:
-        """The (arm, size) of the grid that, kept all the time, explains the pulls best, be it poorly."""
+        """The (arm, size) on the grid whose constant boost explains the pulls best, even if it explains them poorly."""
         size, arm = np.unravel_index(self.experts.alone.argmax(), self.experts.alone.shape)
         return int(arm), float(self.experts.sizes[size])
 
@@ -143,13 +143,13 @@ class FixedShare(EProcess):
     def _check_arrays(self) -> None:
         weights = self.experts.weights
         if (weights < 0).any() or abs(weights.sum(1) - 1).max() > 1e-9 or self.experts.pulls[0] < 0:
-            raise ValueError("The state is damaged: the weights of its experts are no probabilities.")
+            raise ValueError("The state is damaged: the weights of its experts are not probabilities.")
         if (self.experts.counts < 0).any():
             raise ValueError("The state is damaged: pulls cannot be negative.")
 
 
 def check_within(within: float) -> float:
-    """The share by which true probabilities may differ from those claimed."""
+    """Return `within`, the share by which true probabilities may differ from those claimed, as a checked float."""
     what = "within, a share of each probability, must be a number from 0 up to but not including 1"
     number = as_number(within, what)
     if not 0 <= number < 1:

@@ -1,10 +1,11 @@
-r"""Which of many groups is pulled otherwise than claimed? A small test of every group, and e-BH over all of them.
+r"""Which of many groups are not pulled as claimed? A small test of every group, and e-BH over all of them.
 
 For each group g, arm a and tilt λ of the arm's log-odds, E_{g,a,λ} is the product over the group's rows of exp(λX)/(1 +
-π_a·(e^λ − 1)), as in `calibration`; E_g is their mean. It is an e-value of the claim about the group's own rows,
-whatever the others do; with `within` the true π_a may be off as far as there. Of G groups, e-BH (Wang & Ramdas 2022)
-names the k with the largest E_g, k the largest number for which the k-th of them is at least G/(αk): the expected share
-of groups named wrongly is at most α, however the groups depend on each other. Eight tilts keep a group at 8·K numbers.
+π_a·(e^λ − 1)), as in `calibration`; E_g is their mean. It is an e-value for the claim about the group's own rows,
+whatever the other groups do; `within` has the same meaning as there. Of G groups, e-BH (Wang & Ramdas 2022) selects the
+k groups with the largest E_g, where k is the largest number such that the k-th largest E_g is at least G/(αk). The
+expected share of wrongly selected groups is at most α, however the groups depend on each other. With eight tilts, a
+group needs 8·K numbers.
 """
 
 import math
@@ -32,12 +33,12 @@ def _tilt(within: float, logs: FloatArray, groups: IntArray, arms: IntArray, log
 
 
 class GroupTilts:
-    """E of every group.
+    """The e-values of all groups.
 
     >>> test = GroupTilts(2)
     >>> rows = np.arange(80)
     >>> test.extend(rows % 2, np.where(rows % 2, 1, rows % 4 // 2), np.log(np.full((80, 2), 0.5)))
-    >>> test.log_e_values().round(1), named(test.log_e_values(), 0.05)  # the second pulls arm 1 all the time
+    >>> test.log_e_values().round(1), select_groups(test.log_e_values(), 0.05)  # group 1 always pulls arm 1
     (array([-1. , 23.7]), array([1]))
     """
 
@@ -47,24 +48,24 @@ class GroupTilts:
         self._tested = np.zeros(_FIRST_SPACE, dtype=np.int64)
 
     def extend(self, groups: IntArray, arms: IntArray, log_pi: FloatArray) -> None:
-        """Test pulls of these groups: log π (n, K) before each."""
+        """Test pulls of these groups; `log_pi` (n, K) is what was claimed before each pull."""
         self._make_space(int(groups.max(initial=0)))
         np.add.at(self._tested, groups, 1)
         _tilt(self._within, self._logs, groups, arms, log_pi)
 
     def refute(self, groups: IntArray) -> None:
-        """Each of these pulled an arm that the claim gives probability 0: its E is infinite."""
+        """Set E of these groups to infinity: each pulled an arm that the claim gives probability 0."""
         self._make_space(int(groups.max(initial=0)))
         np.add.at(self._tested, groups, 1)
         self._logs[groups] = math.inf
 
     @property
     def tested(self) -> IntArray:
-        """Pulls tested of each group."""
+        """The number of tested pulls of each group, (G,)."""
         return self._tested[: self._size()].copy()
 
     def log_e_values(self) -> FloatArray:
-        """log E of each group."""
+        """Return log E of each group, (G,)."""
         logs = self._logs[: self._size()].reshape(self._size(), self._logs[0].size)
         highest = logs.max(axis=1, initial=-math.inf)
         refuted = np.isposinf(highest)
@@ -81,8 +82,8 @@ class GroupTilts:
         return int(np.flatnonzero(self._tested).max(initial=-1)) + 1
 
 
-def named(log_e_values: FloatArray, alpha: float) -> IntArray:
-    """The groups that e-BH names at level α, worst first."""
+def select_groups(log_e_values: FloatArray, alpha: float) -> IntArray:
+    """Return the groups that e-BH selects at level α, largest E first."""
     order = np.argsort(-log_e_values, kind="stable")
     needed = math.log(max(log_e_values.size, 1) / alpha) - np.log(np.arange(1, log_e_values.size + 1))
     enough = np.flatnonzero(log_e_values[order] >= needed)

@@ -1,4 +1,4 @@
-"""The best test there is against an alternative that is known: what every other test can be compared with."""
+"""The most powerful test against a known alternative: the benchmark for every other test."""
 
 import math
 from collections.abc import Callable
@@ -11,15 +11,15 @@ from feint.numerics._validate import FloatArray, IntArray, as_floats
 
 
 class LikelihoodRatio(EProcess):
-    r"""E_t = ∏ q_s(A_s)/π_s(A_s) for a known q, by Neyman and Pearson the most powerful test.
+    r"""The test E_t = ∏ q_s(A_s)/π_s(A_s) for a known q, the most powerful one by Neyman and Pearson.
 
-    If the agent follows q, log E grows by KL(q_t ‖ π_t) a step in the mean. So at ε a step no test reaches 1/α much
-    before log(1/α)/ε steps.
+    If the agent follows q, log E grows on average by KL(q_t ‖ π_t) per step. So with a budget of ε per step no test
+    reaches 1/α much before log(1/α)/ε steps.
 
     Parameters
     ----------
     alternative
-        Called with log π (n, K) of the coming pulls, returns log q of the same shape: for a live agent
+        A function that takes log π (n, K) of the coming pulls and returns log q of the same shape; for a live agent
         `lambda log_pi: np.log(agent.probabilities())[None]`.
 
     >>> from feint.numerics import boost
@@ -42,13 +42,13 @@ class LikelihoodRatio(EProcess):
         if log_q.shape != log_pi.shape or (log_q > 0).any() or abs(np.exp(log_q).sum(1) - 1).max() > 1e-9:
             raise ValueError("The alternative must return the logarithms of probabilities, in the shape of log π.")
         rows = np.arange(arms.size)
-        # One addition after another, so that it does not matter in which pieces the rows arrive.
+        # Added one after another, so that the result does not depend on how the rows are divided into calls.
         steps = log_q[rows, arms] - log_pi[rows, arms]
         steps[0] += self._log_e
         log_e[:] = np.cumsum(steps)
 
     def settings(self) -> dict[str, Any]:
-        """The alternative is no data; give it to `from_state` again."""
+        """Return the settings without the alternative, which cannot be saved; give it to `from_state` again."""
         if math.isinf(self._log_e):
             raise ValueError("The alternative is refuted (E = 0) and can never recover; there is no state to save.")
         return super().settings()

@@ -1,16 +1,17 @@
-r"""The same bet where only the probability of the pulled arm was logged: weaker, but valid.
+r"""The bet of `boost_mixture` where only the probability of the pulled arm was logged: weaker, but valid.
 
 The boost of arm b moves probability from all arms in proportion: q^b = (1 − λ)·π + λ·e_b, with a λ that depends on
 π_b. Where π_b is unknown unless b was pulled, λ cannot follow it, but a fixed one still makes a likelihood ratio
 
     q^b(A)/π(A) = 1 − λ + λ·1{A = b}/π(A),
 
-which needs π(A) alone and averages to 1 (to less where π_b = 0; to at most 1 + λw where true probabilities lie `within`
-a share w of those logged, by which it is then divided). Experts (b, λ) share weights as in `fixed_share`.
+which needs only π(A) and averages to 1, or to less where π_b = 0. Where true probabilities may differ from those logged
+by a share w (`within`), it averages to at most 1 + λw and is divided by that. Experts (b, λ) share weights as in
+`fixed_share`.
 
-**Monte Carlo propensities.** An agent that logs X hits of n draws as X/n makes 1/π̂ too large on average. With draws
-that are fresh at each step and independent of the choice, E[(n + 1)/(X + 1)] = (1 − (1 − π)^{n+1})/π ≤ 1/π: so
-(n + 1)/(X + 1) takes the place of 1/π, and λ, which does not depend on X, keeps the bet valid (`of_draws`).
+**Monte Carlo propensities.** If an agent logs X hits in n draws as X/n, then 1/π̂ is too large on average. With draws
+that are fresh at each step and independent of the choice, E[(n + 1)/(X + 1)] = (1 − (1 − π)^{n+1})/π ≤ 1/π. So
+(n + 1)/(X + 1) replaces 1/π, and the bet stays valid because λ does not depend on X (`shrink_propensities`).
 """
 
 import math
@@ -18,15 +19,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts, settle
+from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts, settle_bets
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, IntArray
 
 _MIXED_IN = np.array([0.001, 0.004, 0.016, 0.064, 0.256])  # λ
 
 
-def of_draws(propensities: FloatArray, draws: int) -> FloatArray:
-    """What to test in the place of propensities that are shares of `draws` Monte Carlo draws, (n,) -> (n,)."""
+def shrink_propensities(propensities: FloatArray, draws: int) -> FloatArray:
+    """Return (X + 1)/(n + 1), to be tested instead of propensities X/n from n = `draws` Monte Carlo draws, (n,)."""
     return (np.rint(propensities * draws) + 1.0) / (draws + 1.0)
 
 
@@ -46,11 +47,11 @@ def _bet_rows(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_
                     experts.alone[j, b] += kept - most
                     experts.weights[j, b] *= math.exp(kept - most - experts.gains[j])
                     experts.totals[j] += experts.weights[j, b]
-        log_e[i] = settle(experts, arms[i])
+        log_e[i] = settle_bets(experts, arms[i])
 
 
 class PropensityMixture(FixedShare):
-    """The test for a log with the probability of the pulled arm only: rows of `log_pi` are single numbers.
+    """The test for a log that has only the probability of the pulled arm: rows of `log_pi` are single numbers.
 
     >>> test = PropensityMixture(2)
     >>> round(test.update(1, [math.log(0.01)]), 2)

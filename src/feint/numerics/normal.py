@@ -78,8 +78,8 @@ def exp_or_little(x: float) -> float:
 
 
 @inlined
-def chances(log_p: float) -> tuple[float, float]:
-    """p and 1 − p, which keeps its digits where p is near 1."""
+def exp_and_complement(log_p: float) -> tuple[float, float]:
+    """Return p and 1 − p; the latter keeps its digits where p is near 1."""
     p = math.exp(log_p)
     return p, 1.0 - p if p < 0.5 else -math.expm1(log_p)
 

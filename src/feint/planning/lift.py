@@ -11,7 +11,7 @@ from feint.budgets import checked_at
 from feint.evidence.boost_mixture import boosted_table, place_of
 from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray
-from feint.numerics.normal import chances
+from feint.numerics.normal import exp_and_complement
 
 _FINEST = 0.2  # between the budgets of the table, in their logarithm
 _SMALLEST = 1e-14  # budgets below are taken for 0
@@ -92,7 +92,7 @@ def _fill_step(lifts: Lifts, epsilon: FloatArray, step: Step, scratch: FloatArra
             if pi[a] > 0.5:
                 step.log_pi[a, i] = math.log1p(-min(rest, 0.5))
             log_q = _log_boosted(lifts, level, step.log_pi[a, i]) if epsilon[i] > 0.0 else step.log_pi[a, i]
-            q[a], others = chances(log_q)
+            q[a], others = exp_and_complement(log_q)
             kept[a] = step.share[a, i] * others / rest if rest > 0.0 else 0.0
             step.cost[a, i] = step.share[a, i] * min(epsilon[i], -step.log_pi[a, i])
         for a in range(n_arms):

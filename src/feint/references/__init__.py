@@ -1,4 +1,4 @@
-"""References: what the observer expects. One policy a file, one contract (`base`)."""
+"""References: the policies that an observer can expect. One policy per file, one contract (`base`)."""
 
 from feint.references.base import Reference
 from feint.references.clipped import Clipped

@@ -1,21 +1,22 @@
-"""The contract of references, compiled or in plain Python.
+"""The contract that every reference fulfils, compiled or in plain Python.
 
 In plain Python a reference is anything with
 
     log_probabilities(view) -> K floats
 
-where `view` has `time` (pulls made), `pulls` and `public_means`, arrays over arms. With a kernel it has instead
+where `view` has `time` (the pulls made so far) and the arrays `pulls` and `public_means` over arms. A reference with a
+kernel has instead
 
-- `kernel(family, n_arms)`: its settings for rewards of the public `family`, as a NamedTuple whose class has the part
-  `expect` below and `own_samples`, whether the observer sees samples of its own rather than the agent's public rewards;
-- `prior_of(family)`: the two numbers of `families.base`, or (2, K) of them, for references that have a prior;
-- `describe(family)`: in words, for reports.
+- `kernel(family, n_arms)`, which returns its settings for public rewards of this `family`: a NamedTuple whose class has
+  the part `expect` below and `own_samples`, whether the observer sees its own samples, not the agent's public rewards;
+- `prior_of(family)`, if it has a prior, which returns the two numbers of `families.base`, or (2, K) of them;
+- `describe(family)`, which returns a description for reports.
 
-`follows_posterior` says that it pulls every arm with its probability of being the best: then the engine can bound it. A
-reference speaks once every arm has been pulled, or as often as `speaks_after(family)` says, if it has that. One that
-`ignores_rewards` can be audited without any. One whose settings have `log_probabilities(counts, sums, spreads)` instead
-of `expect` is for whole logs only (`recomputation`); with `speaks(counts, sums, spreads)` it says which of the rows it
-has a posterior for.
+If `follows_posterior` is true, it pulls every arm with its probability of being the best, and the engine can bound it.
+A reference has probabilities once every arm has been pulled once, or `min_pulls_per_arm(family)` times if it has that
+method. One with a true `ignores_rewards` can be audited without rewards. One whose settings have
+`log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs (`recomputation`); if they also
+have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior.
 """
 
 from typing import Any, Protocol
@@ -32,7 +33,7 @@ _SUM_TOLERANCE = 1e-9
 
 @by_type
 def expect(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
-    """π and log π of the pull after t, from what has been learnt of the public means."""
+    """Fill `pi` and `log_pi` for the pull after t pulls, from what has been learnt about the public means."""
     raise NotImplementedError
 
 
@@ -46,18 +47,18 @@ class ReferenceView:
 
 
 class HasLogProbabilities(Protocol):
-    """In plain Python: log π of every arm."""
+    """A reference in plain Python, which returns log π of every arm."""
 
     def log_probabilities(self, view: ReferenceView, /) -> npt.ArrayLike: ...
 
 
-class HasKernel(Protocol):
-    """With a kernel."""
+class HasReferenceKernel(Protocol):
+    """A reference with a kernel."""
 
     def kernel(self, family: Any, n_arms: int, /) -> Any: ...
 
 
-Reference = HasLogProbabilities | HasKernel  # see the module's docstring
+Reference = HasLogProbabilities | HasReferenceKernel  # see the module's docstring
 
 
 class PlainReference(Plain):
@@ -70,7 +71,7 @@ class PlainReference(Plain):
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
-        """Ask it, and check what it says."""
+        """Ask the reference and check its answer."""
         name = type(settings.reference).__name__
         answer = settings.reference.log_probabilities(ReferenceView(int(t), belief))
         try:
@@ -91,7 +92,7 @@ class PlainReference(Plain):
 
 
 def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
-    """Its settings for kernels, or `PlainReference` for one in plain Python."""
+    """Return the settings of a reference for kernels, or `PlainReference` for one in plain Python."""
     if isinstance(reference, type) or not (hasattr(reference, "kernel") or hasattr(reference, "log_probabilities")):
         raise ValueError(
             f"reference is {reference!r}; give one of feint.references with its parentheses, as ThompsonSampling(), or "
@@ -101,23 +102,23 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
 
 
 def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
-    """The same for those that take one step after the other."""
+    """Return `reference_settings`, but refuse a reference that cannot be followed step by step."""
     settings = reference_settings(reference, family, n_arms)
     if not hasattr(settings, "expect"):
         raise ValueError(f"{type(reference).__name__} is for audits of logs; it cannot be followed step by step.")
     return settings
 
 
-def speaks_after(reference: Any, family: Any) -> int:
-    """How many rewards of every arm must be known before it says anything."""
-    return int(reference.speaks_after(family)) if hasattr(reference, "speaks_after") else 1
+def min_pulls_per_arm(reference: Any, family: Any) -> int:
+    """Return how many rewards of every arm must be known before the reference has probabilities."""
+    return int(reference.min_pulls_per_arm(family)) if hasattr(reference, "min_pulls_per_arm") else 1
 
 
 def reference_prior(reference: Any, family: Any) -> Any:
-    """What the public posterior starts from: two numbers, or two of every arm."""
+    """Return the prior of the public posterior: two numbers, or two per arm as (2, K)."""
     return reference.prior_of(family) if hasattr(reference, "prior_of") else usual_prior(family)
 
 
 def describe(reference: Any, family: Any) -> str:
-    """In words, for reports."""
+    """Return a description of the reference for reports."""
     return str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {reference!r}"

@@ -9,12 +9,12 @@ import numpy as np
 from feint.families.base import Belief
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import FloatArray, as_number
-from feint.references.base import describe, expect, reference_prior, reference_settings, speaks_after
+from feint.references.base import describe, expect, min_pulls_per_arm, reference_prior, reference_settings
 
 
 @shared
 def _clip(low: float, pi: FloatArray, log_pi: FloatArray) -> None:
-    # Raising some arms scales the others down, which may bring them below: at most K rounds.
+    # Raising some arms scales the others down, which may bring those below the limit: at most K rounds.
     scale, changed = 1.0, True
     while changed:
         changed = False
@@ -47,15 +47,15 @@ class ClippedKernel(NamedTuple):
 
 
 class ClippedRows:
-    """`Clipped` for rows of a log, of a reference that is for those."""
+    """`Clipped` for a reference that is only for whole logs."""
 
     def __init__(self, settings: Any, low: float) -> None:
         self._settings, self._low = settings, low
-        if hasattr(settings, "speaks"):
-            self.speaks = settings.speaks
+        if hasattr(settings, "has_posterior"):
+            self.has_posterior = settings.has_posterior
 
     def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
-        """log π of each row, (n, K)."""
+        """Return log π of each row, (n, K)."""
         log_pi: FloatArray = self._settings.log_probabilities(counts, sums, spreads)
         for row in log_pi:
             pi = np.exp(row)
@@ -65,8 +65,8 @@ class ClippedRows:
 
 @dataclass(frozen=True)
 class Clipped:
-    """Follow `reference`, but pull no arm with less than `low`: smaller probabilities are raised to it and the others
-    scaled down in proportion. With two arms both stay between `low` and 1 − `low`.
+    """Another reference whose probabilities never fall below `low`: smaller ones are raised to `low`, and the others
+    are scaled down in proportion. With two arms, both stay between `low` and 1 − `low`.
 
     >>> from feint.references import ThompsonSampling
     >>> Clipped(ThompsonSampling(), 0.05).low
@@ -85,19 +85,19 @@ class Clipped:
 
     @property
     def ignores_rewards(self) -> bool:
-        """As the reference does."""
+        """Whether the reference inside ignores rewards."""
         return bool(getattr(self.reference, "ignores_rewards", False))
 
     def prior_of(self, family: Any) -> Any:
-        """That of the reference."""
+        """Return the prior of the reference inside."""
         return reference_prior(self.reference, family)
 
-    def speaks_after(self, family: Any) -> int:
-        """As the reference does."""
-        return speaks_after(self.reference, family)
+    def min_pulls_per_arm(self, family: Any) -> int:
+        """Return the number of pulls that the reference inside needs."""
+        return min_pulls_per_arm(self.reference, family)
 
     def kernel(self, family: Any, n_arms: int) -> ClippedKernel | ClippedRows:
-        """Its settings."""
+        """Return the settings for kernels."""
         if self.low * n_arms > 1:
             most = f"give at most {1 / n_arms:g}"
             raise ValueError(f"`low` is {self.low:g}, which {n_arms} arms cannot all have; {most}.")
@@ -105,5 +105,5 @@ class Clipped:
         return (ClippedKernel if hasattr(settings, "expect") else ClippedRows)(settings, self.low)
 
     def describe(self, family: Any) -> str:
-        """In words."""
+        """Return a description for reports."""
         return f"{describe(self.reference, family)}, no probability below {self.low:g}"

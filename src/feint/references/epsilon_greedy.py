@@ -34,12 +34,12 @@ class EpsilonGreedyKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class EpsilonGreedy:
-    """Pull the arm of the largest public sample mean, but with probability ε any arm; equals share.
+    """Pull the arm with the largest public sample mean, or with probability ε a random arm; tied arms share equally.
 
     Parameters
     ----------
     epsilon
-        Above 0 and at most 1; not the KL budget of the agent.
+        Above 0 and at most 1; this is not the agent's KL budget.
 
     Examples
     --------
@@ -61,9 +61,9 @@ class EpsilonGreedy:
         object.__setattr__(self, "epsilon", number)
 
     def kernel(self, family: Any, n_arms: int) -> EpsilonGreedyKernel:
-        """Its settings."""
+        """Return the settings for kernels."""
         return EpsilonGreedyKernel(self.epsilon)
 
     def describe(self, family: Any) -> str:
-        """In words."""
+        """Return a description for reports."""
         return f"ε-greedy on the sample means with ε = {self.epsilon:g}"

@@ -1,6 +1,6 @@
-"""What a reference says of the coming pull, from the arms and public rewards so far: pull by pull, for the observer.
+"""The probabilities of a reference for the next pull, from the arms and public rewards so far: pull by pull.
 
-As in `recomputation`, which does the same for whole logs, the first K pulls are taken for the initial round.
+The observer uses this; `recomputation` does the same for whole logs. Both take the first K pulls as the initial round.
 """
 
 from typing import Any
@@ -10,12 +10,12 @@ import numpy as np
 from feint.families.base import Belief, belief, recall, set_posterior
 from feint.numerics._jit import has_plain, kernel, part, shared_inlined
 from feint.numerics._validate import FloatArray, restore_counts
-from feint.references.base import expect, reference_prior, speaks_after, stepwise_settings
+from feint.references.base import expect, min_pulls_per_arm, reference_prior, stepwise_settings
 
 
 @shared_inlined
 def learn(belief: Belief, arm: int, reward: float) -> None:
-    """Add a pull to what is known."""
+    """Add a pull and its reward to the belief."""
     belief.pulls[arm] += 1
     belief.sums[arm] += reward
     belief.means[arm] = belief.sums[arm] / belief.pulls[arm]
@@ -34,14 +34,14 @@ def _set_all(belief: Belief) -> None:
 
 
 class Expectation:
-    """log π_t from the public past, of which pulls and sums of rewards are all that is kept."""
+    """A reference that follows the public past, keeping only pulls and sums of rewards, and returns log π_t."""
 
     def __init__(self, reference: Any, family: Any, n_arms: int, initial_round: bool = True) -> None:
         self.family, self.reference = family, reference
         self.settings = stepwise_settings(reference, family, n_arms)
         self.belief = belief(family, reference_prior(reference, family), np.zeros(n_arms, dtype=np.int64))
         self.plain = has_plain((self.settings, self.belief.family))
-        self._at_once = speaks_after(reference, family) == 0
+        self._at_once = min_pulls_per_arm(reference, family) == 0
         self._complete = False  # every arm has been pulled
         self._untested = n_arms if initial_round else 0
         if self._at_once and not self.plain:
@@ -49,18 +49,18 @@ class Expectation:
 
     @property
     def time(self) -> int:
-        """Pulls seen."""
+        """The number of pulls seen so far."""
         return int(self.belief.pulls.sum())
 
     @property
-    def speaks(self) -> bool:
-        """Whether the coming pull is tested."""
+    def tests_next_pull(self) -> bool:
+        """Whether the next pull is tested."""
         self._complete = self._complete or bool(self.belief.pulls.all())
         return (self._complete or self._at_once) and self.time >= self._untested
 
     def log_probabilities(self) -> FloatArray | None:
-        """log π (K,) of the coming pull; None while nothing is said."""
-        if not self.speaks:
+        """Return log π (K,) of the next pull, or None if that pull is not tested."""
+        if not self.tests_next_pull:
             return None
         pi, log_pi = np.empty((2, self.belief.pulls.size))
         expect(self.settings, self.belief, self.time, pi, log_pi)
@@ -71,6 +71,6 @@ class Expectation:
         (learn if self.plain else _learn_one)(self.belief, arm, reward)
 
     def recall(self, pulls: Any, sums: Any) -> None:
-        """Take the past from a saved state, or refuse it."""
+        """Restore the past from a saved state; raise ValueError if it is damaged."""
         restore_counts(self.belief.pulls, pulls, "pulls")
         recall(self.belief, self.family, sums, "sums")

@@ -1,4 +1,4 @@
-"""Thompson Sampling on normal rewards whose standard deviation is unknown too."""
+"""Thompson Sampling on normal rewards whose standard deviation is also unknown."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,25 +7,25 @@ import numpy as np
 
 from feint.numerics._validate import BoolArray, FloatArray, as_floats
 
-_SMALLEST = 1e-11  # of a scale, relative to the other scales and the locations of a row: less is rounding
+_SMALLEST = 1e-11  # smallest scale relative to the other scales and the locations of a row; anything below is rounding
 
 
 class NormalInverseGammaRows:
-    """`NormalInverseGamma` for rows of a log."""
+    """`NormalInverseGamma` for the rows of a log."""
 
     def __init__(self, prior: tuple[float, float, float, float] | None) -> None:
         self._prior = (0.0, 0.0, -0.5, 0.0) if prior is None else prior
 
     def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
-        """log π from the number of rewards of each arm, their sum and their Σ (reward − mean)², (n, K) each."""
-        # Here, for its scipy.special takes a tenth of a start and nobody else needs it.
+        """Return log π from each arm's number of rewards, their sum and Σ (reward − mean)², all (n, K)."""
+        # Imported here because its scipy.special takes a tenth of the start-up time and nothing else needs it.
         from feint.numerics.student_best_arm import student_best_arm_probabilities
 
         return student_best_arm_probabilities(*self._students(counts, sums, spreads), log=True)
 
-    def speaks(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> BoolArray:
-        """(n,) Not where an arm's rewards were all equal so far, nor where its past has all but faded: under a flat
-        prior there is no posterior then.
+    def has_posterior(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> BoolArray:
+        """Return for which rows there is a posterior, (n,). Under a flat prior there is none where an arm's rewards
+        have all been equal so far, or where its past has faded almost completely.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             location, scale, dof = self._students(counts, sums, spreads)
@@ -33,7 +33,7 @@ class NormalInverseGammaRows:
             return np.asarray((dof.min(axis=1) >= 1.0) & (scale.min(axis=1) > _SMALLEST * width))
 
     def _students(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> tuple[FloatArray, ...]:
-        """Locations, scales and degrees of freedom of the arms' means."""
+        """Return locations, scales and degrees of freedom of the arms' means."""
         mean, pulls, shape, scale = self._prior
         total = counts + pulls
         location = (sums + pulls * mean) / total
@@ -48,9 +48,10 @@ class NormalInverseGammaRows:
 class NormalInverseGamma:
     """Thompson Sampling that draws every arm's mean and variance from their normal–inverse-gamma posterior.
 
-    `prior` is (mean, pulls, shape, scale): the variance is inverse-gamma(shape, scale), and given it the mean is normal
-    as after that many pulls. None is the usual reference prior, 1/σ², which speaks once every arm has two different
-    rewards. For audits: its arms' means follow Student distributions, and nothing here is fast enough for `simulate`.
+    `prior` is (mean, pulls, shape, scale): the variance is inverse-gamma(shape, scale), and given the variance, the
+    mean is normal as after that many pulls. None is the usual reference prior 1/σ², which has a posterior once every
+    arm has had two different rewards. It is only for audits: the arms' means follow Student distributions, whose
+    best-arm probabilities are too slow to compute for `simulate`.
 
     >>> NormalInverseGamma((0, 1, 1, 1)).prior
     (0.0, 1.0, 1.0, 1.0)
@@ -68,15 +69,15 @@ class NormalInverseGamma:
             )
         object.__setattr__(self, "prior", tuple(float(value) for value in values))
 
-    def speaks_after(self, family: Any) -> int:
-        """Two rewards of every arm, unless the prior says something by itself."""
+    def min_pulls_per_arm(self, family: Any) -> int:
+        """Return 2, or 0 where the prior alone gives a posterior."""
         return 2 if self.prior is None else 0
 
     def kernel(self, family: Any, n_arms: int) -> NormalInverseGammaRows:
-        """Its settings."""
+        """Return the settings for rows of a log."""
         return NormalInverseGammaRows(self.prior)
 
     def describe(self, family: Any) -> str:
-        """In words."""
+        """Return a description for reports."""
         shown = "the prior 1/σ²" if self.prior is None else "the prior NIG({:g}, {:g}, {:g}, {:g})".format(*self.prior)
         return f"Thompson Sampling with normal–inverse-gamma posteriors and {shown}"

@@ -1,4 +1,4 @@
-"""UCB seen by an observer with samples of its own: the paper's Remark in Section 3."""
+"""UCB as an observer with its own samples sees it: the paper's Remark in Section 3."""
 
 import math
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ObservedUCBKernel(NamedTuple):
 
     bonus: float
     spread: float
-    indices: FloatArray  # (2, K) scratch: their means and standard deviations
+    indices: FloatArray  # (2, K) scratch: means and standard deviations of the indices
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class ObservedUCB:
 
         E[μ̂¹_a] = μ̂²_a,        Var[μ̂¹_a] = σ²/N_a + σ²/N_a = 2σ²/N_a,
 
-    independent over arms, and from its view UCB pulls the arm with the largest of the normal indices
-    N(μ̂²_a + σ·√(exploration·log t/N_a), 2σ²/N_a). It does not draw on the agent's past choices to refine that belief.
+    independent over arms. So in the observer's view UCB pulls the arm with the largest of the normal indices
+    N(μ̂²_a + σ·√(exploration·log t/N_a), 2σ²/N_a). The observer does not use the agent's past choices to refine this
+    belief.
 
     The Remark leaves open whether the agent knows the observer's samples. Here it does: otherwise it could not know
     what the observer expects, nor meet the constraint exactly.
@@ -54,7 +55,7 @@ class ObservedUCB:
     Parameters
     ----------
     exploration
-        UCB's factor, 0 or more.
+        The factor in UCB's bonus, 0 or more.
 
     Examples
     --------
@@ -76,16 +77,16 @@ class ObservedUCB:
         object.__setattr__(self, "exploration", number)
 
     def kernel(self, family: Any, n_arms: int) -> ObservedUCBKernel:
-        """Its settings; the argument above is about normal rewards."""
+        """Return the settings for kernels; the argument above holds only for normal rewards."""
         if not isinstance(family, Gaussian):
             raise ValueError(
-                f"ObservedUCB is about normal public rewards, not {family!r}: only there does the observer's belief "
+                f"ObservedUCB needs normal public rewards, not {family!r}: only with those does the observer's belief "
                 "about the agent's means have a closed form."
             )
         return ObservedUCBKernel(math.sqrt(self.exploration), math.sqrt(2.0), np.empty((2, n_arms)))
 
     def describe(self, family: Any) -> str:
-        """In words."""
+        """Return a description for reports."""
         return (
             f"UCB with exploration {self.exploration:g} and σ = {family.sigma:g}, seen by an observer with its own "
             "samples"

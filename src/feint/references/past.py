@@ -1,12 +1,14 @@
-"""What an agent knew before each row of a log: rewards may come late or in batches, fade, and belong to many agents.
+"""What an agent knew before each row of a log; rewards may come late, in batches or faded, and for many agents.
 
-Every agent (a group of rows) has its own past. The reward of its m-th row, m from 0, is known to its rows from number
+Every agent (a group of rows) has its own past. The reward of its m-th row (counted from 0) is known to its rows from
+number
 
     m + 1 + delay,    or    (⌊m/batch⌋ + 1)·batch,    or from the first row whose time is not before the reward's time
 
-on. With a discount γ, all that is known fades by γ with every row of the agent, before what is new is added. What is
-kept for every agent and arm are the (faded) number of known rewards, their sum, and the sum of squares about their mean
-by Welford's rule, which does not cancel. What is known before a row is the same however a log is cut into pieces.
+on. With a discount γ, everything known is multiplied by γ at every row of the agent, before new rewards are added. For
+every agent and arm the tables hold the (faded) number of known rewards, their sum, and the sum of squares about their
+mean by Welford's rule, which avoids cancellation. What is known before a row does not depend on how the log is cut into
+pieces.
 """
 
 from dataclasses import dataclass
@@ -19,12 +21,12 @@ from feint.numerics._validate import FloatArray, IntArray, as_number, is_whole, 
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents
-_TABLES = "counts", "sums", "spreads"  # of known rewards: the last is Σ (reward − mean)²
+_TABLES = "counts", "sums", "spreads"  # of known rewards; the last is Σ (reward − mean)²
 
 
 @dataclass(frozen=True)
 class Timing:
-    """When rewards become known, and how the past fades; at most one of the first three."""
+    """When rewards become known, and how the past fades. At most one of the first three may be set."""
 
     delay: int = 0
     batch: int = 1
@@ -34,11 +36,11 @@ class Timing:
     def __post_init__(self) -> None:
         if not is_whole(self.delay, 0, 10**9) or not is_whole(self.batch, 1, 10**9):
             raise ValueError(
-                f"`delay` is {self.delay!r} and `batch` {self.batch!r}; they are whole numbers of rows, up to 1e9."
+                f"`delay` is {self.delay!r} and `batch` {self.batch!r}; they must be whole numbers of rows, up to 1e9."
             )
         if (self.delay > 0) + (self.batch > 1) + self.by_time > 1:
             raise ValueError(
-                "Rewards are known late (`delay`), in batches (`batch`) or by time (`reward_time`): give one."
+                "Rewards are known late (`delay`), in batches (`batch`) or by time (`reward_time`); give only one."
             )
         what = "`discount`, by which the past fades with every row, must be a number above 0 and at most 1"
         number = as_number(self.discount, what)
@@ -47,7 +49,7 @@ class Timing:
         object.__setattr__(self, "discount", number)
 
     def words(self) -> str:
-        """In a clause, empty where nothing is unusual."""
+        """Return a clause that describes the timing, empty where every reward is known at once and nothing fades."""
         found = []
         if self.delay:
             found.append(f"rewards known {self.delay} rows late")
@@ -56,25 +58,25 @@ class Timing:
         if self.by_time:
             found.append("rewards known from their own time on")
         if self.discount < 1:
-            found.append(f"a past that fades by {self.discount:g} a row")
+            found.append(f"a past that fades by {self.discount:g} per row")
         return " and ".join(found)
 
 
 class _Items(NamedTuple):
-    """Rewards on their way."""
+    """Rewards that are not known yet."""
 
     group: IntArray
     arm: IntArray
     reward: FloatArray
-    due: Any  # the number of the first row that knows it (int64), or its time
+    due: Any  # the number of the first row that knows the reward (int64), or the reward's time
 
     def at(self, chosen: IntArray) -> "_Items":
-        """These of them."""
+        """Return the chosen rewards."""
         return _Items(self.group[chosen], self.arm[chosen], self.reward[chosen], self.due[chosen])
 
 
-class Known(NamedTuple):
-    """What was known before each row, (n, K) each, and the rows' own numbers, (n,)."""
+class KnownRewards(NamedTuple):
+    """What was known before each row, (n, K) each, and the number of each row among its agent's rows, (n,)."""
 
     counts: FloatArray
     sums: FloatArray
@@ -102,8 +104,8 @@ def _fill_known(
     positions: IntArray,
     known: FloatArray,
 ) -> None:
-    """`positions` (sorted) says before which of these rows each of the items is learnt; `tables` is (3, agents, K),
-    `known` (3, n, K). Plain arrays of few types, for a kernel's first call is mostly about its arguments.
+    """Fill `known` (3, n, K) and update `tables` (3, agents, K); `positions` (sorted) gives the row before which each
+    item is learnt. The arguments are plain arrays of few types, because most of a kernel's first call goes into those.
     """
     item = 0
     for i in range(group.size):
@@ -121,7 +123,7 @@ def _fill_known(
 
 
 class Past:
-    """The past of every agent of a log; `rows` takes the log piece by piece."""
+    """The past of every agent in a log; `rows` takes the log piece by piece."""
 
     def __init__(self, n_arms: int, timing: Timing) -> None:
         self.timing = timing
@@ -132,8 +134,8 @@ class Past:
 
     def rows(
         self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
-    ) -> Known:
-        """What was known before each of these rows; then they are part of the past. A reward that is NaN never is."""
+    ) -> KnownRewards:
+        """Return what was known before each of these rows, and add them to the past. A NaN reward is never added."""
         self._make_space(int(group.max(initial=0)))
         order = np.lexsort((np.arange(group.size), group))
         numbers = self._numbers(group, order)
@@ -153,7 +155,7 @@ class Past:
         _fill_known(self._tables, fades, group, now.group, now.arm, now.reward, positions[learnt], known)
         left = np.sort(chosen[learnt.size :])
         self._waiting = items.at(left)
-        return Known(known[0], known[1], known[2], numbers)
+        return KnownRewards(known[0], known[1], known[2], numbers)
 
     def _due(self, numbers: IntArray) -> IntArray:
         if self.timing.batch > 1:
@@ -161,7 +163,7 @@ class Past:
         return numbers + 1 + self.timing.delay
 
     def _numbers(self, group: IntArray, order: IntArray) -> IntArray:
-        """The number of each row among those of its agent; `order` sorts rows by agent."""
+        """Return the number of each row among its agent's rows; `order` sorts rows by agent."""
         grouped = group[order]
         starts = np.searchsorted(grouped, grouped, side="left")
         numbers = np.empty(group.size, dtype=np.int64)
@@ -172,7 +174,7 @@ class Past:
     def _positions(
         self, items: _Items, own: IntArray, group: IntArray, order: IntArray, numbers: IntArray, times: Any
     ) -> IntArray:
-        """Before which of the rows each item is learnt: the first of its agent that knows it; n where none does."""
+        """Return the row before which each item is learnt: its agent's first row that knows it, or n if none does."""
         n = group.size
         grouped = group[order]
         start, end = (np.searchsorted(grouped, items.group, side=side) for side in ("left", "right"))
@@ -193,7 +195,7 @@ class Past:
             self._made = np.pad(self._made, (0, more))
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on identically, as plain JSON types."""
+        """Return everything needed to continue identically, as plain JSON types."""
         used = int(np.flatnonzero(self._made).max(initial=-1)) + 1
         return {
             "made": self._made[:used].tolist(),
@@ -202,7 +204,7 @@ class Past:
         }
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Take what `state` described."""
+        """Restore the past that `state` returned."""
         made = np.array(state["made"], dtype=np.int64)
         self._make_space(made.size)
         self._made[: made.size] = made

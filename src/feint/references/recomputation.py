@@ -1,9 +1,10 @@
-"""What a reference says of every pull of a log, recomputed from arms and public rewards.
+"""The probabilities of a reference for every pull of a log, recomputed from arms and public rewards.
 
-The first K rows of an agent are taken for the initial round in which every arm is pulled once, as `Agent` does it, and
-are not tested: that is right for agents with such a round and costs others K rows (`initial_round=False` is for those).
-Without a prior nothing can be said until a reward of every arm is known. What was known before each row (`past`) is one
-pass; the probabilities of Thompson Sampling then do not depend on each other, and are computed on all cores.
+The first K rows of an agent are taken as the initial round, in which `Agent` pulls every arm once, and are not tested.
+This is right for agents with such a round and costs other agents K rows; `initial_round=False` avoids that. Without a
+prior there are no probabilities until a reward of every arm is known. One pass finds what was known before each row
+(`past`). After that, the probabilities of Thompson Sampling are independent of each other and are computed on all
+cores.
 """
 
 from typing import Any
@@ -13,8 +14,8 @@ import numpy as np
 from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
-from feint.references.base import describe, expect, reference_prior, reference_settings, speaks_after
-from feint.references.past import Known, Past, Timing
+from feint.references.base import describe, expect, min_pulls_per_arm, reference_prior, reference_settings
+from feint.references.past import KnownRewards, Past, Timing
 
 
 @kernel
@@ -27,7 +28,7 @@ def _expect_rows(
     pi: FloatArray,
     out: FloatArray,
 ) -> None:
-    """log π of each row into `out` (n, K)."""
+    """Fill `out` (n, K) with log π of each row."""
     for i in range(numbers.size):
         for a in range(pi.size):
             belief.pulls[a] = counts[i, a]
@@ -38,7 +39,7 @@ def _expect_rows(
 
 
 class Recomputation:
-    """log π before each row of a log."""
+    """A reference that follows a log and returns log π before each row."""
 
     def __init__(
         self,
@@ -53,22 +54,22 @@ class Recomputation:
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
         self._plain = has_plain((self._settings, self._belief.family))
-        ignores = getattr(reference, "ignores_rewards", False)  # then there is nothing to begin with
+        ignores = getattr(reference, "ignores_rewards", False)  # such a reference needs no initial round
         self.untested = n_arms if initial_round and not ignores else 0
-        self._least = speaks_after(reference, family)
+        self._least = min_pulls_per_arm(reference, family)
         self.past = Past(n_arms, timing)
 
     def rows(
         self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
     ) -> tuple[FloatArray, BoolArray]:
-        """(log π (m, K), tested (n,)): of the m rows that are tested. The rows are then part of the past."""
+        """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past."""
         known = self.past.rows(group, arms, rewards, times, reward_times)
         tested = (known.numbers >= self.untested) & (known.counts.min(axis=1) > self._least - 1)
-        if hasattr(self._settings, "speaks"):
-            tested &= self._settings.speaks(known.counts, known.sums, known.spreads)
-        return self._log_pi(Known(*(array[tested] for array in known))), tested
+        if hasattr(self._settings, "has_posterior"):
+            tested &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
+        return self._log_pi(KnownRewards(*(array[tested] for array in known))), tested
 
-    def _log_pi(self, known: Known) -> FloatArray:
+    def _log_pi(self, known: KnownRewards) -> FloatArray:
         if not known.numbers.size:
             return np.empty((0, self.n_arms))
         if hasattr(self._settings, "log_probabilities"):
@@ -81,6 +82,6 @@ class Recomputation:
         return found
 
     def describe(self) -> str:
-        """In words."""
+        """Return a description for reports."""
         timing = self.past.timing.words()
         return describe(self.reference, self.family) + (f", {timing}" if timing else "")

@@ -1,4 +1,4 @@
-"""Softmax, or Boltzmann exploration, on the public means."""
+"""Softmax (Boltzmann exploration) on the public means."""
 
 import math
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class SoftmaxKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Softmax:
-    """Pull arm a with probability ∝ exp(μ̂_a/temperature), μ̂ the sample means of the public rewards.
+    """Pull arm a with probability ∝ exp(μ̂_a/temperature), with μ̂ the sample means of the public rewards.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class Softmax:
         object.__setattr__(self, "temperature", number)
 
     def kernel(self, family: Any, n_arms: int) -> SoftmaxKernel:
-        """Its settings."""
+        """Return the settings for kernels."""
         return SoftmaxKernel(self.temperature)
 
     def describe(self, family: Any) -> str:
-        """In words."""
+        """Return a description for reports."""
         return f"a softmax of the sample means with temperature {self.temperature:g}"

@@ -1,4 +1,4 @@
-"""A split test: the same shares at every step."""
+"""A split test: every step has the same probabilities."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class SplitKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """Pull arm a with probability `weights[a]`, whatever happens; without weights, all arms alike.
+    """Pull arm a with probability `weights[a]` at every step; without weights, all arms are equally likely.
 
     Parameters
     ----------
     weights
-        (K,), above 0 and summing to 1; None for 1/K each.
+        (K,) numbers above 0 that sum to 1; None for 1/K each.
 
     Examples
     --------
@@ -55,23 +55,23 @@ class Split:
             return
         array = as_floats(weights, "weights")
         if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > 1e-9:
-            raise ValueError(f"weights is {weights!r}; give one number above 0 for every arm, summing to 1.")
+            raise ValueError(f"weights is {weights!r}; give one number above 0 per arm, and let them sum to 1.")
         object.__setattr__(self, "weights", tuple(float(w) for w in array / array.sum()))
 
-    def speaks_after(self, family: Any) -> int:
-        """It needs no pulls."""
+    def min_pulls_per_arm(self, family: Any) -> int:
+        """Return 0: it needs no pulls."""
         return 0
 
     def kernel(self, family: Any, n_arms: int) -> SplitKernel:
-        """Its settings."""
+        """Return the settings for kernels."""
         if self.weights is None:
             return SplitKernel(np.full(n_arms, 1.0 / n_arms))
         if len(self.weights) != n_arms:
-            raise ValueError(f"Split has {len(self.weights)} weights for {n_arms} arms; give one for each.")
+            raise ValueError(f"Split has {len(self.weights)} weights for {n_arms} arms; give one per arm.")
         return SplitKernel(np.array(self.weights))
 
     def describe(self, family: Any) -> str:
-        """In words."""
+        """Return a description for reports."""
         if self.weights is None:
             return "uniformly random pulls"
         return f"a split of {', '.join(f'{weight:.4g}' for weight in self.weights)}"

@@ -24,16 +24,16 @@ class ThompsonSamplingKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class ThompsonSampling:
-    """Pull arm a with the probability that it is the best under its posterior (the paper's Section 2.2).
+    """Pull arm a with the posterior probability that it is the best (the paper's Section 2.2).
 
-    `simulate` and `Agent` pull every arm once first, whatever the prior.
+    `simulate` and `Agent` first pull every arm once, whatever the prior.
 
     Parameters
     ----------
     prior
-        A pair of numbers whose meaning depends on the rewards: (mean, sd) for normal ones, (successes, failures) for 0
-        and 1, (shape, rate) for counts and, of the reciprocal mean, for exponential ones; or (K, 2), such a pair for
-        every arm. None is the usual one: flat, (1, 1), (½, 0) and (0, 0).
+        A pair of numbers whose meaning depends on the rewards: (mean, sd) for normal rewards, (successes, failures) for
+        0 and 1, (shape, rate) for counts, and (shape, rate) of the reciprocal mean for exponential rewards. Or (K, 2),
+        one such pair per arm. None is the usual prior: flat, (1, 1), (½, 0) and (0, 0), in this order.
 
     Examples
     --------
@@ -48,9 +48,7 @@ class ThompsonSampling:
     def __post_init__(self) -> None:
         if self.prior is None:
             return
-        what = (
-            f"prior is {self.prior!r}; give two numbers, as (mean, sd) or (successes, failures), or two of every arm."
-        )
+        what = f"prior is {self.prior!r}; give two numbers, as (mean, sd) or (successes, failures), or two per arm."
         try:
             given = as_floats(self.prior, "prior")
         except ValueError:
@@ -63,33 +61,33 @@ class ThompsonSampling:
 
     @property
     def _pairs(self) -> list[Any]:
-        """The prior of every arm, or the one of all."""
+        """A list of the priors of all arms, or of the one prior that they share."""
         return list(self.prior) if self.prior is not None and isinstance(self.prior[0], tuple) else [self.prior]
 
     def prior_of(self, family: Any) -> FloatArray:
-        """The two numbers that the family's posterior takes, (2,), or (2, K)."""
+        """Return the two numbers that the family's posterior takes, (2,), or (2, K)."""
         if not hasattr(family, "kernel"):
             if self.prior is not None:
-                raise ValueError(f"{family!r} knows its prior by itself; leave prior out.")
+                raise ValueError(f"{family!r} has its own prior; leave prior out.")
             return np.array(usual_prior(family))
         found = np.array([family.prior(pair) for pair in self._pairs], dtype=float).T
         return found if found.shape[1] > 1 else found[:, 0]
 
-    def speaks_after(self, family: Any) -> int:
-        """0 where the prior alone makes a posterior of every arm."""
+    def min_pulls_per_arm(self, family: Any) -> int:
+        """Return 0 where the prior alone gives every arm a posterior, and 1 otherwise."""
         proper = hasattr(family, "kernel") and all(family.is_proper(family.prior(pair)) for pair in self._pairs)
         return 0 if proper else 1
 
     def kernel(self, family: Any, n_arms: int) -> ThompsonSamplingKernel:
-        """The prior is part of the belief; it has no other settings."""
+        """Return empty settings: the prior is part of the belief."""
         if len(self._pairs) not in (1, n_arms):
-            raise ValueError(f"There are priors of {len(self._pairs)} arms, but {n_arms} arms; give one for each.")
+            raise ValueError(f"prior has {len(self._pairs)} pairs for {n_arms} arms; give one pair per arm.")
         return ThompsonSamplingKernel()
 
     def describe(self, family: Any) -> str:
-        """In words."""
+        """Return a description for reports."""
         if not hasattr(family, "words"):
             return f"Thompson Sampling with {family!r}"
         if len(self._pairs) > 1:
-            return f"Thompson Sampling with {family.words(self._pairs[0])} of arm 0, and others of the other arms"
+            return f"Thompson Sampling with {family.words(self._pairs[0])} for arm 0 and other priors for the others"
         return f"Thompson Sampling with {family.words(self._pairs[0])}"

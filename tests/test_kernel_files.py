@@ -104,7 +104,7 @@ def test_damaged_files_are_compiled_anew(logs, tmp_path):
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_every_damage_is_a_miss(damage, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    _kernel_files.writable_place.cache_clear()
+    _kernel_files.writable_folder.cache_clear()
     try:
         _kernel_files.save("one", b"some machine code")
         assert _kernel_files.load("one") == b"some machine code"
@@ -114,7 +114,7 @@ def test_every_damage_is_a_miss(damage, tmp_path, monkeypatch):
         _kernel_files.save("one", b"some machine code")
         assert _kernel_files.load("one") == b"some machine code"
     finally:
-        _kernel_files.writable_place.cache_clear()
+        _kernel_files.writable_folder.cache_clear()
 
 
 @pytest.mark.slow
@@ -188,7 +188,7 @@ def test_without_a_home_there_is_no_users_folder(monkeypatch):
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", no_home)
-    assert len(list(_kernel_files.places())) == 1
+    assert len(list(_kernel_files.kernel_folders())) == 1
 
 
 def test_without_a_compiler_a_sentence_says_so():

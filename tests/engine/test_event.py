@@ -20,7 +20,7 @@ from feint.engine.rewards import rewards_of
 from feint.engine.walk import bridges, pull_many
 from feint.engine.watch import Nobody
 from feint.kernels import kernel
-from feint.numerics.sequence import sequence, start
+from feint.numerics.sequence import sequence, start_sequence
 from feint.step import space, update
 
 FALSE_FAILURES = 1e-6  # of each comparison below, were the laws equal
@@ -50,7 +50,7 @@ def walked(family, mean, half_widths, n, runs):
     for side, width in zip((box.public_box, box.private_box), half_widths, strict=True):
         side[:] = mean - width, mean + width, 50 + n
     draws = sequence()
-    start(draws, np.uint64(7), np.uint64(0))
+    start_sequence(draws, np.uint64(7), np.uint64(0))
     out = np.empty((runs, 4))
     _walk(rewards_of(bandit, False, 0, 0), known, box, n, bridges(), draws, np.full(2, 50 * mean), out)
     return out
@@ -175,7 +175,7 @@ def _few_steps(run, box, between, state, t, t_end, out):
             run.known.private.sums[a] = state[2, a]
             run.known.boosts[a] = 0
             update(run.known, a)
-        start(between.draws, np.uint64(3), np.uint64(r))
+        start_sequence(between.draws, np.uint64(3), np.uint64(r))
         between.now[:] = 0.0
         between.now[event._IS_CALM] = 1.0
         between.now[event._BETWEEN] = 1.0  # a region of 1.6 successes, 7 pulls long

@@ -12,7 +12,7 @@ import slow_agent
 from cases import PAPER
 from feint.explorers import base
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECIDED, View
-from feint.explorers.draws import EXACT, NOBODY, fill_cuts, fill_exact_bounds
+from feint.explorers.draws import EXACT, NO_ARM, fill_cuts, fill_exact_bounds
 from feint.families.base import belief
 from feint.kernels import kernel
 from feint.kinds import config_of, from_config, kinds
@@ -91,7 +91,7 @@ class TestConformance:
             width = 10 ** rng.uniform(-3, -0.5)
             loose = np.empty((BOUND_ROWS, 4))
             loose[P_LOW], loose[P_HIGH] = exact[P_LOW] * (1 - width), exact[P_HIGH] * (1 + width)
-            fill_cuts(loose[P_LOW], loose[P_HIGH], loose[base.CUT_LOW], loose[base.CUT_HIGH], NOBODY)
+            fill_cuts(loose[P_LOW], loose[P_HIGH], loose[base.CUT_LOW], loose[base.CUT_HIGH], NO_ARM)
             top = int(exact[P_LOW].argmax())
             fill_cuts(loose[P_LOW], loose[P_HIGH], loose[base.REST_LOW], loose[base.REST_HIGH], top)
             decided = choose(EXPLORERS[name], view, loose, uniforms)

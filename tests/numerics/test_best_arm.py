@@ -15,8 +15,8 @@ from scipy.special import log_ndtr
 import feint
 from cases import PAPER, quick_but_for
 from feint.numerics import best_arm_kernel
-from feint.numerics.best_arm_arms import SHIFT, SUM, workspace
-from feint.numerics.best_arm_kernel import add_panel, start
+from feint.numerics.best_arm_arms import SHIFT, SUM, allocate_normal_workspace
+from feint.numerics.best_arm_kernel import add_panel, place_arms
 from oracles import log_best_arm
 
 PUBLIC = PAPER.public
@@ -120,7 +120,7 @@ def test_narrower_panels_change_nothing():
         spec = importlib.util.spec_from_file_location("half_width_kernel", Path(folder) / "half_width_kernel.py")
         half = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(half)
-        ws = workspace(4)
+        ws = allocate_normal_workspace(4)
         for row, expected in enumerate(wide):
             half.best_arm_sums(means[row], sds[row], ws)
             narrow = np.log(ws.arms[SUM]) + ws.arms[SHIFT]
@@ -130,9 +130,9 @@ def test_narrower_panels_change_nothing():
 def test_panel_count_stays_small_for_ugly_instances():
     """The left ends keep the grid off regions where nothing is: a bound that failed for weaker choices of J."""
     means, sds = random_instances(0, 4, 4000)
-    ws = workspace(4)
+    ws = allocate_normal_workspace(4)
     for m, s in zip(means, sds, strict=True):
-        start(m, s, ws)
+        place_arms(m, s, ws)
         assert sum(1 for _ in iter(lambda: add_panel(ws), False)) < 60
 
 

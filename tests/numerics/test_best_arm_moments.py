@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from cases import PAPER
-from feint.numerics.best_arm_arms import SHIFT, SUM, workspace
+from feint.numerics.best_arm_arms import SHIFT, SUM, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums
 from feint.numerics.best_arm_moments import best_arm_moments
 from oracles import DIGITS, log_best_arm
@@ -28,7 +28,7 @@ CORNERS = {
 
 
 def slopes(means, sds):
-    found, ws = np.empty((len(means), len(means))), workspace(len(means))
+    found, ws = np.empty((len(means), len(means))), allocate_normal_workspace(len(means))
     best_arm_moments(np.array(means, dtype=float), np.array(sds, dtype=float), ws, found)
     return found, ws
 
@@ -100,7 +100,7 @@ def test_probabilities_are_the_same_bits_with_and_without_slopes(data, n_arms):
     means = np.array(data.draw(st.lists(st.floats(-3, 3), min_size=n_arms, max_size=n_arms)))
     sds = np.array(data.draw(st.lists(st.floats(-3, 1).map(lambda x: 10**x), min_size=n_arms, max_size=n_arms)))
     _, with_slopes = slopes(means, sds)
-    plain = workspace(n_arms)
+    plain = allocate_normal_workspace(n_arms)
     best_arm_sums(means, sds, plain)
     for row in (SUM, SHIFT):
         assert (with_slopes.arms[row] == plain.arms[row]).all()

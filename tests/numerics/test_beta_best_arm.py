@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from beta_oracle import exact_best_arm, log_beta_best_arm, log_exceeds
 from cases import quick_but_for
 from feint.numerics import beta_arms, beta_best_arm_kernel, beta_best_arm_probabilities, logit_beta_panel
-from feint.numerics.beta_arms import EXPONENT, SUM, workspace
+from feint.numerics.beta_arms import EXPONENT, SUM, allocate_beta_workspace
 from feint.numerics.beta_best_arm import fill_beta_log_probabilities, fill_beta_probabilities
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
@@ -132,7 +132,7 @@ def test_two_arms_by_the_finite_sum():
 @pytest.mark.parametrize("n_arms", [2, 3, 7, 100])
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (0.5, 0.5), (0.1, 1e8), (1e8, 0.1), (3, 1e4), (6e7, 1e8)])
 def test_identical_arms_share_equally(n_arms, alpha, beta):
-    sums = row_of_sums(np.full(n_arms, float(alpha)), np.full(n_arms, float(beta)), workspace(n_arms))
+    sums = row_of_sums(np.full(n_arms, float(alpha)), np.full(n_arms, float(beta)), allocate_beta_workspace(n_arms))
     large = 1e-10 if n_arms <= 30 else 3e-10
     assert np.abs(np.exp(sums) * n_arms - 1).max() < (large if min(alpha, beta) > 1e7 else 1e-12)
 
@@ -165,7 +165,7 @@ def random_instances(seed, n_arms, rows):
 @pytest.mark.parametrize(("n_arms", "rows"), [(2, 1000), (3, 1000), (5, 400), (20, 30), (100, 2)])
 def test_probabilities_sum_to_one_and_logs_agree(n_arms, rows):
     alphas, betas = random_instances(n_arms, n_arms, rows)
-    ws = workspace(n_arms)
+    ws = allocate_beta_workspace(n_arms)
     sums = np.array([row_of_sums(a, b, ws) for a, b in zip(alphas, betas, strict=True)])
     error = np.abs(np.exp(sums).sum(-1) - 1)
     assert error[:rows].max() < 5e-12  # the bandit's rows
@@ -202,7 +202,7 @@ def test_narrower_panels_change_nothing(tmp_path, monkeypatch):
         narrow = importlib.import_module("narrow_beta_best_arm_kernel")
         wide_panels = narrow_panels = 0
         for n_arms, rows in ((2, 400), (4, 300)):
-            ws = workspace(n_arms)
+            ws = allocate_beta_workspace(n_arms)
             for a, b in zip(*random_instances(7, n_arms, rows), strict=True):
                 wide_panels += beta_best_arm_sums(a, b, ws)
                 wide = np.log(ws.arms[SUM]) + ws.arms[EXPONENT]
@@ -218,7 +218,7 @@ def test_narrower_panels_change_nothing(tmp_path, monkeypatch):
 def test_panel_count_stays_small():
     """Neither depth nor unlike sizes cost panels: left ends and continued fractions keep the sweep where mass is."""
     alphas, betas = random_instances(0, 4, 1000)
-    ws = workspace(4)
+    ws = allocate_beta_workspace(4)
     assert max(beta_best_arm_sums(a, b, ws) for a, b in zip(alphas, betas, strict=True)) < 80
     alphas, betas, _ = np.array(CORNERS["Thompson Sampling, t = 1e4"]).T.copy()
     assert beta_best_arm_sums(alphas, betas, ws) < 10
@@ -236,7 +236,7 @@ def test_same_numbers_for_any_number_of_threads_and_any_split(monkeypatch):
 
 def test_one_row_for_other_kernels():
     alphas, betas = random_instances(2, 3, 20)
-    ws = workspace(3)
+    ws = allocate_beta_workspace(3)
     out = np.empty(3)
     for fill, log in ((fill_beta_log_probabilities, True), (fill_beta_probabilities, False)):
         expected = beta_best_arm_probabilities(alphas, betas, log=log)

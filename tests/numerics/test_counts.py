@@ -6,7 +6,7 @@ from scipy import stats
 
 from feint.numerics._jit import kernel
 from feint.numerics.counts import draw_binomial, draw_hypergeometric, draw_poisson_number
-from feint.numerics.sequence import next_exponential, next_normal, next_uniform, sequence, start
+from feint.numerics.sequence import next_exponential, next_normal, next_uniform, sequence, start_sequence
 from feint.numerics.streams import philox, uniform
 
 FALSE_FAILURES = 1e-6  # of each test below, were the draws perfect
@@ -14,7 +14,7 @@ FALSE_FAILURES = 1e-6  # of each test below, were the draws perfect
 
 def begin(seed, replication=0):
     draws = sequence()
-    start(draws, np.uint64(seed), np.uint64(replication))
+    start_sequence(draws, np.uint64(seed), np.uint64(replication))
     return draws
 
 

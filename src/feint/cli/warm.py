@@ -17,7 +17,7 @@ def warm(
     clear: Annotated[bool, typer.Option("--clear", help="Only remove all kernels that are kept.")] = False,
 ) -> None:
     """Compile the kernels that run, plan, audit and app use, on all cores, and keep them for the next start."""
-    from feint.numerics._kernel_files import remove, writable_place
+    from feint.numerics._kernel_files import remove, writable_folder
     from feint.warming import warm
 
     if sum([family is not None, everything, clear]) > 1:
@@ -25,7 +25,7 @@ def warm(
     if clear:
         typer.echo(f"feint: removed {remove(stale_only=False)} folders of kernels", err=True)
         return
-    if writable_place() is None:  # which has said so
+    if writable_folder() is None:  # which has said so
         raise typer.Exit(2)
     seconds, failed = warm("all" if everything else family, lambda line: typer.echo(line, err=True))
     if failed:

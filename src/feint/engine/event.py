@@ -49,7 +49,7 @@ from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.counts import draw_binomial
-from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start
+from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start_sequence
 from feint.step import (
     add_rewards,
     choose_exactly,
@@ -292,7 +292,7 @@ def _advance(
     """See `advance_by_events`. D's posteriors wait until something is evaluated: `update` before everything exact."""
     known, now, checkpoints = run.known, events.now, run.records.checkpoints
     if t == 0:
-        start(events.draws, run.rewards.seed, np.uint64(run.rewards.first + r))
+        start_sequence(events.draws, run.rewards.seed, np.uint64(run.rewards.first + r))
         initial_round(run.rewards, known, r)
         t = known.pulls.size
         now[:] = 0.0

@@ -1,4 +1,4 @@
-"""Explorers: whom to boost. One algorithm a file, one contract (`base`)."""
+"""Explorers: the rules that choose which arm to boost. One algorithm per file, one contract (`base`)."""
 
 from feint.explorers.base import Explorer
 from feint.explorers.earn import Earn

@@ -1,26 +1,27 @@
-"""The contract of explorers, compiled or in plain Python.
+"""The contract that every explorer fulfils, compiled or in plain Python.
 
 In plain Python an explorer is anything with
 
     choose(view, uniforms) -> arm
 
-where `view` is a `PlainView` and `uniforms` the step's (leader, challenger, selection), each in (0, 1); or, if it would
-rather say what a pull of each arm is worth, `values(view, uniforms)` (`tilting`).
+where `view` is a `PlainView` and `uniforms` are the step's (leader, challenger, selection), each in (0, 1). Instead of
+`choose` it may have `values(view, uniforms)`, which returns what a pull of each arm is worth (`tilting`).
 
-With a kernel it runs at the engine's speed: a frozen dataclass with `kernel(n_arms)`, which gives its settings, checked
-against the number of arms, as a NamedTuple whose class has (see `parts`)
+With a kernel it runs at the engine's speed. It is then a frozen dataclass with `kernel(n_arms)`, which checks its
+settings against the number of arms and returns them as a NamedTuple whose class has (see `parts`)
 
 - `uses_posterior`: whether it reads the private best-arm probabilities;
 - `choose(settings, view, bounds, uniforms) -> arm, or −1`, a part;
-- `fill_shares`, see below, a part, if it draws and an observer is to be told by how much it could be known;
-- `fill_least_shares` if it draws, or `pass_boosts` if it does not, see below, a part, if the event-driven method is to
-  run it;
-- `fill_policy` and `spent`, see below, parts, if a step does more than boost one arm (`tilting`); it then runs eagerly,
+- `fill_shares`, a part (see below), if its choice is random and a bound on how well it can be detected is wanted;
+- `fill_least_shares` if its choice is random, or else `pass_boosts`, a part (see below), if the event-driven method is
+  to run it;
+- `fill_policy` and `spent`, parts (see below), if a step does more than boost one arm (`tilting`); it then runs
+  eagerly.
 
-where `view` is a `View` and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
-of the cuts they make (`draws`). It decides from the bounds: it returns the arm if every probability inside them leads
-to the same one, and −1 if not. With both bounds equal it always decides. That one function serves the exact and the
-lazy engine is what makes their trajectories equal.
+Here `view` is a `View`, and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
+of the cuts they make (`draws`). `choose` decides from the bounds: it returns an arm if all probabilities within them
+lead to that arm, and −1 if not. Where both bounds are equal it always decides. Because this one function serves the
+exact and the lazy engine, their trajectories are equal.
 """
 
 import math
@@ -34,8 +35,8 @@ from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, is_whole, read_only
 from feint.numerics.boost_kernel import bernoulli_kl, boost_policy
 
-# Rows of `bounds`: the probabilities P(a is the best private arm); where a draw in index order cuts (0, 1) behind
-# arm a; and the same for a draw among all arms but the likeliest, whose own entry is −1.
+# Rows of `bounds`: P(a is the best private arm); the point after arm a at which a draw in index order cuts (0, 1); and
+# the same for a draw among all arms but the likeliest, whose own entry is −1.
 P_LOW, P_HIGH, CUT_LOW, CUT_HIGH, REST_LOW, REST_HIGH = 0, 1, 2, 3, 4, 5
 BOUND_ROWS = 6
 SCRATCH_ROWS = 7
@@ -46,8 +47,8 @@ Uniforms = tuple[float, float, float]
 
 
 class View(NamedTuple):
-    """What a compiled explorer may look at: arrays (K,) of one replication, both families, scratch (7, K) and what is
-    known of the private means.
+    """What a compiled explorer may look at: arrays (K,) of one replication, both families, scratch (7, K) and what has
+    been learnt about the private means.
     """
 
     time: int
@@ -58,14 +59,14 @@ class View(NamedTuple):
     public_family: Any
     private_family: Any
     scratch: FloatArray
-    private: Belief  # with the posteriors that some draw from
+    private: Belief  # with the posteriors from which some explorers draw
 
 
 class PlainView:
     """What an explorer in plain Python may look at: arrays over arms, which cannot be written to.
 
-    `time`, `pulls`, `boosts`, `public_means`, `private_means`, `private_probabilities` (of being the best private arm)
-    and `reference_probabilities` (what the observer expects); the last two are computed when asked for.
+    They are `time`, `pulls`, `boosts`, `public_means`, `private_means`, `private_probabilities` (of being the best
+    private arm) and `reference_probabilities` (what the observer expects). The last two are computed on first use.
     """
 
     def __init__(self, view: View, private: Any, reference: Any) -> None:
@@ -80,74 +81,74 @@ class PlainView:
 
     @cached_property
     def private_probabilities(self) -> FloatArray:
-        """P(arm is the best private one), (K,)."""
+        """The probability of each arm to be the best private one, (K,)."""
         return read_only(self._private())
 
     @cached_property
     def reference_probabilities(self) -> FloatArray:
-        """π, (K,)."""
+        """The observer's π, (K,)."""
         return read_only(self._reference())
 
 
 class HasChoose(Protocol):
-    """In plain Python: whom to boost."""
+    """An explorer in plain Python that returns the arm to boost."""
 
     def choose(self, view: PlainView, uniforms: Uniforms, /) -> SupportsIndex: ...
 
 
 class HasValues(Protocol):
-    """In plain Python: what a pull of each arm is worth."""
+    """An explorer in plain Python that returns what a pull of each arm is worth."""
 
     def values(self, view: PlainView, uniforms: Uniforms, /) -> npt.ArrayLike: ...
 
 
-class HasKernel(Protocol):
-    """With a kernel."""
+class HasExplorerKernel(Protocol):
+    """An explorer with a kernel."""
 
     def kernel(self, n_arms: int, /) -> Any: ...
 
 
-Explorer = HasChoose | HasValues | HasKernel  # see the module's docstring
+Explorer = HasChoose | HasValues | HasExplorerKernel  # see the module's docstring
 
 
 @by_type
 def choose(explorer: Any, view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
-    """The arm to boost, or UNDECIDED where the bounds do not decide."""
+    """Return the arm to boost, or UNDECIDED where the bounds do not decide."""
     raise NotImplementedError
 
 
 @by_type
 def fill_shares(explorer: Any, view: View, log_best: FloatArray, shares: FloatArray) -> None:
-    """With which probability each arm is boosted, for somebody who knows log P(a is the best private arm) and not the
-    step's draws. An explorer that reads the posterior and does not say is not known so well.
+    """Fill `shares` with the probability that each arm is boosted, for an observer who knows log P(a is the best
+    private arm) but not the step's draws. This default, NaN, is for explorers that do not offer it.
     """
     for a in range(shares.size):
         shares[a] = math.nan
 
 
 class Range(NamedTuple):
-    """Where the private side may be while only one arm is pulled: that arm's sample mean and pulls, and so every arm's
-    log P(a is the best).
+    """A region of the private side while only one arm is pulled: bounds of that arm's sample mean and pulls, and thus
+    of every arm's log P(a is the best).
     """
 
     arm: int
     mean_low: float
     mean_high: float
-    most: int  # pulls; the fewest are the present ones
+    most: int  # largest number of pulls; the smallest is the present one
     log_low: FloatArray  # (K,)
     log_high: FloatArray  # (K,)
 
 
 @by_type
 def fill_least_shares(explorer: Any, view: View, within: Range, least: FloatArray) -> None:
-    """At least so probably each arm is boosted, whatever happens inside the range. For explorers whose choice depends
-    on nothing but pulls, private means, the private posterior and the step's draws.
+    """Fill `least` with a lower bound on the probability that each arm is boosted, valid everywhere in the range. This
+    is for explorers whose choice depends only on pulls, private means, the private posterior and the step's draws.
     """
 
 
 @by_type
 def pass_boosts(explorer: Any, boosts: IntArray, steps: int) -> None:
-    """Add the boosts of so many steps. For explorers whose choice depends on nothing but the boosts before."""
+    """Add the boosts of `steps` steps. This is for explorers whose choice depends only on earlier boosts."""
 
 
 @by_type
@@ -160,21 +161,21 @@ def fill_policy(
     epsilon: float,
     policy: FloatArray,
 ) -> None:
-    """What the step is drawn from, within KL ε of π; Definition 1 unless the explorer has a policy of its own.
+    """Fill `policy` with the distribution of the step, within KL ε of π: Definition 1 unless the explorer has its own.
 
-    It follows `choose` of the same step and finds the scratch as that left it.
+    It runs after `choose` of the same step and finds the scratch as `choose` left it.
     """
     boost_policy(pi, log_pi, boosted, epsilon, policy)
 
 
 @by_type
 def spent(explorer: Any, pi: FloatArray, log_pi: FloatArray, boosted: int, policy: FloatArray) -> float:
-    """KL(policy ‖ π)."""
+    """Return KL(policy ‖ π)."""
     return bernoulli_kl(policy[boosted], pi[boosted], log_pi[boosted])
 
 
 class PlainExplorer(Plain):
-    """An explorer without a kernel; `probabilities` are two functions, of the private arms and of the reference."""
+    """An explorer without a kernel; `private` and `reference` are functions that return probabilities over arms."""
 
     uses_posterior = True
 
@@ -183,7 +184,7 @@ class PlainExplorer(Plain):
 
     @staticmethod
     def choose(settings: "PlainExplorer", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
-        """Ask it, and check what it says."""
+        """Ask the explorer and check its answer."""
         name, n_arms = type(settings.explorer).__name__, view.pulls.size
         answer = settings.explorer.choose(PlainView(view, settings.private, settings.reference), uniforms)
         if not is_whole(answer, 0, n_arms - 1):
@@ -195,7 +196,7 @@ class PlainExplorer(Plain):
 
 
 def explorer_settings(explorer: Any, n_arms: int) -> Any:
-    """Its settings for kernels, or None for one in plain Python."""
+    """Return the settings of an explorer for kernels, or None for one in plain Python."""
     if isinstance(explorer, type) or not any(hasattr(explorer, name) for name in ("kernel", "choose", "values")):
         raise ValueError(
             f"explorer is {explorer!r}; give one of feint.explorers with its parentheses, as TopTwo(), or an object "

@@ -1,12 +1,12 @@
-"""Draws from probabilities of which only bounds are known: the arm, or −1 where the bounds do not decide.
+"""Draws from probabilities that are only known within bounds: an arm, or −1 where the bounds do not decide.
 
 A draw cuts (0, 1) at the cumulative shares of the probabilities in index order. Let A be the sum up to a cut and B the
-sum behind it. The cut A/(A + B) grows with every probability before it and falls with every one behind, so it lies
-between A_low/(A_low + B_high) and A_high/(A_high + B_low), for all probabilities inside the bounds. A uniform below the
-lower bound of a cut and not below the upper bound of the one before is thereby decided.
+sum after it. The cut A/(A + B) grows with every probability before it and falls with every one after it. So it lies
+between A_low/(A_low + B_high) and A_high/(A_high + B_low) for all probabilities within the bounds. A uniform number is
+decided if it is below the lower bound of a cut and not below the upper bound of the cut before.
 
-The bounds of the probabilities are wider than the rounding of these operations (`families.base.slack`), so what they
-decide is what exact probabilities, computed in float64, would give.
+The bounds of the probabilities are wider than the rounding of these operations (`families.base.slack`). So a decision
+from the bounds is the one that exact probabilities, computed in float64, would give.
 """
 
 import math
@@ -15,18 +15,18 @@ from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, RE
 from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, IntArray
 
-_BEYOND = 2.0  # the cut behind the last arm: no uniform reaches it
+_BEYOND = 2.0  # the cut after the last arm: no uniform reaches it
 _SKIPPED = -1.0
-NOBODY = -1
-_ROUNDING = 1e-13  # of a cut, for up to 1000 arms; close to 1 the width of its bounds may be smaller
+NO_ARM = -1
+_ROUNDING = 1e-13  # of a cut, for up to 1000 arms; close to 1 its bounds may be closer together than this
 
 
 @part
 def fill_cuts(low: FloatArray, high: FloatArray, cut_low: FloatArray, cut_high: FloatArray, skip: int) -> None:
-    """Bounds of the cuts from bounds of the probabilities, leaving out the arm `skip` (NOBODY for none)."""
+    """Fill bounds of the cuts from bounds of the probabilities, leaving out the arm `skip` (or NO_ARM)."""
     behind_low = 0.0
     behind_high = 0.0
-    # Sums behind a cut are added up from the end: total − before would cancel where the bounds are wide.
+    # Sums after a cut are added up from the end: total − before would cancel where the bounds are wide.
     for a in range(low.size - 1, -1, -1):
         cut_low[a] = behind_high
         cut_high[a] = behind_low
@@ -53,18 +53,19 @@ def fill_cuts(low: FloatArray, high: FloatArray, cut_low: FloatArray, cut_high: 
             cut_high[a] = highest if exact else highest * (1.0 + _ROUNDING)
 
 
-# Rows of `logs` (5, K): exact log P(a), or its bounds, and two of scratch.
+# Rows of `logs` (5, K): exact log P(a), or its bounds, and two rows of scratch.
 EXACT, LOG_LOW, LOG_HIGH, _RELATIVE_LOW, _RELATIVE_HIGH = 0, 1, 2, 3, 4
 LOG_ROWS = 5
 
 
 @part
 def fill_all_cuts(bounds: FloatArray, logs: FloatArray, low: FloatArray, high: FloatArray) -> None:
-    """The cuts of a draw among all arms, and among all but the likeliest, whose probabilities may underflow.
+    """Fill the cuts of a draw among all arms, and of one among all but the likeliest; their probabilities may
+    underflow.
 
     `low` and `high` are rows of `logs`.
     """
-    fill_cuts(bounds[P_LOW], bounds[P_HIGH], bounds[CUT_LOW], bounds[CUT_HIGH], NOBODY)
+    fill_cuts(bounds[P_LOW], bounds[P_HIGH], bounds[CUT_LOW], bounds[CUT_HIGH], NO_ARM)
     n = logs.shape[1]
     top = 0
     for a in range(1, n):
@@ -74,7 +75,7 @@ def fill_all_cuts(bounds: FloatArray, logs: FloatArray, low: FloatArray, high: F
     for a in range(n):
         if a != top:
             scale = max(scale, high[a])
-    # In logs from here on: relative to the second likeliest arm nothing that matters underflows.
+    # From here on in logs: relative to the second likeliest arm, nothing that matters underflows.
     for a in range(n):
         logs[_RELATIVE_LOW, a] = math.exp(min(0.0, low[a] - scale))
         logs[_RELATIVE_HIGH, a] = math.exp(min(0.0, high[a] - scale))
@@ -83,7 +84,7 @@ def fill_all_cuts(bounds: FloatArray, logs: FloatArray, low: FloatArray, high: F
 
 @part
 def fill_exact_bounds(logs: FloatArray, bounds: FloatArray) -> None:
-    """Both bounds equal, from the row EXACT of `logs`."""
+    """Fill `bounds` with equal lower and upper bounds, from the row EXACT of `logs`."""
     for a in range(logs.shape[1]):
         bounds[P_LOW, a] = math.exp(logs[EXACT, a])
         bounds[P_HIGH, a] = bounds[P_LOW, a]
@@ -92,7 +93,7 @@ def fill_exact_bounds(logs: FloatArray, bounds: FloatArray) -> None:
 
 @part
 def _locate(low: FloatArray, high: FloatArray, u: float) -> int:
-    """The arm on whose piece u falls."""
+    """Return the arm on whose piece u falls, or UNDECIDED."""
     for a in range(low.size):
         if u < low[a]:
             return a
@@ -103,13 +104,13 @@ def _locate(low: FloatArray, high: FloatArray, u: float) -> int:
 
 @inlined
 def draw_leader(bounds: FloatArray, u: float) -> int:
-    """Line 4 of Algorithm 1: the leader is arm a with the posterior probability that a is the best private arm."""
+    """Draw the leader (line 4 of Algorithm 1): arm a with the posterior probability that a is the best private arm."""
     return _locate(bounds[CUT_LOW], bounds[CUT_HIGH], u)
 
 
 @part
 def log_rest(log_best: FloatArray, leader: int) -> float:
-    """log P(another arm than the leader is the best), also where that is far below rounding."""
+    """Return log P(an arm other than the leader is the best), even where that is far below rounding."""
     highest = -math.inf
     for a in range(log_best.size):
         if a != leader:
@@ -123,7 +124,7 @@ def log_rest(log_best: FloatArray, leader: int) -> float:
 
 @inlined
 def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: int) -> int:
-    """Line 5 of Algorithm 1: an arm other than the leader, in proportion to its probability of being the best."""
+    """Draw the challenger (line 5 of Algorithm 1): another arm, in proportion to its probability of being the best."""
     if bounds[REST_LOW, leader] == _SKIPPED:
         return _locate(bounds[REST_LOW], bounds[REST_HIGH], u)
     fill_cuts(bounds[P_LOW], bounds[P_HIGH], scratch[0], scratch[1], leader)
@@ -132,13 +133,13 @@ def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: i
 
 @inlined
 def select(pulls: IntArray, leader: int, challenger: int, u: float) -> int:
-    """Line 6 of Algorithm 1: the leader with probability N_c/(N_c + N_l), else the challenger."""
+    """Select the leader with probability N_c/(N_c + N_l), otherwise the challenger (line 6 of Algorithm 1)."""
     return leader if u * (pulls[challenger] + pulls[leader]) < pulls[challenger] else challenger
 
 
 @inlined
-def least_selected(view: View, within: Range, leader: int, challenger: int) -> tuple[float, float]:
-    """With which probabilities at least the leader is selected, and the challenger, while one arm's pulls grow."""
+def bound_selection(view: View, within: Range, leader: int, challenger: int) -> tuple[float, float]:
+    """Return lower bounds of P(the leader is selected) and P(the challenger is) while one arm's pulls grow."""
     few_l, few_c = float(view.pulls[leader]), float(view.pulls[challenger])
     many_l = float(within.most) if leader == within.arm else few_l
     many_c = float(within.most) if challenger == within.arm else few_c

@@ -1,4 +1,4 @@
-"""A deceiver who earns: it spends the KL budget on private reward, not on knowledge."""
+"""A deceiver who earns: it spends the KL budget on private reward instead of knowledge."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,13 +25,13 @@ class EarnKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Earn:
-    """Tilt by a draw of the private means from their posterior: earn what can be earned, and keep looking.
+    """An explorer that tilts by a draw of the private means from their posterior, so as to earn and keep exploring.
 
-    Every step is drawn from the policy in the KL ball with the largest Σ q_a·v_a (`tilt`), v_a drawn anew from the
-    posterior of arm a's private mean, as Thompson Sampling would. Tilting by the estimated means instead locks in: an
-    arm that looks bad once is suppressed and never looked at again (docs/theory.md has how often, and what else was
+    Every step is drawn from the policy in the KL ball with the largest Σ q_a·v_a (`tilt`), where v_a is drawn anew from
+    the posterior of arm a's private mean, as in Thompson Sampling. Tilting by the estimated means instead gets stuck:
+    an arm that once looks bad is suppressed and never tried again (docs/theory.md tells how often, and what else was
     tried). The gain grows like √(εT) with the constant of `optimal_earning`; `simulate` records it as `private_gain`.
-    The arm that counts as boosted is that with the largest draw. It runs eagerly, whatever the method.
+    The arm with the largest draw counts as boosted. This explorer always runs eagerly, whatever the method.
 
     Examples
     --------
@@ -43,5 +43,5 @@ class Earn:
     """
 
     def kernel(self, n_arms: int) -> "EarnKernel":
-        """It has no settings."""
+        """Return empty settings."""
         return EarnKernel()

@@ -1,4 +1,4 @@
-"""Boost in fixed proportions."""
+"""An explorer that boosts in fixed proportions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _choose(settings: FixedBoostingKernel, view: View, bounds: FloatArray, unifo
 
 @part
 def _pass_boosts(settings: FixedBoostingKernel, boosts: IntArray, steps: int) -> None:
-    """One after the other, a few nanoseconds each: for three and more arms the shares have no closed form."""
+    """Add the boosts one after another, a few nanoseconds each: for three or more arms there is no closed form."""
     made = 0
     for a in range(boosts.size):
         made += boosts[a]
@@ -52,15 +52,15 @@ class FixedBoostingKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class FixedBoosting:
-    """Keep the shares of boosts at `weights`: each step boosts argmax_a (s + 1)·w_a − B_a after s boosts.
+    """An explorer that keeps the shares of boosts at `weights`: after s boosts it boosts argmax_a (s + 1)·w_a − B_a.
 
-    So every B_a stays within K of s·w_a, without randomness; the w of the paper's Section 5. An arm of weight 0 is
-    never boosted.
+    So every B_a stays within K of s·w_a, without randomness; w is that of the paper's Section 5. An arm with weight 0
+    is never boosted.
 
     Parameters
     ----------
     weights
-        (K,), 0 or more, summing to 1; `optimal_boosting` finds the best.
+        (K,) numbers of 0 or more that sum to 1; `optimal_boosting` finds the best ones.
 
     Examples
     --------
@@ -77,11 +77,11 @@ class FixedBoosting:
     def __init__(self, weights: npt.ArrayLike) -> None:
         array = as_floats(weights, "weights")
         if array.ndim != 1 or not (array >= 0).all() or abs(array.sum() - 1) > 1e-9:
-            raise ValueError(f"weights is {weights!r}; give one number, 0 or more, for every arm, summing to 1.")
+            raise ValueError(f"weights is {weights!r}; give one number of 0 or more per arm, summing to 1.")
         object.__setattr__(self, "weights", tuple(float(w) for w in array))
 
     def kernel(self, n_arms: int) -> FixedBoostingKernel:
-        """The weights."""
+        """Return the settings for kernels."""
         if len(self.weights) != n_arms:
-            raise ValueError(f"FixedBoosting has {len(self.weights)} weights for {n_arms} arms; give one for each.")
+            raise ValueError(f"FixedBoosting has {len(self.weights)} weights for {n_arms} arms; give one per arm.")
         return FixedBoostingKernel(np.array(self.weights))

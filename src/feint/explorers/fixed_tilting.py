@@ -1,4 +1,4 @@
-"""Tilt by given values."""
+"""An explorer that tilts by given values."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class FixedTiltingKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class FixedTilting:
-    """Draw every step from the policy in the KL ball with the largest Σ q·values: `tilt`.
+    """An explorer that draws every step from the policy in the KL ball with the largest Σ q·values: `tilt`.
 
-    With the true private means it is what an agent who knows them would do to earn; with 1{arm} it boosts that arm.
+    With the true private means as values, it earns as an agent would who knows them; with 1{arm} it boosts that arm.
 
     Parameters
     ----------
     values
-        (K,) finite numbers: what a pull of each arm is worth. Only their differences count.
+        (K,) finite numbers: what a pull of each arm is worth. Only their differences matter.
 
     Examples
     --------
@@ -49,11 +49,11 @@ class FixedTilting:
     def __init__(self, values: npt.ArrayLike) -> None:
         array = as_floats(values, "values")
         if array.ndim != 1 or not (abs(array) <= 1e150).all():
-            raise ValueError(f"values is {values!r}; give one finite number for every arm.")
+            raise ValueError(f"values is {values!r}; give one finite number per arm.")
         object.__setattr__(self, "values", tuple(float(value) for value in array))
 
     def kernel(self, n_arms: int) -> FixedTiltingKernel:
-        """The values."""
+        """Return the settings for kernels."""
         if len(self.values) != n_arms:
-            raise ValueError(f"FixedTilting has {len(self.values)} values for {n_arms} arms; give one for each.")
+            raise ValueError(f"FixedTilting has {len(self.values)} values for {n_arms} arms; give one per arm.")
         return FixedTiltingKernel(np.array(self.values))

@@ -1,4 +1,4 @@
-"""Boost a list of arms in turn."""
+"""An explorer that boosts a list of arms in turn."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RoundRobinKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Boost the given arms in turn; all suboptimal arms equally is the paper's first experiment.
+    """An explorer that boosts the given arms in turn; the paper's first experiment does so with all suboptimal arms.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class RoundRobin:
         object.__setattr__(self, "arms", tuple(int(a) for a in array))
 
     def kernel(self, n_arms: int) -> RoundRobinKernel:
-        """Its settings, checked."""
+        """Return the settings for kernels."""
         if max(self.arms) >= n_arms:
-            raise ValueError(f"RoundRobin boosts arm {max(self.arms)}, but the {n_arms} arms count from 0.")
+            raise ValueError(f"RoundRobin boosts arm {max(self.arms)}, but there are {n_arms} arms, counted from 0.")
         return RoundRobinKernel(np.array(self.arms))

@@ -1,13 +1,12 @@
-"""Explorers that say what a pull of each arm is worth: the step is drawn from the best policy for that in the KL ball.
+"""Explorers that value a pull of each arm: every step is drawn from the best policy in the KL ball for these values.
 
 Boosting an arm is the special case of the values 1{arm}. In plain Python such an explorer has
 
     values(view, uniforms) -> K floats
 
-in the place of `choose` (see `base`). With a kernel its settings are a NamedTuple whose class has the parts that
-`tilting(fill_values)` attaches, from `fill_values(settings, view, uniforms, values)`, a part. The arm that is counted
-as boosted is the one whose probability is raised most, by the largest factor: that with the largest value, the first of
-equals.
+instead of `choose` (see `base`). With a kernel, its settings are a NamedTuple whose class has the parts that
+`tilting(fill_values)` attaches, made from the part `fill_values(settings, view, uniforms, values)`. The arm with the
+largest value counts as boosted, since its probability is raised by the largest factor; of equals, the first does.
 """
 
 import math
@@ -27,7 +26,7 @@ _C = TypeVar("_C", bound=type)
 
 @by_type
 def fill_values(explorer: Any, view: View, uniforms: Uniforms, values: FloatArray) -> None:
-    """What a pull of each arm is worth."""
+    """Fill `values` with what a pull of each arm is worth."""
     raise NotImplementedError
 
 
@@ -64,7 +63,7 @@ def _spent(settings: Any, pi: FloatArray, log_pi: FloatArray, boosted: int, poli
 def _known_ratio(
     settings: Any, watch: Any, problem: Any, known: Any, s: Any, boosted: int, pulled: int, t: int
 ) -> float:
-    """Values without a draw are known to whoever knows what the agent knows."""
+    """Return q/π of the pulled arm: whoever knows what the agent knows also knows values that are not drawn."""
     return math.exp(math.log(s.policy[pulled]) - s.log_pi[pulled])
 
 
@@ -72,12 +71,12 @@ def _known_ratio(
 def _unknown_ratio(
     settings: Any, watch: Any, problem: Any, known: Any, s: Any, boosted: int, pulled: int, t: int
 ) -> float:
-    """The expectation of a tilt over draws of its values has no closed form."""
+    """Return NaN: the expectation of a tilt over draws of its values has no closed form."""
     return math.nan
 
 
 def tilting(fill_values: Any, *, draws: bool) -> Callable[[_C], _C]:
-    """Attach the parts of an explorer that tilts; `draws` says whether its values depend on the step's uniforms."""
+    """Attach the parts of an explorer that tilts; `draws` tells whether its values depend on the step's uniforms."""
     return parts(
         uses_posterior=False,
         fill_values=fill_values,
@@ -89,7 +88,7 @@ def tilting(fill_values: Any, *, draws: bool) -> Callable[[_C], _C]:
 
 
 class PlainTilting(PlainExplorer):
-    """An explorer without a kernel that gives values."""
+    """An explorer in plain Python that returns values."""
 
     fill_policy = staticmethod(_fill_policy)
     spent = staticmethod(_spent)
@@ -97,7 +96,7 @@ class PlainTilting(PlainExplorer):
 
     @staticmethod
     def choose(settings: "PlainExplorer", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
-        """Ask it, and check what it says."""
+        """Ask the explorer and check its answer."""
         answer = settings.explorer.values(PlainView(view, settings.private, settings.reference), uniforms)
         values, n_arms = np.asarray(answer), view.pulls.size
         if values.shape != (n_arms,) or values.dtype.kind not in "fiu" or not (abs(values) <= 1e150).all():

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
-from feint.explorers.draws import draw_challenger, draw_leader, least_selected, log_rest, select
+from feint.explorers.draws import bound_selection, draw_challenger, draw_leader, log_rest, select
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import FloatArray
 
-_UNLIKELY = -30.0  # leaders below this log probability are left to exact evaluation
+_UNLIKELY = -30.0  # leaders below this log probability do not enter the lower bounds
 
 
 @inlined
@@ -39,7 +39,7 @@ def _fill_shares(settings: "TopTwoKernel", view: View, log_best: FloatArray, sha
 
 @part
 def _fill_least_shares(settings: "TopTwoKernel", view: View, within: Range, least: FloatArray) -> None:
-    """P(leader)·P(challenger | leader)·P(selected), each at its least."""
+    """Add up lower bounds of P(leader)·P(challenger | leader)·P(selected)."""
     for a in range(least.size):
         least[a] = 0.0
     for leader in range(least.size):
@@ -58,7 +58,7 @@ def _fill_least_shares(settings: "TopTwoKernel", view: View, within: Range, leas
                 low = math.exp(within.log_low[challenger] - scale)
                 rest = max(0.0, others - math.exp(within.log_high[challenger] - scale))
                 drawn = math.exp(within.log_low[leader]) * low / (low + rest)
-                selected, not_selected = least_selected(view, within, leader, challenger)
+                selected, not_selected = bound_selection(view, within, leader, challenger)
                 least[leader] += drawn * selected
                 least[challenger] += drawn * not_selected
 
@@ -70,10 +70,10 @@ class TopTwoKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class TopTwo:
-    """Boost the leader with probability N_c/(N_c + N_l), else the challenger (Algorithm 1, lines 3–6).
+    """An explorer that boosts the leader with probability N_c/(N_c + N_l), otherwise the challenger (Algorithm 1, 3–6).
 
-    Leader and challenger are drawn from the exact posterior probabilities; rejection sampling of the challenger would
-    never end once the agent is sure.
+    Leader and challenger are drawn from the exact posterior probabilities, because rejection sampling of the challenger
+    would never end once the agent is sure.
 
     Examples
     --------
@@ -85,5 +85,5 @@ class TopTwo:
     """
 
     def kernel(self, n_arms: int) -> "TopTwoKernel":
-        """It has no settings."""
+        """Return empty settings."""
         return TopTwoKernel()

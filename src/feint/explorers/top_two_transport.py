@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
-from feint.explorers.draws import draw_leader, least_selected, select
+from feint.explorers.draws import bound_selection, draw_leader, select
 from feint.families.base import divergence_to
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import FloatArray
 
-_ROUNDING = 1e-10  # of a cost, relative; generous
+_ROUNDING = 1e-10  # relative rounding of a cost, generously
 
 
 @inlined
 def _transport(view: View, leader: int, a: int) -> float:
-    """min_x N_l·D(μ̂_l, x) + N_a·D(μ̂_a, x) over x ≤ μ̂_l, a ahead costing nothing."""
+    """Return min_x N_l·D(μ̂_l, x) + N_a·D(μ̂_a, x) over x ≤ μ̂_l, or 0 if a is ahead."""
     ahead = view.private_means[leader] - view.private_means[a]
     if ahead <= 0.0:
         return 0.0
@@ -60,7 +60,7 @@ def _fill_shares(settings: "TopTwoTransportKernel", view: View, log_best: FloatA
 
 @part
 def _fill_least_shares(settings: "TopTwoTransportKernel", view: View, within: Range, least: FloatArray) -> None:
-    """P(leader)·P(selected) at their least, where the challenger is the same in the whole range.
+    """Add up lower bounds of P(leader)·P(selected), where the challenger is the same in the whole range.
 
     A cost grows with both arms' pulls and with the leader's mean, and falls with the challenger's.
     """
@@ -82,7 +82,7 @@ def _fill_least_shares(settings: "TopTwoTransportKernel", view: View, within: Ra
                 certain = certain and dearest < _transport(view, leader, a) * (1.0 - _ROUNDING)
         view.private_means[arm] = mean
         if certain:
-            selected, not_selected = least_selected(view, within, leader, challenger)
+            selected, not_selected = bound_selection(view, within, leader, challenger)
             least[leader] += math.exp(within.log_low[leader]) * selected
             least[challenger] += math.exp(within.log_low[leader]) * not_selected
 
@@ -94,11 +94,11 @@ class TopTwoTransportKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class TopTwoTransport:
-    """As `TopTwo`, but the challenger is the arm with the smallest transportation cost from the leader.
+    """An explorer like `TopTwo` whose challenger is the arm with the smallest transportation cost from the leader.
 
-    W(l, c) = min_x N_l·D(μ̂_l, x) + N_c·D(μ̂_c, x), D the private divergence, and 0 where c is ahead; for normal rewards
-    max(0, μ̂_l − μ̂_c)²/(2σ²(1/N_l + 1/N_c)), Shang et al. (2020), Eq. 5. The first of equals. It needs no challenger
-    probabilities.
+    The cost is W(l, c) = min_x N_l·D(μ̂_l, x) + N_c·D(μ̂_c, x) with D the private divergence, and 0 where c is ahead; for
+    normal rewards max(0, μ̂_l − μ̂_c)²/(2σ²(1/N_l + 1/N_c)) (Shang et al. 2020, Eq. 5). Of equals the first is taken. It
+    needs no probabilities of challengers.
 
     Examples
     --------
@@ -110,5 +110,5 @@ class TopTwoTransport:
     """
 
     def kernel(self, n_arms: int) -> "TopTwoTransportKernel":
-        """It has no settings."""
+        """Return empty settings."""
         return TopTwoTransportKernel()

@@ -1,11 +1,11 @@
-"""Tracking of the optimal proportions: the approach that the paper's Section 5 describes before Algorithm 1."""
+"""An explorer that tracks the optimal proportions, as the paper's Section 5 describes before Algorithm 1."""
 
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from feint.explorers.base import Uniforms, View
-from feint.families.base import inside
+from feint.families.base import move_inside
 from feint.numerics._jit import inlined, parts
 from feint.numerics._validate import FloatArray
 from feint.theory.maximin_kernel import optimal_weights
@@ -24,8 +24,8 @@ def _choose(settings: "TrackingKernel", view: View, bounds: FloatArray, uniforms
         return least
     public, private, weights = view.scratch[0], view.scratch[1], view.scratch[2]
     for a in range(n):
-        public[a] = inside(view.public_family, view.public_means[a], view.pulls[a])
-        private[a] = inside(view.private_family, view.private_means[a], view.pulls[a])
+        public[a] = move_inside(view.public_family, view.public_means[a], view.pulls[a])
+        private[a] = move_inside(view.private_family, view.private_means[a], view.pulls[a])
     optimal_weights(view.public_family, view.private_family, public, private, weights, view.scratch[3:])
     chosen = 0
     for a in range(1, n):
@@ -41,11 +41,11 @@ class TrackingKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Tracking:
-    """Solve the maximin problem with the current estimates and boost the arm furthest behind its share.
+    """An explorer that solves the maximin problem for the current estimates and boosts the arm furthest behind.
 
-    D-tracking after Garivier & Kaufmann (2016), with boosts B_a in the place of pulls: after s boosts, if some arm has
-    B_a < √s − K/2, boost the least boosted (forced exploration, without which a wrong estimate could starve an arm for
-    good); else boost argmax_a (s + 1)·ŵ_a − B_a. Ties go to the first arm.
+    This is D-tracking after Garivier & Kaufmann (2016) with boosts B_a instead of pulls. After s boosts, if some arm
+    has B_a < √s − K/2, boost the least boosted arm (forced exploration, without which a wrong estimate could starve an
+    arm for good). Otherwise boost argmax_a (s + 1)·ŵ_a − B_a. Ties go to the first arm.
 
     Examples
     --------
@@ -57,5 +57,5 @@ class Tracking:
     """
 
     def kernel(self, n_arms: int) -> "TrackingKernel":
-        """It has no settings."""
+        """Return empty settings."""
         return TrackingKernel()

@@ -1,4 +1,4 @@
-"""Reward families: how rewards are distributed around a mean. One family a file, one contract (`base.Family`)."""
+"""Reward families: how rewards are distributed around a mean. One family per file, one contract (`base.Family`)."""
 
 from feint.families.base import Belief, Families, Family, belief
 from feint.families.bernoulli import Bernoulli

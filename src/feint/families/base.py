@@ -1,27 +1,27 @@
-r"""The contract of reward families, and how kernels reach a family: by the type of its settings.
+r"""The contract that every reward family fulfils, and how kernels reach a family: by the type of its settings.
 
-A family in plain Python, a user's own, has
+A family in plain Python, such as a user's own, has
 
-- `mean_range`, the open interval of means, and `rewards`, what a reward must be, in a clause;
-- `accepts(rewards)`: whether each of an array can be a reward;
-- `draw(mean, uniform)`: a reward from a uniform number;
+- `mean_range`, the open interval of means, and `rewards`, a phrase that says what a reward must be;
+- `accepts(rewards)`: whether each entry of an array can be a reward;
+- `draw(mean, uniform)`: a reward made from a uniform number;
 - `log_best(pulls, sums)`: exact log P(arm is the best), K floats, from each arm's pulls and sum of rewards;
-- `divergence(x, y)` = KL(ν_x ‖ ν_y) between rewards of these means, and `draw_mean(pulls, sum, uniform)`, a draw of
-  an arm's mean from its posterior by a uniform number, if an explorer asks for them.
+- if an explorer asks for them, `divergence(x, y)` = KL(ν_x ‖ ν_y) between rewards with these means, and
+  `draw_mean(pulls, sum, uniform)`, a draw of an arm's mean from its posterior, made from a uniform number.
 
-Those of the package have, instead of `log_best`, all that the engine, the observer and the theory need:
+Instead of `log_best`, families of the package have all that the engine, the observer and the theory need:
 
-- `kernel()`: settings for kernels, a NamedTuple whose class has the parts below (without `fill_region` only the eager
-  method runs, without `draw_sum` not the event-driven one, without tangents fewer steps are decided by bounds) and
-  `normal`, whether rewards are drawn from normals or from uniform numbers;
-- `prior(given)`: a prior as the two numbers that `posterior` takes, None for the usual one; `posterior(prior, pulls,
-  sums)`: the two parameters of every arm's posterior; `log_probabilities(first, second)` of many rows of them;
-  `is_proper(prior)`: whether there is a posterior before the first pull;
+- `kernel()`: settings for kernels, a NamedTuple whose class has the parts below and `normal`, whether rewards are drawn
+  from normals or from uniform numbers. Without `fill_region` only the eager method runs, without `draw_sum` the
+  event-driven one does not, and without tangents fewer steps are decided by bounds;
+- `prior(given)`: the prior as the two numbers that `posterior` takes, where None is the usual prior; `posterior(prior,
+  pulls, sums)`: the two parameters of every arm's posterior; `log_probabilities(first, second)` for many rows of these
+  parameters; `is_proper(prior)`: whether there is a posterior before the first pull;
 - `possible(pulls, sums)`: whether sums can come from rewards; `draw_range`, if rewards of some means cannot be drawn;
-  `observable`, if rewards can be too large to recompute a log of them; `most_pulls`, if a posterior loses its digits
-  after so many;
-- `variance(x)`, and `log_prior(x)`, the usual prior's density against the natural parameter, for the theory;
-- `words(prior)` for reports.
+  `observable`, if some rewards are too large to recompute a log; `most_pulls`, if a posterior is inaccurate after more
+  pulls than this;
+- `variance(x)`, and `log_prior(x)`, the log density of the usual prior of the natural parameter, for the theory;
+- `words(prior)`: a description for reports.
 
 **Conjugacy.** All families here are exponential: with natural parameter y, cumulant function A and mean x = A′(y), the
 posterior after n pulls (those of the prior included) of mean m has a density ∝ exp(n·(m·y − A(y))). The two posterior
@@ -49,7 +49,7 @@ _SUM_TOLERANCE = 1e-6
 
 
 class Family(Protocol):
-    """How rewards are distributed around a mean; see the module's docstring."""
+    """A distribution of rewards around a mean; see the module's docstring."""
 
     @property
     def mean_range(self) -> tuple[float, float]: ...
@@ -59,11 +59,11 @@ class Family(Protocol):
     def draw(self, mean: float, uniform: float, /) -> float: ...
 
 
-Families = Family | tuple[Family, Family]  # of both sides, or of the public and of the private one
+Families = Family | tuple[Family, Family]  # one for both sides, or one for the public and one for the private side
 
 
 class Belief(NamedTuple):
-    """What has been learnt of one side's means: arrays over arms. `pulls` is common to both sides."""
+    """What has been learnt about one side's means: arrays over arms. Both sides share `pulls`."""
 
     family: Any
     prior: FloatArray  # (2, K)
@@ -75,23 +75,23 @@ class Belief(NamedTuple):
 
 
 class Tangents(NamedTuple):
-    """Where one side was last evaluated, its centre, and how far posteriors have moved since; owned by the caller."""
+    """One side's last exact evaluation (the centre) and how far posteriors have moved since; owned by the caller."""
 
-    log_best: FloatArray  # (K,) log P(a) there
-    slopes: FloatArray  # (K, K) of log P(a) by arm j
-    centre: FloatArray  # (2, K) the posterior there
+    log_best: FloatArray  # (K,) log P(a) at the centre
+    slopes: FloatArray  # (K, K) of log P(a) in arm j
+    centre: FloatArray  # (2, K) the posterior at the centre
     moved: FloatArray  # (3, K) in the family's coordinates
 
 
 def tangents(n_arms: int, most: int) -> Tangents:
-    """Allocate them, without slopes for more than `most` arms; NaN: nothing evaluated yet."""
+    """Allocate tangents, without slopes for more than `most` arms; NaN means that nothing was evaluated yet."""
     few = n_arms if n_arms <= most else 0
     shapes = n_arms, (few, few), (2, n_arms), (3, n_arms)
     return Tangents(*(np.full(shape, np.nan) for shape in shapes))
 
 
 def belief(family: Any, prior: Any, pulls: Any) -> Belief:
-    """Nothing learnt yet; `prior` is two numbers, or (2, K)."""
+    """Return the belief before any reward; `prior` is two numbers, or (2, K)."""
     n_arms = pulls.size
     table = np.array(np.broadcast_to(np.asarray(prior, dtype=float).reshape(2, -1), (2, n_arms)))
     sums, means, posterior = np.zeros(n_arms), np.zeros(n_arms), np.zeros((2, n_arms))
@@ -102,7 +102,7 @@ def belief(family: Any, prior: Any, pulls: Any) -> Belief:
 
 
 def recall(belief: Belief, family: Any, sums: npt.ArrayLike, name: str) -> None:
-    """Fill a belief whose pulls are known with sums from a saved state, or refuse what cannot come from rewards."""
+    """Restore the sums of a belief whose pulls are known; raise ValueError if they cannot come from rewards."""
     restore(belief.sums, sums, name)
     if hasattr(family, "possible") and not family.possible(belief.pulls, belief.sums):
         raise ValueError(f"The state is damaged: {name} cannot come from rewards.")
@@ -112,38 +112,38 @@ def recall(belief: Belief, family: Any, sums: npt.ArrayLike, name: str) -> None:
 
 
 def observable_rewards(family: Any) -> str:
-    """What a reward must be for an observer, in a clause."""
+    """Return a phrase that says what a reward must be for an observer."""
     return str(family.observable[1] if hasattr(family, "observable") else family.rewards)
 
 
 def is_observable(family: Any, rewards: Any) -> Any:
-    """Whether a number, or each of an array, can be a reward for an observer."""
+    """Return whether a number, or each entry of an array, can be a reward for an observer."""
     found = family.accepts(rewards)
     return found & (abs(rewards) <= family.observable[0]) if hasattr(family, "observable") else found
 
 
 class PlainFamily(Plain):
-    """A family without a kernel; the `ws` of its belief are pulls and sums."""
+    """A family without a kernel; the `ws` of its belief is (pulls, sums)."""
 
     def __init__(self, family: Any) -> None:
         self.family = family
 
     @staticmethod
     def draw_reward(settings: "PlainFamily", mean: float, normal: float, uniform: float) -> float:
-        """Ask it, and check what it says."""
+        """Ask the family and check its answer."""
         reward = float(settings.family.draw(float(mean), float(uniform)))
         if not settings.family.accepts(reward):
             name = type(settings.family).__name__
-            raise ValueError(f"{name}.draw returned {reward!r}; by its own word a reward is {settings.family.rewards}.")
+            raise ValueError(f"{name}.draw returned {reward!r}; its own `rewards` says {settings.family.rewards!r}.")
         return reward
 
     @staticmethod
     def set_posterior(settings: "PlainFamily", belief: Belief, a: int) -> None:
-        """It keeps nothing but pulls and sums."""
+        """Do nothing: such a belief has only pulls and sums."""
 
     @staticmethod
     def fill_log_best(settings: "PlainFamily", posterior: FloatArray, ws: Any, out: FloatArray) -> None:
-        """Ask it, and check what it says."""
+        """Ask the family and check its answer."""
         answer = np.asarray(settings.family.log_best(*(array.copy() for array in ws)), dtype=float)
         if answer.shape != out.shape or not abs(np.exp(answer).sum() - 1.0) <= _SUM_TOLERANCE:
             raise ValueError(
@@ -154,7 +154,7 @@ class PlainFamily(Plain):
 
     @staticmethod
     def draw_mean(settings: "PlainFamily", belief: Belief, a: int, first: Word, second: Word) -> float:
-        """Ask it, if it can say."""
+        """Ask the family, if it has this method."""
         family = settings.family
         if not hasattr(family, "draw_mean"):
             raise ValueError(
@@ -165,126 +165,126 @@ class PlainFamily(Plain):
 
     @staticmethod
     def divergence_to(settings: "PlainFamily", x: float, change: float) -> float:
-        """Ask it."""
+        """Ask the family."""
         return float(settings.family.divergence(x, x + change))
 
 
 def usual_prior(family: Any) -> tuple[float, float]:
-    """What the posterior starts from where nothing else is said."""
+    """Return the prior that is used where none is given."""
     return family.prior(None) if hasattr(family, "kernel") else (0.0, 0.0)
 
 
 @by_type
 def draw_reward(family: Any, mean: float, normal: float, uniform: float) -> float:
-    """A reward of this mean, from a standard normal or from a uniform number, whichever the family takes.
+    """Draw a reward with this mean from a standard normal or from a uniform number, whichever the family uses.
 
-    It rounds as written, also where it is inlined, so that an `Agent` learns the same from the same reward.
+    It rounds as written even where it is inlined, so that an `Agent` learns the same from the same reward.
     """
     raise NotImplementedError
 
 
 @by_type
 def set_posterior(family: Any, belief: Belief, a: int) -> None:
-    """The posterior of arm a from its count and sum."""
+    """Set the posterior of arm a from its pulls and sum of rewards."""
     raise NotImplementedError
 
 
 @by_type
 def fill_log_best(family: Any, posterior: FloatArray, ws: Any, out: FloatArray) -> None:
-    """log P(a is the best arm) of every arm; the error is below `slack`/2, times |log p| where that is above 1."""
+    """Fill `out` with log P(a is the best arm); the error is below `slack`/2, times |log p| where that is above 1."""
     raise NotImplementedError
 
 
 @by_type
 def log_best_of(family: Any, posterior: FloatArray, ws: Any, arm: int) -> float:
-    """The same of one arm."""
+    """Return log P(arm is the best), as from `fill_log_best`, for one arm."""
     raise NotImplementedError
 
 
 @by_type
 def fill_region(
-    family: Any, belief: Belief, arm: int, radius: float, lasting: int, box: FloatArray, extremes: FloatArray
+    family: Any, belief: Belief, arm: int, radius: float, max_pulls: int, box: FloatArray, extremes: FloatArray
 ) -> None:
-    """A region about the posterior of `arm`, `radius` of its standard deviations wide and at most `lasting` of its
-    pulls long, and what bounds P over it.
+    """Fill `box` with a region about the posterior of `arm`, `radius` of its standard deviations to each side and at
+    most `max_pulls` further pulls long, and `extremes` with the posteriors that bound P over it.
     """
     raise NotImplementedError
 
 
 @by_type
 def draw_sum(family: Any, mean: float, n: int, draws: Sequence) -> float:
-    """The sum of n rewards of this mean."""
+    """Draw the sum of n rewards with this mean; NaN if the family cannot."""
     return math.nan
 
 
 @by_type
 def draw_part(family: Any, total: float, n: int, first: int, draws: Sequence) -> float:
-    """The sum of the first of n rewards whose sum is `total`: their law is the same whatever the mean."""
+    """Draw the sum of the first `first` of n rewards that sum to `total`; its law does not depend on the mean."""
     return math.nan
 
 
 @by_type
 def nats_to_cross(family: Any, total: float, n: int, here: float, there: float) -> float:
-    """At least this is −log P(the sum of the first j rewards passes a line for some j < n), given that all n sum to
-    `total`, where the line is `here` above (or below) the sum at j = 0 and `there` above it at j = n, both above 0.
+    """Return a lower bound of −log P(the sum of the first j rewards passes a line for some j < n), given that all n sum
+    to `total`. The line is `here` above (or below) the sum at j = 0 and `there` above it at j = n; both are above 0.
     """
     return 0.0
 
 
 @by_type
 def has_tangents(family: Any) -> bool:
-    """Whether it has the next four."""
+    """Return whether the family has the next four functions."""
     return False
 
 
 @by_type
 def recentre(family: Any, belief: Belief, tangents: Tangents, out: FloatArray) -> None:
-    """Exact log P into `out`, bit for bit as from `fill_log_best`, and the tangents there."""
+    """Fill `out` with exact log P, bit for bit as `fill_log_best` does, and set the tangents there."""
     fill_log_best(belief.family, belief.posterior, belief.ws, out)
 
 
 @by_type
 def displace(family: Any, belief: Belief, tangents: Tangents, arm: int) -> None:
-    """Note where an arm's posterior is now."""
+    """Record where an arm's posterior is now."""
 
 
 @by_type
 def fill_log_bounds(family: Any, tangents: Tangents, low: FloatArray, high: FloatArray) -> None:
-    """Bounds of every log P(a), wherever the posteriors have moved; NaN where nothing was evaluated yet."""
+    """Fill bounds of every log P(a) at the present posteriors; low[0] is NaN if nothing was evaluated yet."""
     low[0] = math.nan
 
 
 @by_type
 def fill_corners(
-    family: Any, belief: Belief, arm: int, radius: float, lasting: int, box: FloatArray, corners: FloatArray
+    family: Any, belief: Belief, arm: int, radius: float, max_pulls: int, box: FloatArray, corners: FloatArray
 ) -> float:
-    """The region of `fill_region`, and four posteriors (4, 2) of `arm` whose log bounds together hold for all of it;
-    returns what the upper ones are to be raised by.
+    """Fill the region of `fill_region` and `corners` (4, 2), four posteriors of `arm` whose log bounds together hold
+    for the whole region; return by how much to raise the upper bounds.
     """
     return 0.0
 
 
 @by_type
 def slack(family: Any) -> float:
-    """By how much bounds are widened, relatively: more than the error of `fill_log_best`."""
+    """Return by how much bounds are widened, relatively: more than the error of `fill_log_best`."""
     raise NotImplementedError
 
 
 @by_type
 def draw_mean(family: Any, belief: Belief, a: int, first: Word, second: Word) -> float:
-    """A draw of arm a's mean from its posterior, keyed by two words (`numerics.posterior_draws`)."""
+    """Draw arm a's mean from its posterior, keyed by two words (`numerics.posterior_draws`)."""
     raise NotImplementedError
 
 
 @by_type
-def inside(family: Any, mean: float, pulls: int) -> float:
-    """A sample mean moved off the ends of the family's range, where divergences are infinite."""
+def move_inside(family: Any, mean: float, pulls: int) -> float:
+    """Return a sample mean moved off the ends of the family's range, where divergences are infinite."""
     raise NotImplementedError
 
 
 @by_type
 def divergence_to(family: Any, x: float, change: float) -> float:
-    """KL(ν_x ‖ ν_{x + change}), to full relative precision however small the change."""
+    """Return KL(ν_x ‖ ν_{x + change}) to full relative precision, however small the change."""
     raise NotImplementedError
 
 
@@ -295,8 +295,8 @@ def _fill_divergences(family: Any, x: FloatArray, change: FloatArray, out: Float
 
 
 def divergences(settings: Any, x: npt.ArrayLike, change: npt.ArrayLike) -> FloatArray:
-    """KL(ν_x ‖ ν_{x + change}) of arrays that broadcast, by a family's part."""
-    # Copies: what `broadcast_arrays` returns warns when somebody asks whether it may be written to, as Numba does.
+    """Return KL(ν_x ‖ ν_{x + change}) of arrays that broadcast, by a family's part."""
+    # Copies, because arrays from `broadcast_arrays` warn when they are asked whether they are writeable, as Numba does.
     first, second = map(np.array, np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(change, dtype=float)))
     out = np.empty(first.shape)
     _fill_divergences(settings, first.ravel(), second.ravel(), out.reshape(-1))

@@ -1,4 +1,4 @@
-"""Rewards that are 0 or 1, with Beta posteriors: clicks, conversions, cures."""
+"""Rewards of 0 or 1 with Beta posteriors: clicks, conversions, cures."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from feint.families.conjugate import (
 )
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import FloatArray
-from feint.numerics.beta_arms import EXPONENT, SUM, Workspace, workspace
+from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
@@ -43,14 +43,14 @@ def _set_posterior(family: "BernoulliKernel", belief: Belief, a: int) -> None:
 
 
 @part
-def _fill_log_best(family: "BernoulliKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def _fill_log_best(family: "BernoulliKernel", posterior: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
     beta_best_arm_sums(posterior[0], posterior[1], ws)
     for a in range(out.size):
         out[a] = math.log(ws.arms[SUM, a]) + ws.arms[EXPONENT, a]
 
 
 @part
-def _log_best_of(family: "BernoulliKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+def _log_best_of(family: "BernoulliKernel", posterior: FloatArray, ws: BetaWorkspace, arm: int) -> float:
     beta_best_arm_sums(posterior[0], posterior[1], ws)
     return math.log(ws.arms[SUM, arm]) + ws.arms[EXPONENT, arm]
 
@@ -61,15 +61,15 @@ def _fill_region(
     belief: Belief,
     arm: int,
     radius: float,
-    lasting: int,
+    max_pulls: int,
     box: FloatArray,
     extremes: FloatArray,
 ) -> None:
-    """See `conjugate`; n = α + β, n·m = α."""
+    """Fill the region as in `conjugate`, with n = α + β and n·m = α."""
     pulls, prior_pulls = belief.pulls[arm], belief.prior[0, arm] + belief.prior[1, arm]
     alpha, beta = belief.posterior[0, arm], belief.posterior[1, arm]
     n = alpha + beta
-    set_box(belief, arm, radius * math.sqrt(alpha / n * (beta / n) / n), lasting, box)
+    set_box(belief, arm, radius * math.sqrt(alpha / n * (beta / n) / n), max_pulls, box)
     low, high = mean_bounds(box, 0.0, 1.0, pulls, prior_pulls, belief.prior[0, arm])
     left, _ = tail_log_odds(n * low, n * (1.0 - low), belief.ws.coefficients)
     _, right = tail_log_odds(n * high, n * (1.0 - high), belief.ws.coefficients)
@@ -92,7 +92,7 @@ def _draw_part(family: "BernoulliKernel", total: float, n: int, first: int, draw
 
 @inlined
 def _nats_to_cross(family: "BernoulliKernel", total: float, n: int, here: float, there: float) -> float:
-    """See `conjugate`; that a sum without replacement has the moments of Serfling (1974), v = h(1 − (h − 1)/n)/4."""
+    """Return the bound of `conjugate`; for sums without replacement v = h(1 − (h − 1)/n)/4 (Serfling 1974)."""
     half = (n + 1) // 2
     return nats_by_halves(n, half, here, there, 0.25 * half * (1.0 - (half - 1.0) / n))
 
@@ -103,7 +103,7 @@ def _slack(family: "BernoulliKernel") -> float:
 
 
 @inlined
-def _inside(family: "BernoulliKernel", mean: float, pulls: int) -> float:
+def _move_inside(family: "BernoulliKernel", mean: float, pulls: int) -> float:
     least = 0.5 / (pulls + 1.0)
     return min(1.0 - least, max(least, mean))
 
@@ -132,10 +132,10 @@ def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
     slack=_slack,
-    inside=_inside,
+    move_inside=_move_inside,
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
-    workspace=workspace,
+    workspace=allocate_beta_workspace,
 )
 class BernoulliKernel(NamedTuple):
     """`Bernoulli` for kernels."""
@@ -143,7 +143,7 @@ class BernoulliKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Rewards 0 and 1; a prior is (successes, failures) of a Beta, by default (1, 1), the uniform one.
+    """Rewards of 0 and 1; a prior is (successes, failures) of a Beta, by default the uniform (1, 1).
 
     Examples
     --------
@@ -160,19 +160,19 @@ class Bernoulli:
 
     @property
     def rewards(self) -> str:
-        """In a clause."""
+        """A phrase that says what a reward must be."""
         return "0 or 1"
 
     def accepts(self, rewards: Any) -> Any:
-        """Whether each can be a reward."""
+        """Return whether each entry can be a reward."""
         return (rewards == 0) | (rewards == 1)
 
     def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
-        """Whether sums can come from so many rewards."""
+        """Return whether these sums can come from this many rewards."""
         return bool(((sums >= 0) & (sums <= pulls) & (sums == np.round(sums))).all())
 
     def prior(self, given: Any) -> tuple[float, float]:
-        """(α, β)."""
+        """Return (α, β) of the prior."""
         successes, failures = (1.0, 1.0) if given is None else given
         if not (0.1 <= successes <= 1e6 and 0.1 <= failures <= 1e6):
             raise ValueError(
@@ -182,40 +182,40 @@ class Bernoulli:
         return float(successes), float(failures)
 
     def is_proper(self, prior: tuple[float, float]) -> bool:
-        """Whether there is a posterior before the first pull."""
+        """Return whether there is a posterior before the first pull."""
         return True
 
     def posterior(
         self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """(α, β) after so many pulls; fractions of pulls are fine."""
+        """Return (α, β) after these pulls; fractions of pulls are allowed."""
         return prior[0] + sums, prior[1] + (pulls - sums)
 
     def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """log P(arm is the best) of Beta posteriors, (…, K)."""
+        """Return log P(arm is the best) of Beta posteriors, (…, K)."""
         return beta_best_arm_probabilities(first, second, log=True)
 
     def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
-        """x·log(x/y) + (1 − x)·log((1 − x)/(1 − y))."""
+        """Return x·log(x/y) + (1 − x)·log((1 − x)/(1 − y))."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
     def variance(self, x: "npt.ArrayLike") -> FloatArray:
-        """x(1 − x)."""
+        """Return x(1 − x)."""
         return np.asarray(x, dtype=float) * (1.0 - np.asarray(x, dtype=float))
 
     def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
-        """The uniform prior of a probability is x(1 − x) against its log-odds."""
+        """Return log(x(1 − x)), the density of the log-odds under the uniform prior."""
         return np.log(self.variance(x))
 
     def draw(self, mean: float, uniform: float) -> float:
-        """A reward from a uniform number."""
+        """Draw a reward from a uniform number."""
         return 1.0 if uniform < mean else 0.0
 
     def words(self, prior: Any) -> str:
-        """In words, for reports."""
+        """Return a description of posterior and prior for reports."""
         successes, failures = self.prior(prior)
         return f"Beta posteriors and the prior Beta({successes:g}, {failures:g})"
 
     def kernel(self) -> BernoulliKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return BernoulliKernel()

@@ -1,4 +1,4 @@
-"""Positive rewards with an exponential law, with Gamma posteriors of the rate: waiting times, revenues."""
+"""Positive, exponentially distributed rewards with Gamma posteriors of the rate: waiting times, revenues."""
 
 import math
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (
     SCALE,
-    Workspace,
+    GammaWorkspace,
+    allocate_gamma_workspace,
     gamma_best_arm_sums,
     smallest_arm_log_probabilities,
-    workspace,
 )
 from feint.numerics.posterior_draws import draw_gamma
 from feint.numerics.streams import Word
@@ -38,14 +38,14 @@ def _set_posterior(family: "ExponentialKernel", belief: Belief, a: int) -> None:
 
 
 @part
-def _fill_log_best(family: "ExponentialKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def _fill_log_best(family: "ExponentialKernel", posterior: FloatArray, ws: GammaWorkspace, out: FloatArray) -> None:
     gamma_best_arm_sums(posterior[0], posterior[1], True, ws)
     for a in range(out.size):
         out[a] = math.log(ws.beta.arms[SUM, a]) + ws.beta.arms[EXPONENT, a]
 
 
 @part
-def _log_best_of(family: "ExponentialKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+def _log_best_of(family: "ExponentialKernel", posterior: FloatArray, ws: GammaWorkspace, arm: int) -> float:
     gamma_best_arm_sums(posterior[0], posterior[1], True, ws)
     return math.log(ws.beta.arms[SUM, arm]) + ws.beta.arms[EXPONENT, arm]
 
@@ -56,15 +56,15 @@ def _fill_region(
     belief: Belief,
     arm: int,
     radius: float,
-    lasting: int,
+    max_pulls: int,
     box: FloatArray,
     extremes: FloatArray,
 ) -> None:
-    """See `conjugate`; n is the shape of the rate's posterior, n·m its rate."""
+    """Fill the region as in `conjugate`, with n the shape of the rate's posterior and n·m its rate."""
     pulls = belief.pulls[arm]
     n = belief.posterior[0, arm]
     mean = belief.posterior[1, arm] / n
-    set_box(belief, arm, radius * mean / math.sqrt(n), lasting, box)
+    set_box(belief, arm, radius * mean / math.sqrt(n), max_pulls, box)
     low, high = mean_bounds(box, 0.0, math.inf, pulls, belief.prior[0, arm], belief.prior[1, arm])
     left, _ = tail_log_odds(n * SCALE, n, belief.ws.beta.coefficients)
     _, right = tail_log_odds(n * SCALE, n, belief.ws.beta.coefficients)
@@ -81,7 +81,7 @@ def _slack(family: "ExponentialKernel") -> float:
 
 
 @inlined
-def _inside(family: "ExponentialKernel", mean: float, pulls: int) -> float:
+def _move_inside(family: "ExponentialKernel", mean: float, pulls: int) -> float:
     return max(1e-300, mean)
 
 
@@ -95,7 +95,7 @@ def _divergence_to(family: "ExponentialKernel", x: float, change: float) -> floa
     y = x + change
     if y <= 0.0:
         return 0.0 if change == 0.0 else math.inf
-    # u − log(1 + u) with u = (x − y)/y is (1 + u)·φ(−u/(1 + u)), and −u/(1 + u) is the change over x.
+    # u − log(1 + u) with u = (x − y)/y is (1 + u)·φ(−u/(1 + u)), and −u/(1 + u) is change/x.
     return x / y * phi(change / x)
 
 
@@ -107,10 +107,10 @@ def _divergence_to(family: "ExponentialKernel", x: float, change: float) -> floa
     log_best_of=_log_best_of,
     fill_region=_fill_region,
     slack=_slack,
-    inside=_inside,
+    move_inside=_move_inside,
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
-    workspace=workspace,
+    workspace=allocate_gamma_workspace,
 )
 class ExponentialKernel(NamedTuple):
     """`Exponential` for kernels."""
@@ -118,7 +118,7 @@ class ExponentialKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Exponential:
-    """Rewards above 0 with density e^(−r/μ)/μ; a prior is (shape, rate) of the Gamma of 1/μ, by default (0, 0).
+    """Rewards above 0 with density e^(−r/μ)/μ; a prior is (shape, rate) of a Gamma for 1/μ, by default (0, 0).
 
     Examples
     --------
@@ -130,67 +130,67 @@ class Exponential:
 
     @property
     def mean_range(self) -> tuple[float, float]:
-        """Above 0."""
+        """Numbers above 0."""
         return 0.0, math.inf
 
     @property
     def rewards(self) -> str:
-        """In a clause."""
+        """A phrase that says what a reward must be."""
         return "a number above 0 (from 1e-12 to 1e12)"
 
     def accepts(self, rewards: Any) -> Any:
-        """Whether each can be a reward."""
+        """Return whether each entry can be a reward."""
         return (rewards >= _SMALLEST) & (rewards <= _LARGEST)
 
     def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
-        """Whether sums can come from so many rewards."""
+        """Return whether these sums can come from this many rewards."""
         return bool(((sums >= _SMALLEST * pulls) & (sums <= _LARGEST * pulls)).all())
 
     def prior(self, given: Any) -> tuple[float, float]:
-        """(shape, rate)."""
+        """Return (shape, rate) of the prior."""
         shape, rate = (0.0, 0.0) if given is None else given
         if not (0 <= shape <= 1e6 and 0 <= rate <= 1e12):
             raise ValueError(
-                f"The prior ({shape:g}, {rate:g}) does not fit exponential rewards: it is (shape, rate) of the Gamma "
-                "of 1/mean, the shape from 0 to 1e6 and the rate from 0 to 1e12."
+                f"The prior ({shape:g}, {rate:g}) does not fit exponential rewards: it is (shape, rate) of a Gamma "
+                "for 1/mean, with a shape from 0 to 1e6 and a rate from 0 to 1e12."
             )
         return float(shape), float(rate)
 
     def is_proper(self, prior: tuple[float, float]) -> bool:
-        """Whether there is a posterior before the first pull."""
+        """Return whether there is a posterior before the first pull."""
         return prior[0] > 0 and prior[1] > 0
 
     def posterior(
         self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """(shapes, rates) of 1/μ after so many pulls; fractions of pulls are fine."""
+        """Return (shapes, rates) of 1/μ after these pulls; fractions of pulls are allowed."""
         return prior[0] + pulls, prior[1] + sums
 
     def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """log P(arm has the largest mean, so the smallest rate), (…, K)."""
+        """Return log P(arm has the largest mean, hence the smallest rate), (…, K)."""
         return smallest_arm_log_probabilities(first, second)
 
     def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
-        """x/y − 1 − log(x/y)."""
+        """Return x/y − 1 − log(x/y)."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
     def variance(self, x: "npt.ArrayLike") -> FloatArray:
-        """x²."""
+        """Return x²."""
         return np.asarray(x, dtype=float) ** 2
 
     def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
-        """A Gamma of shape 0 is x against the natural parameter −1/x."""
+        """Return log x: a Gamma of shape 0 gives the natural parameter −1/x the density x."""
         return np.log(np.asarray(x, dtype=float))
 
     def draw(self, mean: float, uniform: float) -> float:
-        """A reward from a uniform number."""
+        """Draw a reward from a uniform number."""
         return -mean * math.log(uniform)
 
     def words(self, prior: Any) -> str:
-        """In words, for reports."""
+        """Return a description of posterior and prior for reports."""
         shape, rate = self.prior(prior)
         return f"Gamma posteriors of the rates of exponential rewards and the prior Gamma({shape:g}, {rate:g})"
 
     def kernel(self) -> ExponentialKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return ExponentialKernel()

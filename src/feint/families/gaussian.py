@@ -1,6 +1,6 @@
 r"""Normal rewards with a known standard deviation: the paper's family.
 
-**Region.** Between pulls of other arms only the posterior of the most pulled arm D moves. Let its mean lie in
+**Region.** Between pulls of other arms, only the posterior of the most pulled arm D moves. Let its mean lie in
 [m₋, m₊] and its standard deviation in [s₁, s₀], and let Z be standard normal.
 
 *Any other arm a.* P(a) = ∫ φ_a ∏_{j≠a,D} Φ_j · Φ((x − m)/s) dx grows with the distribution function of D. Put
@@ -43,17 +43,17 @@ from feint.families.normal_tangents import displace, fill_log_bounds, recentre
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import FloatArray, as_number
 from feint.numerics.best_arm import best_arm_probabilities
-from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
+from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
 from feint.numerics.posterior_draws import draw_normal
 from feint.numerics.sequence import Sequence, next_normal
 from feint.numerics.streams import Word
 
 _LARGEST_REWARD = 1e100  # in units of σ: far from overflow
-_LARGEST_OBSERVED = 1e6  # in units of σ: the rounding of a sum of 10⁷ such is still far below the posterior's width
+_LARGEST_OBSERVED = 1e6  # in units of σ: a sum of 10⁷ such rewards is still rounded far below the posterior's width
 _LARGEST_MEAN = 1e12  # in units of σ
 _MOST_PSEUDO_PULLS = 1e12
-_SDS = 9.0  # standard deviations beyond which nothing counts; see the module's docstring
+_SDS = 9.0  # standard deviations beyond which nothing matters; see the module's docstring
 
 
 @inlined
@@ -63,21 +63,21 @@ def _draw_reward(family: "GaussianKernel", mean: float, normal: float, uniform: 
 
 @inlined
 def _set_posterior(family: "GaussianKernel", belief: Belief, a: int) -> None:
-    """A prior N(m, s²) counts like κ = (σ/s)² pulls of reward m: prior[0] is κ·m, prior[1] is κ, both 0 if flat."""
+    """Set the posterior; a prior N(m, s²) counts like κ = (σ/s)² rewards of m, with prior = (κ·m, κ), 0 if flat."""
     count = belief.pulls[a] + belief.prior[1, a]
     belief.posterior[0, a] = (belief.sums[a] + belief.prior[0, a]) / count
     belief.posterior[1, a] = family.sigma / math.sqrt(count)
 
 
 @part
-def _fill_log_best(family: "GaussianKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def _fill_log_best(family: "GaussianKernel", posterior: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
     best_arm_sums(posterior[0], posterior[1], ws)
     for a in range(out.size):
         out[a] = math.log(ws.arms[SUM, a]) + ws.arms[SHIFT, a]
 
 
 @part
-def _log_best_of(family: "GaussianKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+def _log_best_of(family: "GaussianKernel", posterior: FloatArray, ws: NormalWorkspace, arm: int) -> float:
     single_arm_sum(posterior[0], posterior[1], ws, arm)
     return math.log(ws.arms[SUM, arm]) + ws.arms[SHIFT, arm]
 
@@ -94,20 +94,20 @@ def _fill_corners(
     belief: Belief,
     arm: int,
     radius: float,
-    lasting: int,
+    max_pulls: int,
     box: FloatArray,
     corners: FloatArray,
 ) -> float:
-    """See "A box" in `normal_tangents`."""
+    """Fill the box and its corners; see "A box" in `normal_tangents`."""
     pulls = belief.pulls[arm]
-    most = pulls + lasting
+    most = pulls + max_pulls
     kappa = belief.prior[1, arm]
     sd = belief.posterior[1, arm]
     sd_low = family.sigma / math.sqrt(most + kappa)
     low = belief.means[arm] - radius * sd
     high = belief.means[arm] + radius * sd
     box[MEAN_LOW], box[MEAN_HIGH], box[MOST] = low, high, float(most)
-    # With a prior the posterior's mean lies between the rewards' and the prior's, nearer to the former with more pulls.
+    # With a prior, the posterior's mean lies between the rewards' and the prior's; pulls move it towards the rewards'.
     at_first, at_last = pulls / (pulls + kappa), most / (most + kappa)
     pulled = belief.prior[0, arm]
     low = min(low * at_first + pulled / (pulls + kappa), low * at_last + pulled / (most + kappa))
@@ -125,11 +125,11 @@ def _fill_region(
     belief: Belief,
     arm: int,
     radius: float,
-    lasting: int,
+    max_pulls: int,
     box: FloatArray,
     extremes: FloatArray,
 ) -> None:
-    _fill_corners(family, belief, arm, radius, lasting, box, extremes)
+    _fill_corners(family, belief, arm, radius, max_pulls, box, extremes)
     low, sd, high, sd_low = extremes[0, 0], extremes[0, 1], extremes[3, 0], extremes[3, 1]
     spread = _SDS * (sd - sd_low)
     _set(extremes, OTHERS_HIGH, low - _SDS * (sd / sd_low - 1.0) * sd, sd)
@@ -151,7 +151,7 @@ def _draw_part(family: "GaussianKernel", total: float, n: int, first: int, draws
 
 @inlined
 def _nats_to_cross(family: "GaussianKernel", total: float, n: int, here: float, there: float) -> float:
-    """That of a Brownian bridge, which is exact, and the walk is the bridge at whole times."""
+    """Return the exact value for a Brownian bridge, a bound because the walk is the bridge at whole times."""
     return 2.0 * here * there / (n * family.sigma * family.sigma)
 
 
@@ -166,7 +166,7 @@ def _slack(family: "GaussianKernel") -> float:
 
 
 @inlined
-def _inside(family: "GaussianKernel", mean: float, pulls: int) -> float:
+def _move_inside(family: "GaussianKernel", mean: float, pulls: int) -> float:
     return mean
 
 
@@ -197,10 +197,10 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
     slack=_slack,
-    inside=_inside,
+    move_inside=_move_inside,
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
-    workspace=workspace,
+    workspace=allocate_normal_workspace,
 )
 class GaussianKernel(NamedTuple):
     """`Gaussian` for kernels."""
@@ -210,7 +210,7 @@ class GaussianKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Normal rewards of standard deviation σ; a prior is (mean, sd) of a normal, by default flat.
+    """Normal rewards with standard deviation σ; a prior is (mean, sd) of a normal, by default flat.
 
     Parameters
     ----------
@@ -239,34 +239,34 @@ class Gaussian:
 
     @property
     def draw_range(self) -> tuple[float, float]:
-        """Beyond it float64 rounds the noise of a reward away."""
+        """The means from which rewards can be drawn; beyond, float64 rounds the noise of a reward away."""
         return -_LARGEST_MEAN * self.sigma, _LARGEST_MEAN * self.sigma
 
     @property
     def rewards(self) -> str:
-        """In a clause."""
+        """A phrase that says what a reward must be."""
         return "a finite number within 1e100 sigma of 0"
 
     def accepts(self, rewards: Any) -> Any:
-        """Whether each can be a reward."""
+        """Return whether each entry can be a reward."""
         return abs(rewards) <= _LARGEST_REWARD * self.sigma
 
     @property
     def observable(self) -> tuple[float, str]:
-        """How large rewards may be where a long log of them is recomputed, as a number and in a clause."""
-        return _LARGEST_OBSERVED * self.sigma, "a finite number within 1e6 sigma of 0 (else subtract a constant)"
+        """How large rewards may be where a long log of them is recomputed, as a number and as a phrase."""
+        return _LARGEST_OBSERVED * self.sigma, "a finite number within 1e6 sigma of 0 (otherwise subtract a constant)"
 
     def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
-        """Whether sums can come from so many rewards."""
+        """Return whether these sums can come from this many rewards."""
         return bool((abs(sums) <= _LARGEST_REWARD * self.sigma * pulls).all())
 
     def prior(self, given: Any) -> tuple[float, float]:
-        """(κ·mean, κ) of a prior (mean, sd), κ = (σ/sd)²; (0, 0) for None, the flat one."""
+        """Return (κ·mean, κ) for a prior (mean, sd), κ = (σ/sd)²; (0, 0) for None, the flat prior."""
         if given is None:
             return 0.0, 0.0
         mean, sd = given
         ratio = self.sigma / sd if sd > 0 else math.inf
-        kappa = ratio * ratio  # ** would raise where it overflows
+        kappa = ratio * ratio  # ** would raise on overflow
         if not kappa <= _MOST_PSEUDO_PULLS or not abs(mean) <= _LARGEST_OBSERVED * self.sigma:
             raise ValueError(
                 f"The prior ({mean:g}, {sd:g}) does not fit sigma = {self.sigma:g}: it is (mean, sd) of a normal, with "
@@ -275,43 +275,43 @@ class Gaussian:
         return kappa * mean, kappa
 
     def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """log P(arm is the best) of posteriors with means `first` and standard deviations `second`, (…, K)."""
+        """Return log P(arm is the best) of posteriors with means `first` and standard deviations `second`, (…, K)."""
         return best_arm_probabilities(first, second, log=True)
 
     def is_proper(self, prior: tuple[float, float]) -> bool:
-        """Whether there is a posterior before the first pull."""
+        """Return whether there is a posterior before the first pull."""
         return prior[1] > 0
 
     def posterior(
         self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """(means, sds) after so many pulls; fractions of pulls are fine."""
+        """Return (means, sds) after these pulls; fractions of pulls are allowed."""
         count = pulls + prior[1]
         return (sums + prior[0]) / count, self.sigma / np.sqrt(count)
 
     def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
-        """(x − y)²/2σ²."""
+        """Return (x − y)²/2σ²."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
     def variance(self, x: "npt.ArrayLike") -> FloatArray:
-        """σ²."""
+        """Return σ²."""
         return np.full(np.shape(x), self.sigma**2)
 
     def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
-        """0: the usual prior is flat."""
+        """Return 0: the usual prior is flat."""
         return np.zeros(np.shape(x))
 
     def draw(self, mean: float, uniform: float) -> float:
-        """A reward by inversion."""
+        """Draw a reward by inversion."""
         from scipy.special import ndtri
 
         return float(mean + self.sigma * ndtri(uniform))
 
     def words(self, prior: Any) -> str:
-        """In words, for reports."""
+        """Return a description of posterior and prior for reports."""
         shown = "a flat prior" if prior is None else f"the prior N({prior[0]:g}, {prior[1]:g}²)"
         return f"normal posteriors, {shown} and σ = {self.sigma:g}"
 
     def kernel(self) -> GaussianKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return GaussianKernel(self.sigma)

@@ -25,10 +25,10 @@ from feint.numerics.counts import draw_binomial, draw_poisson_number
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (
     SCALE,
-    Workspace,
+    GammaWorkspace,
+    allocate_gamma_workspace,
     gamma_best_arm_probabilities,
     gamma_best_arm_sums,
-    workspace,
 )
 from feint.numerics.logit_beta import stirling_remainder
 from feint.numerics.posterior_draws import draw_gamma
@@ -42,9 +42,9 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 @part
 def draw_poisson(mean: float, uniform: float) -> float:
-    """A Poisson number: the outcomes' probabilities are taken from u in the order mode, mode ± 1, …, until it is spent.
+    """Draw a Poisson number: subtract the outcomes' probabilities from u in the order mode, mode ± 1, … down to 0.
 
-    log p(mode) = mode·log(mean/mode) − (mean − mode) − ½·log(2π·mode) − r(mode), without large terms that cancel.
+    log p(mode) = mode·log(mean/mode) − (mean − mode) − ½·log(2π·mode) − r(mode), without large terms that would cancel.
     """
     mode = float(math.floor(mean))
     log_p = -mean
@@ -84,14 +84,14 @@ def _set_posterior(family: "PoissonKernel", belief: Belief, a: int) -> None:
 
 
 @part
-def _fill_log_best(family: "PoissonKernel", posterior: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def _fill_log_best(family: "PoissonKernel", posterior: FloatArray, ws: GammaWorkspace, out: FloatArray) -> None:
     gamma_best_arm_sums(posterior[0], posterior[1], False, ws)
     for a in range(out.size):
         out[a] = math.log(ws.beta.arms[SUM, a]) + ws.beta.arms[EXPONENT, a]
 
 
 @part
-def _log_best_of(family: "PoissonKernel", posterior: FloatArray, ws: Workspace, arm: int) -> float:
+def _log_best_of(family: "PoissonKernel", posterior: FloatArray, ws: GammaWorkspace, arm: int) -> float:
     gamma_best_arm_sums(posterior[0], posterior[1], False, ws)
     return math.log(ws.beta.arms[SUM, arm]) + ws.beta.arms[EXPONENT, arm]
 
@@ -102,14 +102,14 @@ def _fill_region(
     belief: Belief,
     arm: int,
     radius: float,
-    lasting: int,
+    max_pulls: int,
     box: FloatArray,
     extremes: FloatArray,
 ) -> None:
-    """See `conjugate`; n is the rate, n·m the shape."""
+    """Fill the region as in `conjugate`, with n the rate and n·m the shape."""
     pulls = belief.pulls[arm]
     n = belief.posterior[1, arm]
-    set_box(belief, arm, radius * math.sqrt(belief.posterior[0, arm]) / n, lasting, box)
+    set_box(belief, arm, radius * math.sqrt(belief.posterior[0, arm]) / n, max_pulls, box)
     low, high = mean_bounds(box, 0.0, math.inf, pulls, belief.prior[1, arm], belief.prior[0, arm])
     left, _ = tail_log_odds(n * low, n * SCALE, belief.ws.beta.coefficients)
     _, right = tail_log_odds(n * high, n * SCALE, belief.ws.beta.coefficients)
@@ -130,7 +130,7 @@ def _draw_part(family: "PoissonKernel", total: float, n: int, first: int, draws:
 
 @inlined
 def _nats_to_cross(family: "PoissonKernel", total: float, n: int, here: float, there: float) -> float:
-    """See `conjugate`; each of the events falls into the first half or not, so that v = total/4 (Hoeffding)."""
+    """Return the bound of `conjugate`; each event falls into the first half or not, so v = total/4 (Hoeffding)."""
     return nats_by_halves(n, (n + 1) // 2, here, there, 0.25 * total) if total > 0.0 else math.inf
 
 
@@ -140,7 +140,7 @@ def _slack(family: "PoissonKernel") -> float:
 
 
 @inlined
-def _inside(family: "PoissonKernel", mean: float, pulls: int) -> float:
+def _move_inside(family: "PoissonKernel", mean: float, pulls: int) -> float:
     return max(0.5 / (pulls + 1.0), mean)
 
 
@@ -168,10 +168,10 @@ def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
     slack=_slack,
-    inside=_inside,
+    move_inside=_move_inside,
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
-    workspace=workspace,
+    workspace=allocate_gamma_workspace,
 )
 class PoissonKernel(NamedTuple):
     """`Poisson` for kernels."""
@@ -179,7 +179,7 @@ class PoissonKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Poisson:
-    """Rewards 0, 1, 2, …; a prior is (shape, rate) of a Gamma, by default (½, 0), Jeffreys'.
+    """Rewards of 0, 1, 2, …; a prior is (shape, rate) of a Gamma, by default Jeffreys' (½, 0).
 
     Examples
     --------
@@ -191,72 +191,72 @@ class Poisson:
 
     @property
     def mean_range(self) -> tuple[float, float]:
-        """Above 0."""
+        """Numbers above 0."""
         return 0.0, math.inf
 
     @property
     def draw_range(self) -> tuple[float, float]:
-        """Larger numbers take too long to draw."""
+        """The means from which rewards can be drawn; larger numbers take too long."""
         return 0.0, _LARGEST_MEAN
 
     @property
     def rewards(self) -> str:
-        """In a clause."""
+        """A phrase that says what a reward must be."""
         return "a whole number from 0 to 1e9"
 
     def accepts(self, rewards: Any) -> Any:
-        """Whether each can be a reward."""
+        """Return whether each entry can be a reward."""
         return (rewards >= 0) & (rewards <= _LARGEST_REWARD) & (rewards == np.round(rewards))
 
     def possible(self, pulls: FloatArray, sums: FloatArray) -> bool:
-        """Whether sums can come from so many rewards."""
+        """Return whether these sums can come from this many rewards."""
         return bool(((sums >= 0) & (sums <= _LARGEST_REWARD * pulls) & (sums == np.round(sums))).all())
 
     def prior(self, given: Any) -> tuple[float, float]:
-        """(shape, rate)."""
+        """Return (shape, rate) of the prior."""
         shape, rate = (0.5, 0.0) if given is None else given
         if not (0.1 <= shape <= 1e6 and 0 <= rate <= 1e6):
             raise ValueError(
-                f"The prior ({shape:g}, {rate:g}) does not fit counts: it is (shape, rate) of a Gamma, the shape from "
-                "0.1 to 1e6 and the rate from 0 to 1e6."
+                f"The prior ({shape:g}, {rate:g}) does not fit counts: it is (shape, rate) of a Gamma, with a shape "
+                "from 0.1 to 1e6 and a rate from 0 to 1e6."
             )
         return float(shape), float(rate)
 
     def is_proper(self, prior: tuple[float, float]) -> bool:
-        """Whether there is a posterior before the first pull."""
+        """Return whether there is a posterior before the first pull."""
         return prior[1] > 0
 
     def posterior(
         self, prior: tuple[float, float], pulls: FloatArray, sums: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """(shapes, rates) after so many pulls; fractions of pulls are fine."""
+        """Return (shapes, rates) after these pulls; fractions of pulls are allowed."""
         return prior[0] + sums, prior[1] + pulls
 
     def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """log P(arm is the best) of Gamma posteriors, (…, K)."""
+        """Return log P(arm is the best) of Gamma posteriors, (…, K)."""
         return gamma_best_arm_probabilities(first, second, log=True)
 
     def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
-        """x·log(x/y) − x + y."""
+        """Return x·log(x/y) − x + y."""
         return divergences(self.kernel(), x, np.subtract(y, x))
 
     def variance(self, x: "npt.ArrayLike") -> FloatArray:
-        """x."""
+        """Return x."""
         return np.asarray(x, dtype=float)
 
     def log_prior(self, x: "npt.ArrayLike") -> FloatArray:
-        """A Gamma of shape ½ is √x against log x."""
+        """Return log √x: a Gamma of shape ½ gives log x the density √x."""
         return 0.5 * np.log(np.asarray(x, dtype=float))
 
     def draw(self, mean: float, uniform: float) -> float:
-        """A reward from a uniform number."""
+        """Draw a reward from a uniform number."""
         return float(draw_poisson(mean, uniform))
 
     def words(self, prior: Any) -> str:
-        """In words, for reports."""
+        """Return a description of posterior and prior for reports."""
         shape, rate = self.prior(prior)
         return f"Gamma posteriors of Poisson means and the prior Gamma({shape:g}, {rate:g})"
 
     def kernel(self) -> PoissonKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return PoissonKernel()

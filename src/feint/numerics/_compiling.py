@@ -249,7 +249,7 @@ class _Cache(NullCache):
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        if _all_ours(signature) and _kernel_files.writable_place() is not None:
+        if _all_ours(signature) and _kernel_files.writable_folder() is not None:
             name = self._name(signature, result.target_context.codegen())
             _kernel_files.save(name, serialize.dumps(result._reduce()))
 
@@ -310,7 +310,7 @@ class _Notice:
     def _say(self, kept: bool) -> None:
         if not kept:
             say_once("feint: compiling kernels for classes of your own, which every start does anew")
-        elif _kernel_files.writable_place() is not None:  # else it was said that nothing is kept
+        elif _kernel_files.writable_folder() is not None:  # else it was said that nothing is kept
             say_once(
                 "feint: compiling kernels; they are kept, and the next start is quick (`feint warm` does all at once)"
             )

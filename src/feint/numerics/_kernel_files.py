@@ -31,7 +31,7 @@ _BESIDE = _PACKAGE / "__pycache__" / _FOLDER
 
 def load(name: str) -> bytes | None:
     """Return the content of the file of this name; None if there is none that is whole."""
-    for place in places():
+    for place in kernel_folders():
         try:
             data = (place / source_digest() / name).read_bytes()
         except OSError:
@@ -44,7 +44,7 @@ def load(name: str) -> bytes | None:
 
 def save(name: str, content: bytes) -> None:
     """Keep `content` under this name, or say once that it is not kept."""
-    place = writable_place()
+    place = writable_folder()
     if place is None:
         return
     try:
@@ -54,7 +54,7 @@ def save(name: str, content: bytes) -> None:
         say_once(f"feint: compiled kernels are not kept in {place}: {error.strerror or error}")
 
 
-def places() -> Iterator[Path]:
+def kernel_folders() -> Iterator[Path]:
     """Yield the folders in which kernels may lie, in the order in which they are looked at."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
@@ -67,10 +67,10 @@ def places() -> Iterator[Path]:
 
 
 @cache
-def writable_place() -> Path | None:
+def writable_folder() -> Path | None:
     """Return the first place that takes files; if there is none, say so once and return None."""
     reasons = []
-    for place in places():
+    for place in kernel_folders():
         try:
             folder = place / source_digest()
             folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def remove(*, stale_only: bool) -> int:
     Returns the number of folders removed. What lies in the user's own folder may serve another installation.
     """
     removed = 0
-    for place in [_BESIDE] if stale_only else places():
+    for place in [_BESIDE] if stale_only else kernel_folders():
         for folder in place.glob("*"):
             if not (stale_only and folder.name == source_digest()):
                 shutil.rmtree(folder, ignore_errors=True)

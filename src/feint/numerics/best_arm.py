@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import FloatArray, as_floats, broadcast, is_whole
-from feint.numerics.best_arm_arms import SHIFT, SUM, Workspace, workspace
+from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums
 from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
 
@@ -49,7 +49,7 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
     np.float64(-250007.48)
     """
     means, sds = _checked(means, sds)
-    return over_rows(_fill_logs if log else _fill_rows, means, sds, workspace, _TAILS_A_SLICE)
+    return over_rows(_fill_logs if log else _fill_rows, means, sds, allocate_normal_workspace, _TAILS_A_SLICE)
 
 
 def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nodes: int = 32) -> FloatArray:
@@ -132,26 +132,26 @@ def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, Floa
 
 
 @part
-def fill_probabilities(means: FloatArray, sds: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def fill_probabilities(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
     """P of one row into `out`, without allocation: the entry point for other kernels."""
     best_arm_sums(means, sds, ws)
     normalise(ws.arms[SUM], ws.arms[SHIFT], out)
 
 
 @part
-def fill_log_probabilities(means: FloatArray, sds: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def fill_log_probabilities(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
     """Log p of one row into `out`, without allocation; near p = 1 from the exact complement."""
     best_arm_sums(means, sds, ws)
     take_logs(ws.arms[SUM], ws.arms[SHIFT], out)
 
 
 @kernel
-def _fill_rows(means: FloatArray, sds: FloatArray, out: FloatArray, ws: Workspace) -> None:
+def _fill_rows(means: FloatArray, sds: FloatArray, out: FloatArray, ws: NormalWorkspace) -> None:
     for row in range(means.shape[0]):
         fill_probabilities(means[row], sds[row], ws, out[row])
 
 
 @kernel
-def _fill_logs(means: FloatArray, sds: FloatArray, out: FloatArray, ws: Workspace) -> None:
+def _fill_logs(means: FloatArray, sds: FloatArray, out: FloatArray, ws: NormalWorkspace) -> None:
     for row in range(means.shape[0]):
         fill_log_probabilities(means[row], sds[row], ws, out[row])

@@ -15,7 +15,7 @@ from feint.numerics.sorting import sort_by
 NODES = 24  # of a panel
 _LEFT_CUT = 7.6  # Φ(−7.6) = 1.5e-14 of an arm's mass is left out on the left
 
-# Rows of Workspace.arms. One array with named rows, not a field each: every array that is passed on costs the
+# Rows of NormalWorkspace.arms. One array with named rows, not a field each: every array that is passed on costs the
 # compiled code two atomic reference counts, which for 17 fields took longer than the integration.
 CENTRE = 0  # mean minus the largest mean, in units of a power of two near the smallest sd
 PRECISION = 1  # 1/sd in that unit
@@ -34,18 +34,18 @@ SUM_BEFORE = 13  # before the last panel
 SHIFT_BEFORE = 14
 _ARM_ROWS = 15
 
-# Rows of Workspace.ranks.
+# Rows of NormalWorkspace.ranks.
 ORDER = 0  # arms by mean, then by left end
 RANK = 1  # position of an arm by mean
 CANDIDATES = 2  # sizes k of the sets J to try for every arm
 STATE = 3  # one of the three below
 WAITING, ACTIVE, DONE = 0, 1, 2
 
-LEFT_END, MIDDLE, HALF = 0, 1, 2  # of Workspace.panel: where the next one starts; of the last one
-WANTED, STARTED, OPEN = 0, 1, 2  # of Workspace.counts: arms to integrate, begun, and not yet done
+LEFT_END, MIDDLE, HALF = 0, 1, 2  # of NormalWorkspace.panel: where the next one starts; of the last one
+WANTED, STARTED, OPEN = 0, 1, 2  # of NormalWorkspace.counts: arms to integrate, begun, and not yet done
 
 
-class Workspace(NamedTuple):
+class NormalWorkspace(NamedTuple):
     """Scratch of the best-arm kernel for K arms, owned by the caller; it holds nothing between calls."""
 
     arms: FloatArray  # (_ARM_ROWS, K)
@@ -59,9 +59,9 @@ class Workspace(NamedTuple):
     counts: IntArray  # (3,)
 
 
-def workspace(n_arms: int) -> Workspace:
+def allocate_normal_workspace(n_arms: int) -> NormalWorkspace:
     """Allocate the scratch space for `n_arms` arms."""
-    return Workspace(
+    return NormalWorkspace(
         np.empty((_ARM_ROWS, n_arms)),
         np.empty((4, n_arms), dtype=np.int64),
         np.empty(NODES),
@@ -95,7 +95,7 @@ def standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
 
 
 @part
-def fill_left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
+def fill_normal_left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
     """Where each arm's integration may start; see "Left end" in the module's docstring."""
     sort_by(arms[CENTRE], ranks[ORDER], True)
     total = 0.0

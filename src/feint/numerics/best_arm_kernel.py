@@ -59,8 +59,8 @@ from feint.numerics.best_arm_arms import (
     UNIT,
     WAITING,
     WANTED,
-    Workspace,
-    fill_left_ends,
+    NormalWorkspace,
+    fill_normal_left_ends,
     standardise,
 )
 from feint.numerics.normal import SQRT_2PI, exp_or_little, reverse_hazard, scaled_tail
@@ -259,7 +259,7 @@ def _add_arm(
 
 
 @part
-def weigh_nodes(ws: Workspace, a: int) -> None:
+def weigh_nodes(ws: NormalWorkspace, a: int) -> None:
     """g_a at the last panel's nodes times their weights, up to a constant: the terms that `_add_arm` adds up."""
     arms, exponents = ws.arms, ws.exponents
     z0 = ((ws.panel[MIDDLE] - arms[CENTRE, a]) - arms[CENTRE_LOW, a]) * arms[PRECISION, a]
@@ -280,20 +280,20 @@ def weigh_nodes(ws: Workspace, a: int) -> None:
 
 
 @part
-def best_arm_sums(means: FloatArray, sds: FloatArray, ws: Workspace) -> None:
+def best_arm_sums(means: FloatArray, sds: FloatArray, ws: NormalWorkspace) -> None:
     """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[SHIFT, a]) for every arm.
 
     `means`, `sds`: (K,), finite, sds > 0, K ≥ 1, spread below 1e150 sds. Relative error of each P below 1e-12.
     """
-    start(means, sds, ws)
+    place_arms(means, sds, ws)
     while add_panel(ws):
         pass
 
 
 @part
-def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) -> None:
+def single_arm_sum(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, arm: int) -> None:
     """The same for one arm alone: only the panels under its integrand."""
-    start(means, sds, ws)
+    place_arms(means, sds, ws)
     ws.ranks[ORDER, 0] = arm
     ws.counts[WANTED] = 1
     while add_panel(ws):
@@ -301,13 +301,13 @@ def single_arm_sum(means: FloatArray, sds: FloatArray, ws: Workspace, arm: int) 
 
 
 @part
-def start(means: FloatArray, sds: FloatArray, ws: Workspace) -> None:
+def place_arms(means: FloatArray, sds: FloatArray, ws: NormalWorkspace) -> None:
     """Place the arms; nothing is integrated yet."""
     n = means.size
     arms = ws.arms
     ranks = ws.ranks
     standardise(means, sds, arms)
-    fill_left_ends(arms, ranks, n)
+    fill_normal_left_ends(arms, ranks, n)
     sort_by(arms[LEFT], ranks[ORDER], False)
     for a in range(n):
         ranks[STATE, a] = WAITING
@@ -320,7 +320,7 @@ def start(means: FloatArray, sds: FloatArray, ws: Workspace) -> None:
 
 
 @part
-def add_panel(ws: Workspace) -> bool:
+def add_panel(ws: NormalWorkspace) -> bool:
     """Add the next panel to the sums of all arms that it concerns; false if there is none left."""
     n = ws.arms.shape[1]
     arms = ws.arms

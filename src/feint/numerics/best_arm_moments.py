@@ -21,20 +21,20 @@ from feint.numerics.best_arm_arms import (
     SUM_BEFORE,
     UNIT,
     WAITING,
-    Workspace,
+    NormalWorkspace,
 )
-from feint.numerics.best_arm_kernel import add_panel, start, weigh_nodes
+from feint.numerics.best_arm_kernel import add_panel, place_arms, weigh_nodes
 from feint.numerics.normal import exp_or_little
 from feint.numerics.sums import sum_products
 
 
 @part
-def best_arm_moments(means: FloatArray, sds: FloatArray, ws: Workspace, moments: FloatArray) -> None:
+def best_arm_moments(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, moments: FloatArray) -> None:
     """What `best_arm_sums` leaves, bit for bit, and moments[a, j], the mean of arm j given that a is the largest.
 
     In units of its sd; the error is below 1e-9, relative where it is above 1.
     """
-    start(means, sds, ws)
+    place_arms(means, sds, ws)
     arms = ws.arms
     for a in range(arms.shape[1]):
         for j in range(arms.shape[1]):
@@ -51,7 +51,7 @@ def best_arm_moments(means: FloatArray, sds: FloatArray, ws: Workspace, moments:
 
 
 @inlined
-def _add_moments(ws: Workspace, moments: FloatArray, a: int, share: float) -> None:
+def _add_moments(ws: NormalWorkspace, moments: FloatArray, a: int, share: float) -> None:
     """A panel that has this share of arm a's sum so far, with g_a ∝ `ws.weights` at its nodes."""
     arms = ws.arms
     total = 0.0

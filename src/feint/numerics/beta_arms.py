@@ -27,7 +27,7 @@ _FULL_CUT = 1e-17
 _WIDTH = 8.0
 _SLOPE_WIDTH = 30.0
 
-# Rows of Workspace.arms: one array with named rows, since every array that is passed on costs time.
+# Rows of BetaWorkspace.arms: one array with named rows, since every array that is passed on costs time.
 ALPHA = 0
 BETA = 1
 MODE = 2
@@ -45,10 +45,10 @@ CENTRE_SLOPE = 13
 SHIFT = 14  # what was added to log g over the panel before it was exponentiated
 SUM = 15  # result: P(a) = arms[SUM, a]·exp(arms[EXPONENT, a])
 EXPONENT = 16
-PREFIX_SUMS = 17  # and the row after it: scratch of fill_left_ends
+PREFIX_SUMS = 17  # and the row after it: scratch of fill_beta_left_ends
 _ARM_ROWS = 19
 
-# Rows of Workspace.ranks; the first three are scratch of fill_left_ends.
+# Rows of BetaWorkspace.ranks; the first three are scratch of fill_beta_left_ends.
 ORDER = 0  # arms by left end
 STATE = 3  # of the arm's integral
 PHASE = 4  # of the arm
@@ -56,14 +56,14 @@ _RANK_ROWS = 5
 WAITING, ACTIVE, DONE = 0, 1, 2
 DEEP, BULK, FULL = 0, 1, 2
 
-# Rows of Workspace.nodes beside those of a panel: F = ∏G = mantissa·exp(log F), and F × weight up to a constant.
+# Rows of BetaWorkspace.nodes beside those of a panel: F = ∏G = mantissa·exp(log F), and F × weight up to a constant.
 LOG_F = 3
 MANTISSA = 4
 PRODUCT = 5
 _NODE_ROWS = 6
 
 
-class Workspace(NamedTuple):
+class BetaWorkspace(NamedTuple):
     """Scratch of the kernel for K arms, owned by the caller; it holds nothing between calls."""
 
     arms: FloatArray  # (_ARM_ROWS, K)
@@ -74,9 +74,9 @@ class Workspace(NamedTuple):
     coefficients: FloatArray  # (SERIES + 1,) of the cumulant function
 
 
-def workspace(n_arms: int) -> Workspace:
+def allocate_beta_workspace(n_arms: int) -> BetaWorkspace:
     """Allocate the scratch space for `n_arms` arms."""
-    return Workspace(
+    return BetaWorkspace(
         np.empty((_ARM_ROWS, n_arms)),
         np.empty((_RANK_ROWS, n_arms), dtype=np.int64),
         np.empty((_NODE_ROWS, NODES)),

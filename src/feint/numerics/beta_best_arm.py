@@ -8,7 +8,7 @@ import numpy.typing as npt
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import FloatArray, as_floats, broadcast
 from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
-from feint.numerics.beta_arms import EXPONENT, SUM, Workspace, workspace
+from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
 _SMALLEST = 1e-3
@@ -49,7 +49,7 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
     np.float64(-1016.613)
     """
     alpha_array, beta_array = _checked(alphas, betas)
-    return over_rows(_fill_logs if log else _fill_rows, alpha_array, beta_array, workspace, _ARMS_A_SLICE)
+    return over_rows(_fill_logs if log else _fill_rows, alpha_array, beta_array, allocate_beta_workspace, _ARMS_A_SLICE)
 
 
 def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -79,26 +79,26 @@ def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, F
 
 
 @part
-def fill_beta_probabilities(alphas: FloatArray, betas: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def fill_beta_probabilities(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
     """P of one row into `out`, without allocation: the entry point for other kernels."""
     beta_best_arm_sums(alphas, betas, ws)
     normalise(ws.arms[SUM], ws.arms[EXPONENT], out)
 
 
 @part
-def fill_beta_log_probabilities(alphas: FloatArray, betas: FloatArray, ws: Workspace, out: FloatArray) -> None:
+def fill_beta_log_probabilities(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
     """Log p of one row into `out`, without allocation; near p = 1 from the exact complement."""
     beta_best_arm_sums(alphas, betas, ws)
     take_logs(ws.arms[SUM], ws.arms[EXPONENT], out)
 
 
 @kernel
-def _fill_rows(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: Workspace) -> None:
+def _fill_rows(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: BetaWorkspace) -> None:
     for row in range(alphas.shape[0]):
         fill_beta_probabilities(alphas[row], betas[row], ws, out[row])
 
 
 @kernel
-def _fill_logs(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: Workspace) -> None:
+def _fill_logs(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: BetaWorkspace) -> None:
     for row in range(alphas.shape[0]):
         fill_beta_log_probabilities(alphas[row], betas[row], ws, out[row])

@@ -51,14 +51,14 @@ from feint.numerics.beta_arms import (
     SLOPE,
     STATE,
     SUM,
-    Workspace,
+    BetaWorkspace,
     describe_arms,
     factor_width,
     integrand_width,
     jump_to,
     set_slopes,
 )
-from feint.numerics.beta_left_ends import fill_left_ends
+from feint.numerics.beta_left_ends import fill_beta_left_ends
 from feint.numerics.logit_beta import both_odds, mills_ratios
 from feint.numerics.logit_beta_panel import (
     CUMULANT,
@@ -182,7 +182,7 @@ def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, 
 
 
 @part
-def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> int:
+def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace) -> int:
     """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[EXPONENT, a]) for every arm; returns the panels used.
 
     `alphas`, `betas`: (K,), from 1e-3 to 1e10.
@@ -195,7 +195,7 @@ def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: Workspace) -> 
     ratios = ws.ratios
     coefficients = ws.coefficients
     log_pulls = math.log(describe_arms(alphas, betas, arms, ranks))
-    fill_left_ends(alphas, betas, arms[PREFIX_SUMS:], ranks, coefficients, arms[LEFT])
+    fill_beta_left_ends(alphas, betas, arms[PREFIX_SUMS:], ranks, coefficients, arms[LEFT])
     sort_by(arms[LEFT], ranks[ORDER], False)
     started = 0
     active = 0

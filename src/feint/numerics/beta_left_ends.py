@@ -30,7 +30,7 @@ _CANDIDATES = 2  # sizes k of the sets J to try for every arm
 
 
 @part
-def fill_left_ends(
+def fill_beta_left_ends(
     alphas: FloatArray, betas: FloatArray, sums: FloatArray, ranks: IntArray, coefficients: FloatArray, out: FloatArray
 ) -> None:
     """Log-odds left of which at most e^−33 of each arm's integral lies; scratch: sums (2, K), ranks (3, K)."""

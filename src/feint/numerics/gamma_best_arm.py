@@ -20,9 +20,7 @@ import numpy.typing as npt
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import FloatArray, as_floats, broadcast
 from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
-from feint.numerics.beta_arms import EXPONENT, SUM
-from feint.numerics.beta_arms import Workspace as BetaWorkspace
-from feint.numerics.beta_arms import workspace as beta_workspace
+from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
 SCALE = 1e40
@@ -31,20 +29,20 @@ _WIDEST_RATES = 1e30
 _ARMS_A_SLICE = 500  # arms × rows below which a second thread costs more than it brings
 
 
-class Workspace(NamedTuple):
+class GammaWorkspace(NamedTuple):
     """Scratch for K arms, owned by the caller; it holds nothing between calls."""
 
     beta: BetaWorkspace
     scaled: FloatArray  # (K,) rM
 
 
-def workspace(n_arms: int) -> Workspace:
+def allocate_gamma_workspace(n_arms: int) -> GammaWorkspace:
     """Allocate the scratch space for `n_arms` arms."""
-    return Workspace(beta_workspace(n_arms), np.empty(n_arms))
+    return GammaWorkspace(allocate_beta_workspace(n_arms), np.empty(n_arms))
 
 
 @part
-def gamma_best_arm_sums(shapes: FloatArray, rates: FloatArray, smallest: bool, ws: Workspace) -> None:
+def gamma_best_arm_sums(shapes: FloatArray, rates: FloatArray, smallest: bool, ws: GammaWorkspace) -> None:
     """P(arm a is the largest, or smallest) as SUM and EXPONENT rows of `ws.beta.arms`, as the Beta kernel leaves it."""
     least = rates[0]
     for a in range(1, rates.size):
@@ -58,26 +56,26 @@ def gamma_best_arm_sums(shapes: FloatArray, rates: FloatArray, smallest: bool, w
 
 
 @kernel
-def _fill_largest(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace) -> None:
+def _fill_largest(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace) -> None:
     for row in range(shapes.shape[0]):
         gamma_best_arm_sums(shapes[row], rates[row], False, ws)
         normalise(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
 
 
 @part
-def _fill_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace, smallest: bool) -> None:
+def _fill_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace, smallest: bool) -> None:
     for row in range(shapes.shape[0]):
         gamma_best_arm_sums(shapes[row], rates[row], smallest, ws)
         take_logs(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
 
 
 @kernel
-def _fill_largest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace) -> None:
+def _fill_largest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace) -> None:
     _fill_logs(shapes, rates, out, ws, False)
 
 
 @kernel
-def _fill_smallest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: Workspace) -> None:
+def _fill_smallest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace) -> None:
     _fill_logs(shapes, rates, out, ws, True)
 
 
@@ -110,12 +108,14 @@ def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *,
     >>> gamma_best_arm_probabilities(0.5 + counts, pulls).round(4)
     array([0.8177, 0.1167, 0.0327, 0.0329])
     """
-    return over_rows(_fill_largest_logs if log else _fill_largest, *_checked(shapes, rates), workspace, _ARMS_A_SLICE)
+    return over_rows(
+        _fill_largest_logs if log else _fill_largest, *_checked(shapes, rates), allocate_gamma_workspace, _ARMS_A_SLICE
+    )
 
 
 def smallest_arm_log_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> FloatArray:
     """log P(arm is the smallest), as above: for rates, whose reciprocals are the means of exponential rewards."""
-    return over_rows(_fill_smallest_logs, *_checked(shapes, rates), workspace, _ARMS_A_SLICE)
+    return over_rows(_fill_smallest_logs, *_checked(shapes, rates), allocate_gamma_workspace, _ARMS_A_SLICE)
 
 
 def _checked(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -40,7 +40,7 @@ def sequence() -> Sequence:
 
 
 @part
-def start(draws: Sequence, seed: Word, replication: Word) -> None:
+def start_sequence(draws: Sequence, seed: Word, replication: Word) -> None:
     """From the beginning of a replication's stream."""
     draws.state[_COUNTER] = _ZERO
     draws.state[_POSITION] = _FOUR

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from feint.numerics._validate import FloatArray, as_floats, broadcast
 from feint.numerics.student_cdf import log_cdf, log_density
-from feint.numerics.student_panels import NODES, Arms, Panels, centre, cut, deviates
+from feint.numerics.student_panels import NODES, Panels, StudentArms, centre, cut_into_panels, deviates
 
 _SMALLEST_DOF, _LARGEST_DOF = 1.0, 1e10
 _WIDEST = 1e12  # of scales and of locations, in units of the row's smallest scale
@@ -67,7 +67,7 @@ def student_best_arm_probabilities(
 def log_sums(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> FloatArray:
     """(R, K) log p as integrated; how far Σ p is from 1 shows the error."""
     arms = centre(locations, scales, dofs)
-    panels = cut(arms)
+    panels = cut_into_panels(arms)
     at_once = max(1, _NUMBERS_AT_ONCE // (NODES * scales.shape[-1]))
     parts = []
     for start in range(0, len(panels.row), at_once):
@@ -80,7 +80,7 @@ def log_sums(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> Flo
     return result
 
 
-def _log_integrals(arms: Arms, panels: Panels) -> FloatArray:
+def _log_integrals(arms: StudentArms, panels: Panels) -> FloatArray:
     """(P, K) log ∫ f_a ∏ F_j over each panel."""
     row = panels.row
     scales = arms.scales[row]
@@ -107,7 +107,7 @@ def _log_integrals(arms: Arms, panels: Panels) -> FloatArray:
     return result
 
 
-def _log_cdf_at_starts(arms: Arms, panels: Panels, z: FloatArray, mass: FloatArray) -> FloatArray:
+def _log_cdf_at_starts(arms: StudentArms, panels: Panels, z: FloatArray, mass: FloatArray) -> FloatArray:
     """(P, K) log F at the panels' left ends: computed where a run begins, summed up along it."""
     row = panels.row
     begins = np.ones(len(row), dtype=np.bool_)

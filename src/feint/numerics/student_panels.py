@@ -31,7 +31,7 @@ _TAIL_DIGITS = 15.0
 _MOST_ROUNDS = 200
 
 
-class Arms(NamedTuple):
+class StudentArms(NamedTuple):
     """Rows of K arms, centred: locations − reference = centres + residues exactly."""
 
     centres: FloatArray  # (R, K)
@@ -62,7 +62,7 @@ class _Cells(NamedTuple):
     right: _Edges
 
 
-def centre(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> Arms:
+def centre(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> StudentArms:
     """Every row's narrowest arm at 0 with a scale of about 1, exactly: a two-sum and a power of 2."""
     reference = np.take_along_axis(locations, scales.argmin(-1)[:, None], -1)
     centres = locations - reference
@@ -70,10 +70,10 @@ def centre(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> Arms:
     residues = (locations - kept) - (reference - (kept - centres))
     power = -np.frexp(scales.min(-1, keepdims=True))[1]
     centres, residues, scales = (np.ldexp(x, power) for x in (centres, residues, scales))
-    return Arms(centres, residues, scales, dofs, log_peak(dofs))
+    return StudentArms(centres, residues, scales, dofs, log_peak(dofs))
 
 
-def cut(arms: Arms) -> Panels:
+def cut_into_panels(arms: StudentArms) -> Panels:
     """The panels of all rows."""
     cells = _first_cells(arms)
     best = np.full(arms.scales.shape, -np.inf)
@@ -101,13 +101,13 @@ def cut(arms: Arms) -> Panels:
     return Panels(row[order], left[order], right[order])
 
 
-def deviates(arms: Arms, row: IntArray, x: FloatArray) -> FloatArray:
+def deviates(arms: StudentArms, row: IntArray, x: FloatArray) -> FloatArray:
     """(C, K) z of points x, (C,)."""
     result: FloatArray = ((x[:, None] - arms.centres[row]) - arms.residues[row]) / arms.scales[row]
     return result
 
 
-def _first_cells(arms: Arms) -> _Cells:
+def _first_cells(arms: StudentArms) -> _Cells:
     """From end to end, cut at the locations; cells of no width are left out."""
     n_rows, n_arms = arms.scales.shape
     left, right = _ends(arms)
@@ -119,7 +119,7 @@ def _first_cells(arms: Arms) -> _Cells:
     return _Cells(rows[starts], _picked(values, starts), _picked(values, starts + 1))
 
 
-def _ends(arms: Arms) -> tuple[FloatArray, FloatArray]:
+def _ends(arms: StudentArms) -> tuple[FloatArray, FloatArray]:
     """Points beyond which every arm's integrand has below 1e-15 of what it has before them, tails being powers.
 
     Right of `high`, ∏ F_j ≥ 1/e or so and what counts is the tail of f_a itself, a power −ν_a of the distance. Left of
@@ -136,7 +136,7 @@ def _ends(arms: Arms) -> tuple[FloatArray, FloatArray]:
     return left, right
 
 
-def _edges(arms: Arms, row: IntArray, x: FloatArray) -> _Edges:
+def _edges(arms: StudentArms, row: IntArray, x: FloatArray) -> _Edges:
     z = deviates(arms, row, x)
     dofs = arms.dofs[row]
     density = log_density(z, dofs, arms.peaks[row])
@@ -151,7 +151,7 @@ def _bounds(cells: _Cells, log_scales: FloatArray) -> tuple[FloatArray, FloatArr
     return upper, lower
 
 
-def _needs(arms: Arms, cells: _Cells, stake: FloatArray, log_scales: FloatArray) -> tuple[IntArray, FloatArray]:
+def _needs(arms: StudentArms, cells: _Cells, stake: FloatArray, log_scales: FloatArray) -> tuple[IntArray, FloatArray]:
     """The arm by which a cell is halved, and by how much the cell is too wide: at most 1 if it is smooth."""
     left, right = cells.left, cells.right
     scales, dofs = arms.scales[cells.row], arms.dofs[cells.row]
@@ -173,7 +173,7 @@ def _needs(arms: Arms, cells: _Cells, stake: FloatArray, log_scales: FloatArray)
     return worst, np.maximum(need.max(-1), product)
 
 
-def _middle(arms: Arms, cells: _Cells, worst: IntArray) -> FloatArray:
+def _middle(arms: StudentArms, cells: _Cells, worst: IntArray) -> FloatArray:
     """Halfway in asinh(z/√ν) of the arm `worst`."""
     each = np.arange(len(worst))
     root = np.sqrt(arms.dofs[cells.row, worst])
@@ -182,7 +182,7 @@ def _middle(arms: Arms, cells: _Cells, worst: IntArray) -> FloatArray:
     return result
 
 
-def _halved(arms: Arms, cells: _Cells, middle: FloatArray) -> _Cells:
+def _halved(arms: StudentArms, cells: _Cells, middle: FloatArray) -> _Cells:
     new = _edges(arms, cells.row, middle)
     left = _Edges(*(np.concatenate(pair) for pair in zip(cells.left, new, strict=True)))
     right = _Edges(*(np.concatenate(pair) for pair in zip(new, cells.right, strict=True)))

@@ -34,7 +34,9 @@ class EpsilonGreedyKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class EpsilonGreedy:
-    """Pull the arm with the largest public sample mean, or with probability ε a random arm; tied arms share equally.
+    """A reference that pulls the arm with the largest public sample mean, or with probability ε a random arm.
+
+    Arms that tie for the largest mean share its probability equally.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class SoftmaxKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Softmax:
-    """Pull arm a with probability ∝ exp(μ̂_a/temperature), with μ̂ the sample means of the public rewards.
+    """A reference that pulls arm a with probability ∝ exp(μ̂_a/temperature), μ̂_a its public sample mean.
 
     Parameters
     ----------

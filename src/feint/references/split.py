@@ -31,7 +31,7 @@ class SplitKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """Pull arm a with probability `weights[a]` at every step; without weights, all arms are equally likely.
+    """A reference that pulls arm a with probability `weights[a]` at every step; without weights, with 1/K.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Split:
             return
         array = as_floats(weights, "weights")
         if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > 1e-9:
-            raise ValueError(f"weights is {weights!r}; give one number above 0 per arm, and let them sum to 1.")
+            raise ValueError(f"weights is {weights!r}; give one number above 0 per arm, summing to 1.")
         object.__setattr__(self, "weights", tuple(float(w) for w in array / array.sum()))
 
     def min_pulls_per_arm(self, family: Any) -> int:

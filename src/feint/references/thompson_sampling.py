@@ -24,7 +24,7 @@ class ThompsonSamplingKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class ThompsonSampling:
-    """Pull arm a with the posterior probability that it is the best (the paper's Section 2.2).
+    """A reference that pulls arm a with the posterior probability that it is the best (the paper's Section 2.2).
 
     `simulate` and `Agent` first pull every arm once, whatever the prior.
 

@@ -16,17 +16,17 @@ from feint.numerics._validate import FloatArray, as_floats
 class Bandit:
     """A K-armed bandit with public and private means (the paper's Section 3).
 
-    A tie for the best public arm is a fair instance to simulate; only the theory refuses it.
+    An instance whose best public arms tie can be simulated; only the theory refuses it.
 
     Parameters
     ----------
     public, private
-        (K,) mean rewards of the arms, K at least 2: what everyone sees, and what only the agent does. No two arms tie
-        for the best private mean.
+        (K,) mean rewards of the arms, K at least 2: those of the rewards that everyone sees, and of those that only the
+        agent sees. No two arms may tie for the best private mean.
     sigma
-        Short for `family=Gaussian(sigma)`.
+        Shorthand for `family=Gaussian(sigma)`.
     family
-        The distribution of the rewards, or a pair of them: public, private. `Gaussian(1.0)` if neither is given.
+        The distribution of the rewards, or a pair (public, private). Without `family` and `sigma`, `Gaussian(1.0)`.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class Bandit:
         if len(means["public"]) != len(means["private"]):
             raise ValueError(
                 f"There are {len(means['public'])} public and {len(means['private'])} private means; "
-                "give one of each for every arm."
+                "give one of each per arm."
             )
         best = max(means["private"])
         if means["private"].count(best) > 1:
             tied = [a for a, mean in enumerate(means["private"]) if mean == best]
             raise ValueError(
-                f"Arms {tied} tie for the best private mean {best}; there is nothing to identify, so make one larger."
+                f"Arms {tied} tie for the best private mean {best}; then none is the best, so make one larger."
             )
         for name, value in means.items():
             object.__setattr__(self, name, value)
@@ -69,25 +69,25 @@ class Bandit:
 
     @property
     def sigma(self) -> float:
-        """σ of normal rewards, where it is the same on both sides."""
+        """σ of normal rewards, if it is the same on both sides."""
         public, private = (getattr(family, "sigma", None) for family in self.families)
         if public is None or public != private:
-            raise AttributeError(f"The rewards {self.families} have no common sigma; ask bandit.families.")
+            raise AttributeError(f"The rewards {self.families} have no common sigma; use bandit.families instead.")
         return float(public)
 
     @property
     def n_arms(self) -> int:
-        """K."""
+        """K, the number of arms."""
         return len(self.public)
 
     @property
     def best_public(self) -> int:
-        """i*, the first of the arms with the largest public mean."""
+        """i*, the first arm with the largest public mean."""
         return int(np.argmax(self.public))
 
     @property
     def best_private(self) -> int:
-        """The arm to be found; the paper's arm 1 of Section 5."""
+        """The arm to be found, with the largest private mean; arm 1 in the paper's Section 5."""
         return int(np.argmax(self.private))
 
     @property
@@ -119,9 +119,9 @@ class Bandit:
 
 
 def family_pair(family: Families | None, sigma: float | None = None) -> tuple[Any, Any]:
-    """(public, private) from one family, a pair, or sigma alone."""
+    """Return (public, private) from one family, from a pair, or from sigma alone."""
     if sigma is not None and family is not None:
-        raise ValueError("Give either sigma, which is short for family=Gaussian(sigma), or family, not both.")
+        raise ValueError("Give either family or sigma (short for family=Gaussian(sigma)), not both.")
     if family is None:
         family = Gaussian() if sigma is None else Gaussian(sigma)
     pair = tuple(family) if isinstance(family, tuple | list) else (family, family)
@@ -129,7 +129,7 @@ def family_pair(family: Families | None, sigma: float | None = None) -> tuple[An
         if isinstance(side, type) or not all(hasattr(side, name) for name in ("mean_range", "accepts", "draw")):
             raise ValueError(
                 f"family is {family!r}; give Gaussian(sigma), Bernoulli(), Poisson(), Exponential() or one of your own "
-                "(docs/extending.md), or a pair of them for public and private rewards."
+                "(docs/extending.md), or a pair of these for public and private rewards."
             )
     if len(pair) != 2:
         raise ValueError(f"family has {len(pair)} entries; give one for both sides, or a pair (public, private).")

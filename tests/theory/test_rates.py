@@ -231,7 +231,7 @@ def test_predictions_explain_bad_input():
         predicted_pulls(PAPER, EQUAL, math.inf, [100], order="first")
     with pytest.raises(ValueError, match="budget is 0"):
         predicted_pulls(PAPER, EQUAL, 0.0, [100], order="second")
-    with pytest.raises(ValueError, match="4 \\(one an arm\\) or more"):
+    with pytest.raises(ValueError, match="4 \\(one per arm\\) or more"):
         predicted_pulls(PAPER, EQUAL, 0.1, [3])
     with pytest.raises(ValueError, match="sum to 1"):
         predicted_pulls(PAPER, [1, 1, 1, 1], 0.1, [100])

@@ -1,4 +1,4 @@
-"""Normal tails, best-arm probabilities, the KL boost and random streams."""
+"""Numerics: best-arm probabilities, the KL boost and tilt, and random streams, as kernels and for Python."""
 
 from feint.numerics.best_arm import best_arm_probabilities, gauss_hermite_probabilities
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities

@@ -1,22 +1,22 @@
-"""Numba's inside: everything that feint uses of Numba beyond its documented interface, and what each of it saves.
+"""Numba's internals: everything that feint uses of Numba beyond its documented interface, and what each part saves.
 
-It is used on the releases that `_jit.KNOWN_NUMBA` names, which `make test-matrix` runs; on any other, `_public_doors`
-takes its place.
+It is used with the releases that `_jit.KNOWN_NUMBA` names, which `make test-matrix` runs. With any other release,
+`_public_doors` takes its place.
 
-Nothing here outlives the compiling of feint's own kernels. Two methods of Numba's are replaced while Numba's
-`compile_extra` makes and runs one of the compilers below, under Numba's own lock and for the thread that holds it, and
-are put back when that ends, however it ends.
+Nothing here outlives the compilation of feint's own kernels. Two methods of Numba's are replaced while Numba's
+`compile_extra` makes and runs one of the compilers below, under Numba's own lock and only for the thread that holds it.
+They are restored when that ends, however it ends.
 
-CPU seconds that a first use takes more without each of them (`feint run`, 15 s; in brackets `best_arm_probabilities`,
-2.8 s; two shared cores, Numba 0.68):
+Without each of them, a first use takes this many more CPU seconds (`feint run`, 15 s; in brackets
+`best_arm_probabilities`, 2.8 s; two shared cores, Numba 0.68):
 
 | what | seconds |
 | --- | --- |
-| `_PartLibrary`: parts are not turned into machine code | 22 |
+| `_PartLibrary`: parts are not turned into machine code by themselves | 22 |
 | `_OPTIONS`: no wrappers for callers that parts do not have | 11 |
 | `_OPTIONS`: no reference counts, since kernels allocate nothing | 4 |
-| `_remembering`: what operators do with given types is asked once | 2.2 (0.4) |
-| `KernelCompiler.define_pipelines`: no passes for what kernels do not have | 0 to 1 (0.3) |
+| `_remembering`: Numba is asked once what an operator does with given types | 2.2 (0.4) |
+| `KernelCompiler.define_pipelines`: no passes for features that kernels do not use | 0 to 1 (0.3) |
 | `_importing_once`: modules are imported once per kernel | 0 to 0.4 (`feint audit`: 0.4 of 4.7) |
 | `_Cache`: machine code on disk, for the next start | 14 (2) |
 """
@@ -61,7 +61,7 @@ from feint.progress import say_once
 
 
 class _PartLibrary(JITCodeLibrary):
-    """LLVM code that is ready to be linked into a kernel, and nothing more."""
+    """LLVM code that is only to be linked into a kernel."""
 
     def __init__(self, codegen: Any, function: Any) -> None:
         super().__init__(codegen, function.__qualname__)
@@ -72,7 +72,7 @@ class _PartLibrary(JITCodeLibrary):
         )
 
     def _optimize_final_module(self) -> None:
-        """Left to the kernel."""
+        """Do nothing: the kernel is optimised as a whole."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -87,19 +87,19 @@ class _PartLibrary(JITCodeLibrary):
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """A part has no address in memory at which its environment could be noted."""
+        """Do nothing: a part has no address in memory for its environment."""
 
 
 def _kernel_of(function: Any) -> Any:
-    """A part that Python calls becomes a kernel; its decorator is above this file."""
+    """Return a part as a kernel, for calls from Python; the decorator is in a module that imports this one."""
     from feint.numerics._jit import kernel
 
     return kernel(function)
 
 
 class KernelCompiler(Compiler):
-    """Numba's compiler without the passes for what kernels do not have (closures, `with`, exceptions, generators,
-    loops over tuples of several types, array expressions) and without the annotations nobody reads.
+    """Numba's compiler without the passes for features that kernels do not use (closures, `with`, exceptions,
+    generators, loops over tuples of several types, array expressions) and without annotations that nobody reads.
     """
 
     _UNUSED = (
@@ -136,7 +136,7 @@ class KernelCompiler(Compiler):
 
 
 class PartCompiler(KernelCompiler):
-    """Compiles into a `_PartLibrary`."""
+    """A `KernelCompiler` that compiles into a `_PartLibrary`."""
 
     def compile_extra(self, function: Any) -> Any:
         self.state.library = _PartLibrary(self.state.targetctx.codegen(), function)
@@ -150,13 +150,14 @@ assert "get_call_type" not in vars(types.Function)
 
 @contextmanager
 def _remembering() -> Iterator[None]:
-    """While this thread compiles feint's own code, Numba's choice of what an operator does with given types is kept.
+    """Remember, while this thread compiles feint's own code, what an operator does with given types.
 
-    Numba asks some twenty templates at every + of a kernel, once to infer types and once to write code. What it asks
-    always answers the same within a kernel, except for an `overload`, which is compiled with the options of its caller
-    and is therefore asked every time; those of `_SELECTING` do no arithmetic that options could change.
+    At every + of a kernel Numba asks some twenty templates, once to infer types and once to generate code. Their
+    answers do not change within a kernel, except for an `overload`: it is compiled with the options of its caller and
+    is therefore asked every time. Those in `_SELECTING` are remembered, since they do no arithmetic that options could
+    change.
     """
-    if "get_call_type" in vars(types.Function):  # parts compile inside of kernels
+    if "get_call_type" in vars(types.Function):  # parts compile inside kernels
         yield
         return
     thread = threading.get_ident()
@@ -172,7 +173,7 @@ def _remembering() -> Iterator[None]:
                 self.typing_key in _SELECTING or self._impl_keys[signature.args] is self.typing_key
             ):
                 return signature
-            known[key] = self, signature  # with what makes its id its own
+            known[key] = self, signature  # `self` is kept alive, so that its id stays unique
         return known[key][1]
 
     types.Function.get_call_type = get_call_type  # type: ignore[assignment, method-assign]
@@ -187,11 +188,11 @@ _load_additional_registries = CPUContext.load_additional_registries
 
 @contextmanager
 def _importing_once() -> Iterator[None]:
-    """While this thread compiles feint's own code, the modules that hold Numba's implementations are imported once, and
-    again when another module has been imported; Numba does it whenever it looks in vain for an implementation.
+    """Import the modules with Numba's implementations only once while this thread compiles feint's own code, and again
+    only after another module was imported. Numba imports them whenever it does not find an implementation.
 
-    What was registered since is installed every time: an `intrinsic` registers itself when its types are known. Numba
-    also imports scipy.linalg, to see whether that is there; it is.
+    Implementations registered in the meantime are installed every time, because an `intrinsic` registers itself when
+    its types are known. Numba also imports scipy.linalg to check that it exists; that is skipped here.
     """
     if CPUContext.load_additional_registries is not _load_additional_registries:
         yield
@@ -222,15 +223,15 @@ def _importing_once() -> Iterator[None]:
 
 
 def _is_numbas(function: Any) -> bool:
-    """Tell operators and functions of Python's own from what others taught Numba, which may depend on anything."""
+    """Return whether it is Python's own operator or function; what others taught Numba may depend on anything."""
     return getattr(function, "__module__", None) in ("_operator", "builtins", "math")
 
 
 class _Cache(NullCache):
     """Machine code of a kernel on disk, in `_kernel_files`.
 
-    Numba's own cache knows the date of one file only, and raises where a file is damaged or no folder can be written.
-    Code for a user's own types is not kept: the user's file may change.
+    Numba's own cache checks the date of only one file, and raises an error if a file is damaged or no folder is
+    writable. Code for a user's own types is not kept, because the user's file may change.
     """
 
     def __init__(self, function: Any) -> None:
@@ -245,7 +246,7 @@ class _Cache(NullCache):
         target_context.refresh()
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(data))
-        except Exception:  # whatever made it unusable, compiling helps
+        except Exception:  # whatever makes it unusable, compiling again helps
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -254,7 +255,7 @@ class _Cache(NullCache):
             _kernel_files.save(name, serialize.dumps(result._reduce()))
 
     def _name(self, signature: Any, codegen: Any) -> str:
-        """Names of classes stand beside the signature, which has them without their modules."""
+        """Return the file name; it includes qualified class names, since the signature has no modules."""
         classes = [f"{found.__module__}.{found.__qualname__}" for a in signature for found in _named_tuples(a)]
         versions = sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__
         facts = self._function, str(signature), classes, codegen.magic_tuple(), versions
@@ -278,9 +279,9 @@ def _named_tuples(found: Any) -> Iterator[type]:
 
 
 class _Notice:
-    """Says once that kernels compile when that takes long."""
+    """A notice, given once, that kernels are compiling; it appears only if that takes long."""
 
-    _PATIENCE = 2.0  # seconds, of all kernels together
+    _PATIENCE = 2.0  # seconds, for all kernels together
 
     def __init__(self) -> None:
         self._depth = 0
@@ -288,7 +289,7 @@ class _Notice:
 
     @contextmanager
     def compiling(self, kept: bool) -> Iterator[None]:
-        """To be held while something compiles, under Numba's lock; kernels contain parts, which count with them."""
+        """Measure how long something compiles, under Numba's lock; parts count with the kernel that contains them."""
         self._depth += 1
         if self._depth > 1:
             try:
@@ -309,8 +310,8 @@ class _Notice:
 
     def _say(self, kept: bool) -> None:
         if not kept:
-            say_once("feint: compiling kernels for classes of your own, which every start does anew")
-        elif _kernel_files.writable_folder() is not None:  # else it was said that nothing is kept
+            say_once("feint: compiling kernels for your own classes; these are not kept and compile at every start")
+        elif _kernel_files.writable_folder() is not None:  # otherwise a message already says that nothing is kept
             say_once(
                 "feint: compiling kernels; they are kept, and the next start is quick (`feint warm` does all at once)"
             )

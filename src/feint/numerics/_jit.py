@@ -1,13 +1,14 @@
-"""The one place that sets compile options, and the few machine-level primitives kernels need.
+"""The one place that sets compile options, and the few machine-level primitives that kernels need.
 
-Kernels are scalar functions over caller-owned workspaces: no allocation, no exceptions, no Python objects inside. Every
-operation rounds as it is written, and where a multiplication and an addition are to round once, `fma` says so: a result
-depends neither on how a loop was vectorised nor on what a function was inlined into, nor on the compiler's version.
+Kernels are scalar functions over workspaces that the caller owns: no allocation, no exceptions, no Python objects
+inside. Every operation rounds as it is written, and where a multiplication and an addition are to round only once,
+`fma` says so. So a result does not depend on how a loop was vectorised, on what a function was inlined into, or on the
+compiler's version.
 
-There are two sorts. A `kernel` is an entry from Python: it is compiled on first use with all that it calls, and its
-machine code is kept on disk. A `part` (or `inlined` part) is what kernels are made of: it is translated, but not
-optimised and not turned into machine code by itself, since every kernel that uses it does that with its whole body
-anyway. Called from Python, a part becomes a kernel of its own, so that tests can look at it.
+There are two kinds. A `kernel` is called from Python: it is compiled on first use together with all that it calls, and
+its machine code is kept on disk. A `part` (or `inlined` part) is a piece of kernels: it is translated, but by itself
+neither optimised nor turned into machine code, since that happens with every kernel that uses it. When Python calls a
+part, it becomes a kernel of its own, so that tests can look at it.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,7 @@ _C = TypeVar("_C", bound=type)
 
 if numba.config.DISABLE_JIT:
     raise ValueError(
-        "NUMBA_DISABLE_JIT is set, but feint's kernels use machine instructions that Python lacks; unset it first."
+        "NUMBA_DISABLE_JIT is set, but feint's kernels use machine instructions that Python lacks; unset it."
     )
 KNOWN_NUMBA = ("0.66", "0.68")  # releases that `make test-matrix` runs
 if ".".join(numba.__version__.split(".")[:2]) in KNOWN_NUMBA:
@@ -32,34 +33,34 @@ if ".".join(numba.__version__.split(".")[:2]) in KNOWN_NUMBA:
 else:
     from feint.numerics._public_doors import PART_OPTIONS, compile_kernel, compile_part
 
-# `forceinline` is said even where it is false: Numba would let a function inherit it from the one that is compiling.
+# `forceinline` is given even where it is false; otherwise Numba lets a function inherit it from its caller.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False, "forceinline": False}
 _INLINED = _OPTIONS | {"forceinline": True}
 
 
 def kernel(function: _F) -> _F:
-    """An entry from Python; see the module's docstring."""
+    """Compile a function that Python calls; see the module's docstring."""
     return cast(_F, compile_kernel(function, _OPTIONS))
 
 
 def part(function: _F) -> _F:
-    """A function that only kernels call."""
+    """Compile a function that only kernels call."""
     return cast(_F, compile_part(function, _OPTIONS))
 
 
 def inlined(function: _F) -> _F:
-    """A small part that must dissolve into its caller's loop, so that the loop vectorises."""
+    """Compile a small part that is always inlined into its caller's loop, so that the loop vectorises."""
     return cast(_F, compile_part(function, _INLINED))
 
 
 def by_type(function: _F) -> _F:
-    """A part that is chosen by the type of its first argument: settings, a NamedTuple whose class has a part (or a
-    kernel) of this function's name as an attribute.
+    """Declare a part that is chosen by the type of its first argument: settings, a NamedTuple whose class has a part
+    (or a kernel) of this function's name as an attribute.
 
-    So a new explorer, reference, family or budget is a new class, in the package or in a user's file, and nothing has
-    a list of them. In plain Python the same attribute is called, which may then be any function; a part that is handed
-    something `Plain` runs as the Python function it was written as. The function decorated here is what runs for a
-    class without such an attribute; most have no body to speak of.
+    So a new explorer, reference, family or budget is a new class, in the package or in a user's file, and there is no
+    list of them. In plain Python the same attribute is called, which may then be any function; a part that receives
+    something `Plain` runs as the Python function it was written as. The function decorated here runs for a class
+    without such an attribute; most have hardly any body.
     """
     name = function.__name__
     usual = part(function)
@@ -75,29 +76,29 @@ def by_type(function: _F) -> _F:
         return implementation(settings, *others)
 
     call.__name__, call.__doc__, call.__module__ = name, function.__doc__, function.__module__
-    # Not `strict`: the signature of the stub is for readers, that of the implementation counts.
+    # Not `strict`: the stub's signature is for readers; the implementation's signature is the one that counts.
     overload(call, strict=False, jit_options=_INLINED | PART_OPTIONS)(choose)
     return cast(_F, call)
 
 
 def shared(function: _F) -> _F:
-    """A part that stays an ordinary function for Python: what it is handed may then be `Plain`."""
+    """Declare a part that stays an ordinary function for Python, so that its arguments may be `Plain`."""
     overload(function, strict=False, jit_options=_OPTIONS | PART_OPTIONS)(lambda *arguments: function)
     return function
 
 
 def shared_inlined(function: _F) -> _F:
-    """The same for a small one that must dissolve into its caller's loop."""
+    """Declare a `shared` part that is always inlined into its caller's loop."""
     overload(function, strict=False, jit_options=_INLINED | PART_OPTIONS)(lambda *arguments: function)
     return function
 
 
 class Plain:
-    """The base of what has no kernel: it stands where settings would, and makes what uses it run in plain Python."""
+    """The base of settings without a kernel: whatever uses them runs in plain Python."""
 
 
 def has_plain(values: Any) -> bool:
-    """Whether something in these settings has no kernel."""
+    """Return whether something in these settings has no kernel."""
     return any(isinstance(value, Plain) or (isinstance(value, tuple) and has_plain(value)) for value in values)
 
 
@@ -113,7 +114,7 @@ def parts(**named: Any) -> Callable[[_C], _C]:
 
 
 def _float_bits(typing_context: Any, x: Any) -> Any:
-    """The 64 bits of a float64 as a signed integer."""
+    """Return the 64 bits of a float64 as a signed integer."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.IntType(64))
@@ -125,7 +126,7 @@ float_bits = cast(Callable[[float], int], intrinsic(_float_bits))
 
 
 def _bits_float(typing_context: Any, n: Any) -> Any:
-    """The float64 whose 64 bits are the signed integer n."""
+    """Return the float64 whose 64 bits are the signed integer n."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
@@ -137,7 +138,7 @@ bits_float = cast(Callable[[int], float], intrinsic(_bits_float))
 
 
 def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
-    """a·b + c with one rounding (`math.fma` is not in Python 3.11)."""
+    """Return a·b + c with one rounding (`math.fma` is not in Python 3.11)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.fma(*args)
@@ -149,7 +150,7 @@ fma = cast(Callable[[float, float, float], float], intrinsic(_fma))
 
 
 def _multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
-    """The upper 64 bits of the 128-bit product of two unsigned 64-bit integers."""
+    """Return the upper 64 bits of the 128-bit product of two unsigned 64-bit integers."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = ir.IntType(128)

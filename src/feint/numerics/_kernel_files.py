@@ -1,12 +1,12 @@
-"""Compiled kernels on disk: where they are kept, under which name, and whether what is found there is whole.
+"""Compiled kernels on disk: where they are kept, under which name, and whether a file is intact.
 
-A name holds a digest of everything that the machine code depends on: the content of the package's sources, the CPU,
-Python, Numba and NumPy. Paths and dates are not in it, so that a copied or moved environment, another user of the same
-installation and a read-only one find what was compiled before. A file begins with a checksum of the rest: one that is
-empty, cut, altered or of another format is as good as none, and is written anew.
+A name contains a digest of everything that the machine code depends on: the content of the package's sources, the CPU,
+Python, Numba and NumPy. It contains no paths or dates. So compiled kernels are found again in a copied or moved
+environment, in a read-only one, and by another user of the same installation. A file begins with a checksum of the
+rest. A file that is empty, truncated, altered or in another format is ignored and written again.
 
-Files are looked for beside the package first and then in the user's own folder; they are written beside the package if
-that can be written, else into the user's folder, else nowhere. NUMBA_CACHE_DIR replaces both.
+Files are looked for first beside the package and then in the user's own folder. They are written beside the package if
+that is writable, otherwise into the user's folder, and if neither is writable, nowhere. NUMBA_CACHE_DIR replaces both.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ _BESIDE = _PACKAGE / "__pycache__" / _FOLDER
 
 
 def load(name: str) -> bytes | None:
-    """Return the content of the file of this name; None if there is none that is whole."""
-    for place in kernel_folders():
+    """Return the content of the file of this name, or None if there is no intact one."""
+    for folder in kernel_folders():
         try:
-            data = (place / source_digest() / name).read_bytes()
+            data = (folder / source_digest() / name).read_bytes()
         except OSError:
             continue
         start = len(_FORMAT) + _CHECKSUM().digest_size
@@ -43,19 +43,19 @@ def load(name: str) -> bytes | None:
 
 
 def save(name: str, content: bytes) -> None:
-    """Keep `content` under this name, or say once that it is not kept."""
-    place = writable_folder()
-    if place is None:
+    """Keep `content` under this name; if that fails, say so once."""
+    folder = writable_folder()
+    if folder is None:
         return
     try:
         data = _FORMAT + _CHECKSUM(content).digest() + content
-        write_whole(place / source_digest() / name, lambda path: path.write_bytes(data), force=True)
+        write_whole(folder / source_digest() / name, lambda path: path.write_bytes(data), force=True)
     except OSError as error:
-        say_once(f"feint: compiled kernels are not kept in {place}: {error.strerror or error}")
+        say_once(f"feint: compiled kernels are not kept in {folder}: {error.strerror or error}")
 
 
 def kernel_folders() -> Iterator[Path]:
-    """Yield the folders in which kernels may lie, in the order in which they are looked at."""
+    """Yield the folders that may contain kernels, in the order in which they are searched."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         yield Path(chosen) / _FOLDER
@@ -68,21 +68,21 @@ def kernel_folders() -> Iterator[Path]:
 
 @cache
 def writable_folder() -> Path | None:
-    """Return the first place that takes files; if there is none, say so once and return None."""
+    """Return the first folder that is writable; if there is none, say so once and return None."""
     reasons = []
-    for place in kernel_folders():
+    for folder in kernel_folders():
         try:
-            folder = place / source_digest()
-            folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=folder) as probe:  # a full disk shows only when something is written
+            current = folder / source_digest()
+            current.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=current) as probe:  # a full disk shows only when something is written
                 probe.write(bytes(2**16))
                 probe.flush()
-            return place
+            return folder
         except OSError as error:
-            reasons.append(f"{place}: {error.strerror or error}")
+            reasons.append(f"{folder}: {error.strerror or error}")
     say_once(
-        "feint: compiled kernels are not kept, so every start compiles them again; set NUMBA_CACHE_DIR to a folder "
-        f"that can be written ({'; '.join(reasons)})"
+        "feint: compiled kernels are not kept, so every start compiles them again; set NUMBA_CACHE_DIR to a "
+        f"writable folder ({'; '.join(reasons)})"
     )
     return None
 
@@ -90,20 +90,20 @@ def writable_folder() -> Path | None:
 def remove(*, stale_only: bool) -> int:
     """Remove kept kernels: all of them, or those beside the package that its present sources cannot use.
 
-    Returns the number of folders removed. What lies in the user's own folder may serve another installation.
+    Return the number of folders removed. Kernels in the user's own folder may serve another installation.
     """
     removed = 0
-    for place in [_BESIDE] if stale_only else kernel_folders():
-        for folder in place.glob("*"):
-            if not (stale_only and folder.name == source_digest()):
-                shutil.rmtree(folder, ignore_errors=True)
+    for folder in [_BESIDE] if stale_only else kernel_folders():
+        for found in folder.glob("*"):
+            if not (stale_only and found.name == source_digest()):
+                shutil.rmtree(found, ignore_errors=True)
                 removed += 1
     return removed
 
 
 @cache
 def source_digest() -> str:
-    """Return a digest of the content of every file of the package that a kernel may come from."""
+    """Return a digest of the contents of all files of the package that may define a kernel."""
     found = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         relative = path.relative_to(_PACKAGE)
@@ -114,7 +114,7 @@ def source_digest() -> str:
 
 
 def _user_folder() -> Path | None:
-    """Return the folder for caches of this user; None where the user has no home."""
+    """Return the user's cache folder, or None if the user has no home."""
     try:
         if sys.platform == "win32":
             return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")

@@ -1,7 +1,7 @@
-"""Kernels by Numba's documented interface alone, for releases whose inside feint does not know.
+"""Kernels by Numba's documented interface alone, for releases whose internals feint does not know.
 
-It has the same names as `_compiling`. A part is compiled by itself and again in every kernel, which takes some times as
-long at a first use; numbers are the same, since every operation rounds as written. Numba's own cache keeps the kernels.
+It has the same names as `_compiling`. A part is compiled by itself and again in every kernel, so a first use takes
+several times as long. Numbers are the same, since every operation rounds as written. Numba's own cache keeps kernels.
 """
 
 from collections.abc import Callable
@@ -28,16 +28,16 @@ def compile_kernel(function: Callable[..., Any], options: dict[str, Any]) -> Any
     assert isinstance(function, FunctionType)
     twin = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
     twin.__module__ = function.__module__
-    # Numba looks at the date of one file, and a kernel depends on many: its file is named by the content of all.
+    # Numba checks the date of one file, but a kernel depends on many; so its name contains a digest of them all.
     twin.__qualname__ = f"{function.__qualname__}_{source_digest()}"
     try:
         return _Kernel(numba.njit(**options, cache=True)(twin), fresh)
-    except RuntimeError:  # no folder can be written
+    except RuntimeError:  # no folder is writable
         return fresh
 
 
 class _Kernel:
-    """A kernel that is kept, and beside it the same for types of a user's own, whose file may change."""
+    """A kernel that is kept on disk, and a second copy for a user's own types, whose file may change."""
 
     def __init__(self, kept: Any, fresh: Any) -> None:
         self._kept, self._fresh = kept, fresh
@@ -48,7 +48,7 @@ class _Kernel:
             return self._fresh(*arguments)
         try:
             return self._kept(*arguments)
-        except Exception:  # a file of Numba's cache that is damaged, or cannot be written
+        except Exception:  # a file of Numba's cache is damaged or cannot be written
             self._kept = self._fresh
             return self._fresh(*arguments)
 

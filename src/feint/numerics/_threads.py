@@ -1,7 +1,7 @@
 """Run a compiled kernel over slices of its rows on all cores.
 
-Plain threads, since kernels release the GIL: no threading layer to configure, Ctrl-C arrives between slices, and a
-row's result cannot depend on the slice it fell into.
+Plain threads suffice, since kernels release the GIL: there is no threading layer to configure, Ctrl-C works between
+slices, and a row's result cannot depend on the slice it is in.
 """
 
 import os
@@ -16,7 +16,7 @@ _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """What is called inside takes no threads of its own: whoever calls it has one for every core already."""
+    """Use only one thread for everything called inside; the caller already has one thread per core."""
     token = _ALONE.set(True)
     try:
         yield
@@ -25,7 +25,7 @@ def one_thread() -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Threads to use: FEINT_THREADS where set, else the cores this process may run on."""
+    """Return the number of threads to use: FEINT_THREADS if set, otherwise the cores this process may run on."""
     if _ALONE.get():
         return 1
     setting = os.environ.get("FEINT_THREADS")
@@ -37,12 +37,12 @@ def thread_count() -> int:
 
 
 def run_slices(task: Callable[[int, int], object], n_rows: int, *, smallest: int) -> None:
-    """Call task(start, stop) over consecutive slices of range(n_rows), none much shorter than `smallest` rows."""
+    """Call task(start, stop) for consecutive slices of range(n_rows), none much shorter than `smallest` rows."""
     threads = min(thread_count(), max(1, n_rows // smallest))
     if threads == 1:
         task(0, n_rows)
         return
-    pieces = min(4 * threads, n_rows // smallest)  # a few a thread, so that slow rows even out
+    pieces = min(4 * threads, n_rows // smallest)  # several per thread, so that slow rows even out
     edges = [n_rows * i // pieces for i in range(pieces + 1)]
     with ThreadPoolExecutor(threads) as pool:
         for future in [pool.submit(task, *edge) for edge in pairwise(edges)]:

@@ -14,7 +14,7 @@ _SUM_TOLERANCE = 1e-9
 
 
 def as_floats(value: npt.ArrayLike, name: str) -> FloatArray:
-    """`value` as float64; ValueError for text, complex numbers, ragged lists and NaN."""
+    """Return `value` as float64; raise ValueError for text, complex numbers, ragged lists and NaN."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":
@@ -28,7 +28,7 @@ def as_floats(value: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def as_probabilities(value: npt.ArrayLike, name: str) -> FloatArray:
-    """`value` as numbers from 0 to 1."""
+    """Return `value` as numbers from 0 to 1, or raise ValueError."""
     array = as_floats(value, name)
     if ((array < 0) | (array > 1)).any():
         worst = array[(array < 0) | (array > 1)][0]
@@ -37,7 +37,7 @@ def as_probabilities(value: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def as_distribution(value: npt.ArrayLike, name: str) -> FloatArray:
-    """`value` as rows of at least 2 probabilities, each row summing to 1 within 1e-9."""
+    """Return `value` as rows of at least 2 probabilities, each row summing to 1 within 1e-9, or raise ValueError."""
     array = as_probabilities(value, name)
     if array.ndim == 0 or array.shape[-1] < 2:
         raise ValueError(f"{name} has shape {array.shape}; its last axis must hold at least 2 arms.")
@@ -48,7 +48,7 @@ def as_distribution(value: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def as_number(value: object, what: str) -> float:
-    """A plain or NumPy real number as a float; `what` says in a clause what it must be."""
+    """Return a plain or NumPy real number as a float; `what` is a clause that says what it must be."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{what}; got {value!r}.")
     try:
@@ -61,12 +61,12 @@ def as_number(value: object, what: str) -> float:
 
 
 def is_whole(value: object, least: int, most: float = math.inf) -> bool:
-    """Whether `value` is a whole number (True and 1.0 are not) from `least` to `most`."""
+    """Return whether `value` is a whole number (True and 1.0 are not) from `least` to `most`."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= most)
 
 
 def as_integers(value: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
-    """A flat list of whole numbers as int64; `what` says in a clause what it must be."""
+    """Return a flat list of whole numbers as int64; `what` is a clause that says what it must be."""
     try:
         array = np.asarray(value)
         if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.max() > 2**62):
@@ -77,7 +77,7 @@ def as_integers(value: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
 
 
 def broadcast(first: FloatArray, second: FloatArray, names: str) -> tuple[FloatArray, FloatArray]:
-    """Both arrays at their common shape, contiguous."""
+    """Return both arrays in their common shape, contiguous."""
     try:
         shape = np.broadcast_shapes(first.shape, second.shape)
     except ValueError:
@@ -89,31 +89,31 @@ def broadcast(first: FloatArray, second: FloatArray, names: str) -> tuple[FloatA
 
 
 def restore(target: FloatArray, value: npt.ArrayLike, name: str) -> None:
-    """Fill an array from a saved state, or refuse what does not fit it."""
+    """Fill an array from a saved state; raise ValueError if the value does not fit."""
     values = as_floats(value, f"The state is damaged: {name}")
     if values.shape != target.shape or not np.isfinite(values).all():
         raise ValueError(
-            f"The state is damaged: {name} has shape {values.shape}, not finite numbers of {target.shape}."
+            f"The state is damaged: {name} needs finite numbers of shape {target.shape}, and has shape {values.shape}."
         )
     target[...] = values
 
 
 def restore_counts(target: IntArray, value: npt.ArrayLike, name: str) -> None:
-    """The same for whole numbers, 0 or more."""
+    """Fill an array of counts from a saved state; raise ValueError if the value does not fit."""
     values = as_integers(value, f"The state is damaged: {name} must be whole numbers")
     if values.shape != target.shape or (values < 0).any() or (values > 2**53).any():
-        raise ValueError(f"The state is damaged: {name} are not counts of {target.size} arms.")
+        raise ValueError(f"The state is damaged: {name} are not the counts of {target.size} arms.")
     target[:] = values
 
 
 def check_epsilon(epsilon: FloatArray) -> None:
-    """KL budgets are numbers from 0 to ∞."""
+    """Raise ValueError unless all KL budgets are 0 or more (∞ is allowed)."""
     if (epsilon < 0).any():
         raise ValueError(f"epsilon is {epsilon.min()}; a KL budget must be 0 or more (math.inf for no limit).")
 
 
 def check_level(value: object, name: str) -> float:
-    """A probability strictly between 0 and 1."""
+    """Return a probability strictly between 0 and 1 as a float, or raise ValueError."""
     what = f"{name} must lie strictly between 0 and 1"
     number = as_number(value, what)
     if not 0 < number < 1:
@@ -122,14 +122,14 @@ def check_level(value: object, name: str) -> float:
 
 
 def check_flag(value: object, name: str) -> bool:
-    """True or False, not what looks like it."""
+    """Return True or False; raise ValueError for anything else, such as 0 or 1."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} is {value!r}; it must be True or False.")
     return value
 
 
 def read_only(array: Any) -> Any:
-    """A view of an array that cannot be written to."""
+    """Return a read-only view of an array."""
     shown = np.asarray(array).view()
     shown.flags.writeable = False
     return shown

@@ -13,24 +13,24 @@ from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_n
 from feint.numerics.best_arm_kernel import best_arm_sums
 from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
 
-_WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay a float64
-_WIDEST_RATIO = 1e12  # of sds: beyond it the sharpest arm is narrower than the gaps between floats 40 sds off
+_WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay within float64
+_WIDEST_RATIO = 1e12  # of sds: beyond this, the sharpest arm is narrower than the gaps between floats 40 sds away
 _MOST_NODES = 350
-_TAILS_A_SLICE = 2_000  # arms × rows below which a second thread costs more than it brings
+_TAILS_PER_SLICE = 2_000  # arms × rows below which a second thread costs more than it saves
 
 
 def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: bool = False) -> FloatArray:
-    r"""P(arm is the largest) for independent normals, exactly.
+    r"""Return P(arm is the largest) for independent normals, exactly.
 
     .. math:: p_a = \int \varphi_a(x) \prod_{j \neq a} \Phi_j(x)\,dx
 
-    the probability with which Thompson Sampling pulls arm a (the paper's Section 2.2 and Eq. max_prob).
+    This is the probability with which Thompson Sampling pulls arm a (the paper's Section 2.2 and Eq. max_prob).
 
     Parameters
     ----------
     means, sds
-        (..., K) with K ≥ 2; they broadcast against each other. Rows are independent problems, spread over all cores
-        (FEINT_THREADS sets how many) with results that do not depend on their number.
+        (..., K) with K ≥ 2; they broadcast against each other. Rows are independent problems and are spread over all
+        cores (FEINT_THREADS sets how many); results do not depend on the number of cores.
     log
         Return log p, which never underflows.
 
@@ -38,7 +38,7 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
     -------
     (..., K) array
         The relative error of every p is below 1e-12; with `log`, the error of log p is below 1e-12·max(1, \|log p\|).
-        A p below 1e-308 leaves float64's range, so ask for its logarithm.
+        A p below 1e-308 is outside float64's range; use `log` for it.
 
     Examples
     --------
@@ -49,23 +49,23 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
     np.float64(-250007.48)
     """
     means, sds = _checked(means, sds)
-    return over_rows(_fill_logs if log else _fill_rows, means, sds, allocate_normal_workspace, _TAILS_A_SLICE)
+    return over_rows(_fill_logs if log else _fill_rows, means, sds, allocate_normal_workspace, _TAILS_PER_SLICE)
 
 
 def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nodes: int = 32) -> FloatArray:
-    r"""The paper's approximation of the best-arm probabilities (Appendix C.1), kept for comparison.
+    r"""Return the paper's approximation of the best-arm probabilities (Appendix C.1), kept for comparison.
 
     .. math:: p_a \approx \pi^{-1/2} \sum_q w_q \prod_{j \neq a} \Phi((\mu_a - \mu_j + \sigma_a \sqrt 2 x_q)/\sigma_j)
 
-    It is off by tens of percent where posteriors are unequally sharp, because the sharp arm's Φ is a step on the
-    scale of the others; see docs/errata.md.
+    It is off by tens of percent where some posteriors are much sharper than others, because a sharp arm's Φ is a step
+    on the scale of the others; see docs/errata.md.
 
     Parameters
     ----------
     means, sds
         (..., K) with K ≥ 2; they broadcast against each other.
     nodes
-        Of the rule; the paper has 32.
+        Number of nodes of the rule; the paper uses 32.
 
     Returns
     -------
@@ -88,8 +88,8 @@ def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nod
 
 
 def gauss_hermite_rule(means: FloatArray, sds: FloatArray, points: FloatArray, weights: FloatArray) -> FloatArray:
-    """The same for checked arrays and given nodes."""
-    from scipy.special import ndtr  # here, so that what does not need SciPy starts without it
+    """Return the approximation for checked arrays and given nodes."""
+    from scipy.special import ndtr  # imported here, so that what does not need SciPy starts without it
 
     result = np.empty(means.shape)
     for a in range(means.shape[-1]):
@@ -109,7 +109,7 @@ def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, Floa
             f"means have shape {mean_array.shape}; the last axis counts the arms and must hold at least 2 of them."
         )
     if not np.isfinite(mean_array).all():
-        raise ValueError("means must be finite; an infinite mean wins or loses surely, so leave that arm out.")
+        raise ValueError("means must be finite; an infinite mean always wins or always loses, so leave that arm out.")
     if not (np.isfinite(sd_array).all() and (sd_array > 0).all()):
         raise ValueError("sds must be finite and above 0; give standard deviations, not variances or log-scales.")
     if mean_array.size:
@@ -133,14 +133,14 @@ def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, Floa
 
 @part
 def fill_probabilities(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
-    """P of one row into `out`, without allocation: the entry point for other kernels."""
+    """Fill `out` with P of one row, without allocation: the entry point for other kernels."""
     best_arm_sums(means, sds, ws)
     normalise(ws.arms[SUM], ws.arms[SHIFT], out)
 
 
 @part
 def fill_log_probabilities(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
-    """Log p of one row into `out`, without allocation; near p = 1 from the exact complement."""
+    """Fill `out` with log p of one row, without allocation; near p = 1 from the exact complement."""
     best_arm_sums(means, sds, ws)
     take_logs(ws.arms[SUM], ws.arms[SHIFT], out)
 

@@ -1,6 +1,6 @@
 """The arms of the best-arm kernel: their workspace, their common unit, and where each one's integration may start.
 
-"Left end" in the docstring of best_arm_kernel.py proves the bound.
+The bound is proved under "Left end" in the docstring of best_arm_kernel.py.
 """
 
 import math
@@ -15,8 +15,8 @@ from feint.numerics.sorting import sort_by
 NODES = 24  # of a panel
 _LEFT_CUT = 7.6  # Φ(−7.6) = 1.5e-14 of an arm's mass is left out on the left
 
-# Rows of NormalWorkspace.arms. One array with named rows, not a field each: every array that is passed on costs the
-# compiled code two atomic reference counts, which for 17 fields took longer than the integration.
+# Rows of NormalWorkspace.arms. It is one array with named rows, not one field per row, because every array that is
+# passed on costs the compiled code two atomic reference counts; for 17 fields these took longer than the integration.
 CENTRE = 0  # mean minus the largest mean, in units of a power of two near the smallest sd
 PRECISION = 1  # 1/sd in that unit
 LEFT = 2  # where the arm's integration starts
@@ -28,8 +28,8 @@ PREFIX_PRECISION = 7  # Σ 1/σ² over the arms of largest mean
 PREFIX_MOMENT = 8  # and Σ μ/σ²
 SUM = 9  # result: P(a) = arms[SUM, a]·exp(arms[SHIFT, a])
 SHIFT = 10
-CENTRE_LOW = 11  # what rounding took from CENTRE: two sharp arms far from the origin keep their distance
-UNIT = 12  # φ_a/Φ_a in its own unit = arms[UNIT, a]·ratios[a]; 0 where the panel left that row out
+CENTRE_LOW = 11  # the rounding error of CENTRE, so that two sharp arms far from the origin keep their distance
+UNIT = 12  # φ_a/Φ_a in its own unit = arms[UNIT, a]·ratios[a]; 0 where the panel skipped that row
 SUM_BEFORE = 13  # before the last panel
 SHIFT_BEFORE = 14
 _ARM_ROWS = 15
@@ -41,12 +41,12 @@ CANDIDATES = 2  # sizes k of the sets J to try for every arm
 STATE = 3  # one of the three below
 WAITING, ACTIVE, DONE = 0, 1, 2
 
-LEFT_END, MIDDLE, HALF = 0, 1, 2  # of NormalWorkspace.panel: where the next one starts; of the last one
+LEFT_END, MIDDLE, HALF = 0, 1, 2  # of NormalWorkspace.panel: start of the next panel; middle and half-width of the last
 WANTED, STARTED, OPEN = 0, 1, 2  # of NormalWorkspace.counts: arms to integrate, begun, and not yet done
 
 
 class NormalWorkspace(NamedTuple):
-    """Scratch of the best-arm kernel for K arms, owned by the caller; it holds nothing between calls."""
+    """Scratch space of the best-arm kernel for K normal arms, owned by the caller; it keeps nothing between calls."""
 
     arms: FloatArray  # (_ARM_ROWS, K)
     ranks: IntArray  # (4, K)
@@ -60,7 +60,7 @@ class NormalWorkspace(NamedTuple):
 
 
 def allocate_normal_workspace(n_arms: int) -> NormalWorkspace:
-    """Allocate the scratch space for `n_arms` arms."""
+    """Allocate the scratch space for `n_arms` normal arms."""
     return NormalWorkspace(
         np.empty((_ARM_ROWS, n_arms)),
         np.empty((4, n_arms), dtype=np.int64),
@@ -76,7 +76,7 @@ def allocate_normal_workspace(n_arms: int) -> NormalWorkspace:
 
 @part
 def standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
-    """Centre on the largest mean and scale by a power of two, both without rounding: centres have two parts."""
+    """Centre on the largest mean and scale by a power of two, both without rounding, since a centre is two floats."""
     n = means.size
     top = means[0]
     sharpest = sds[0]
@@ -96,7 +96,7 @@ def standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
 
 @part
 def fill_normal_left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
-    """Where each arm's integration may start; see "Left end" in the module's docstring."""
+    """Fill in where each arm's integration may start; see "Left end" in best_arm_kernel.py."""
     sort_by(arms[CENTRE], ranks[ORDER], True)
     total = 0.0
     moment = 0.0
@@ -119,7 +119,7 @@ def fill_normal_left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
             best = bound
             best_size = k + 1
     for a in range(n):
-        # An arm raises the mean of J while its own mean is larger: bisect for the last one that does.
+        # An arm raises the mean of J as long as its own mean is larger: bisect for the last arm that does.
         low = 0
         high = n
         while low < high:
@@ -142,7 +142,7 @@ def _left_bound(arms: FloatArray, ranks: IntArray, a: int, size: int) -> float:
 
 @inlined
 def _joined(arms: FloatArray, ranks: IntArray, a: int, size: int) -> tuple[float, float]:
-    """Precision and moment of the `size` arms of largest mean together with arm a."""
+    """Return precision and moment of the `size` arms of largest mean together with arm a."""
     total = 0.0
     moment = 0.0
     if size > 0:

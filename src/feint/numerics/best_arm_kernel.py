@@ -2,8 +2,8 @@
 
 With F(x) = ∏_j Φ_j(x) and h_a = φ_a/Φ_a (reverse hazard), P(a is largest) = ∫ F(x)·h_a(x) dx. Every arm uses the
 same nodes, so a node costs K tail evaluations, not K². All terms are positive, so tails keep their relative
-accuracy. Each integrand g_a = F·h_a = φ_a·∏_{j≠a} Φ_j is log-concave, and three facts follow that decide where the
-grid lies:
+accuracy. Each integrand g_a = F·h_a = φ_a·∏_{j≠a} Φ_j is log-concave, from which three facts follow that decide where
+the grid lies:
 
 **Left end.** Φ_j(x) = φ_j(x)·M_j(x) with M_j (Mills' ratio) increasing. So for any set J of arms that contains a, g_a
 is the normal density with precision P = Σ_J 1/σ_j² and mean m = Σ_J μ_j/σ_j² / P, times an increasing function.
@@ -20,7 +20,7 @@ decay, ends the arm instead.
 **Between** the supports of the arms nothing is integrated: the grid jumps to the next left end. Very deep tails, which
 peak away from the main region, cost a few panels of their own.
 
-A panel has 24 nodes. Its width follows the curvature of log g_a at its left end, where curvature of each log Φ_j is
+A panel has 24 nodes. Its width follows the curvature of log g_a at its left end, where the curvature of each log Φ_j is
 greatest, and the standard deviation of the sharpest arm whose Φ is not yet 1 (z < 8.2).
 
 Each factor is kept as mantissa and exponent: Φ(z) = c·exp(−z²/2) for z < 0, so the sum of exponents and the product of
@@ -73,7 +73,7 @@ _BEFORE, _AFTER = 1.0 / float(_WEIGHTS[-2]), 1.0 / float(_WEIGHTS[-1])
 
 _RIGHT_CUT = 2e-15  # share of an arm's mass left out on the right
 _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16: the factor is 1 in float64
-_FAR_RIGHT = 25.0  # exp(−25²/2) = 2e-136 is still far from underflow over one panel
+_FAR_RIGHT = 25.0  # exp(−25²/2) = 2e-136 is still far from underflow within one panel
 _DEEP_LEFT = -30.0  # below this 1 − curvature of log Φ is under 1e-3 and h(h + z) cancels
 _DECAY_ENOUGH = 45.0  # e^−45 = 3e-20
 # Panel widths. 24 nodes integrate exp(−y²/2) over 8.2 to 1e-15 of its peak, over 9.2 to 1e-14 of the whole, and exp(−y)
@@ -82,12 +82,12 @@ _WIDTH = 9.2
 _SLOPE_WIDTH = 30.0
 _TINY_MANTISSA = 1e-150
 _FINEST = 2.0**-47
-_STEEP = 300.0  # nats over one panel: exponents are then combined before they are exponentiated
+_STEEP = 300.0  # nats over one panel: beyond this, exponents are combined before they are exponentiated
 
 
 @inlined
 def _evaluate_boundary(arms: FloatArray, n: int, x: float) -> None:
-    """Hazard and curvature of every log Φ at x."""
+    """Set hazard and curvature of every log Φ at x."""
     for a in range(n):
         z = (x - arms[CENTRE, a]) * arms[PRECISION, a]
         _set_boundary(arms, a, z, reverse_hazard(z) if z < _SATURATED else 0.0)
@@ -105,10 +105,10 @@ def _set_boundary(arms: FloatArray, a: int, z: float, hazard: float) -> None:
 
 @inlined
 def _arm_width(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_sum: float) -> float:
-    """How wide a panel at x may be for the integrand of arm a; notes its decay rate."""
+    """Return how wide a panel at x may be for the integrand of arm a, and record its decay rate."""
     precision = arms[PRECISION, a]
     curvature = curvature_sum - arms[CURVATURE, a] + precision * precision
-    # 24 nodes over a piece that starts e^−decay below the peak may err e^decay more, which is e^(decay/33) in width.
+    # On a piece that starts e^−decay below the peak, 24 nodes may err e^decay more, which is e^(decay/33) in width.
     ease = 1.0 + arms[DECAY, a] / 49.0
     width = _WIDTH * ease / math.sqrt(curvature)
     fall = (x - arms[CENTRE, a]) * precision * precision - (slope_sum - arms[HAZARD, a])
@@ -120,17 +120,17 @@ def _arm_width(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_s
 
 @inlined
 def _short(width: float) -> float:
-    """The width cut to 5 significant bits: then panel ends and middles add up without rounding.
+    """Return the width cut to 5 significant bits, so that panel ends and middles add up without rounding.
 
-    A sum x + width that rounds leaves a gap of 1e-16·|x| between panels, which is 1e-8 of an arm 1e8 times sharper
-    than its distance from the origin.
+    A rounded sum x + width would leave a gap of 1e-16·|x| between panels. For an arm that is 1e8 times sharper than its
+    distance from the origin, that is 1e-8 of its width.
     """
     return bits_float(float_bits(width) & ~((1 << 48) - 1))
 
 
 @inlined
 def _on_grid(x: float, width: float) -> float:
-    """X moved left to a multiple of the last bit of a short half-width."""
+    """Return x moved left to a multiple of the last bit of a short half-width."""
     _, exponent = math.frexp(width)
     scaled = math.ldexp(x, 6 - exponent)
     return math.ldexp(math.floor(scaled), exponent - 6) if abs(scaled) < 9007199254740992.0 else x
@@ -138,7 +138,7 @@ def _on_grid(x: float, width: float) -> float:
 
 @inlined
 def _density_shift(first: float) -> float:
-    """What to add to −z²/2 over a panel that starts at z = first, so that its exponential does not underflow."""
+    """Return what to subtract from −z²/2 in a panel that starts at z = first, so that exp does not underflow."""
     return -0.5 * first * first if first > _FAR_RIGHT else 0.0
 
 
@@ -153,8 +153,8 @@ def _panel_factor(
     shift: float,
     scale: float,
 ) -> None:
-    """Multiply Φ_a into the node products and leave g_a/F in `ratios`; the loops vectorise."""
-    # Two loops: one would need more registers than there are.
+    """Multiply Φ_a into the node products and leave g_a/F in `ratios`. The loops vectorise."""
+    # Two loops, because one would need more registers than there are.
     for i in range(NODES):
         ratios[a, i] = scaled_tail(abs(fma(step, _NODES[i], z0)))
     for i in range(NODES):
@@ -178,7 +178,7 @@ def _panel_products(
     middle: float,
     half: float,
 ) -> None:
-    """F at the nodes as mantissa and exponent, and hazards and curvatures at the panel's right end."""
+    """Fill F at the nodes as mantissa and exponent, and set hazards and curvatures at the panel's right end."""
     for i in range(NODES):
         exponents[i] = 0.0
         mantissas[i] = 1.0
@@ -197,7 +197,7 @@ def _panel_products(
         arms[UNIT, a] = scale / SQRT_2PI
         _panel_factor(exponents, mantissas, ratios, a, z0, step, shift, scale)
         last = z0 + step * _NODES[NODES - 1]
-        # The last node stands for the next panel's left end: hazard and curvature there are slightly larger.
+        # The last node is used for the next panel's left end; hazard and curvature are slightly larger at the node.
         _set_boundary(arms, a, last, ratios[a, NODES - 1] * scale / SQRT_2PI)
         if mantissas[0] < _TINY_MANTISSA:
             for i in range(NODES):
@@ -216,7 +216,7 @@ def _add_arm(
     middle: float,
     half: float,
 ) -> bool:
-    """Add the panel to the integral of arm a; true when what lies beyond it no longer counts."""
+    """Add the panel to the integral of arm a; return whether the rest beyond it is negligible."""
     precision = arms[PRECISION, a]
     z0 = ((middle - arms[CENTRE, a]) - arms[CENTRE_LOW, a]) * precision
     step = half * precision
@@ -226,14 +226,14 @@ def _add_arm(
     rise = top - exponents[0]
     total = 0.0
     if first > 0.0 and (rise > _STEEP or 0.5 * (last - first) * (last + first) > _STEEP):
-        # F rises and φ_a falls by more than a float64 can span: only their sum of exponents is moderate.
+        # F rises and φ_a falls by more than float64 can span; only the sum of their exponents is moderate.
         shift = -math.inf
         for i in range(NODES):
             z = z0 + step * _NODES[i]
             shift = max(shift, exponents[i] - 0.5 * z * z)
         for i in range(NODES):
             z = z0 + step * _NODES[i]
-            # A deep arm's own Φ is 1 to within e^−_STEEP: its mantissa needs no division.
+            # A deep arm's own Φ is 1 to within e^−_STEEP, so its mantissa needs no division.
             value = mantissas[i] * exp_or_little(exponents[i] - 0.5 * z * z - shift)
             total += _WEIGHTS[i] * value
             if i == NODES - 2:
@@ -260,7 +260,7 @@ def _add_arm(
 
 @part
 def weigh_nodes(ws: NormalWorkspace, a: int) -> None:
-    """g_a at the last panel's nodes times their weights, up to a constant: the terms that `_add_arm` adds up."""
+    """Fill `ws.weights` with g_a at the last panel's nodes times their weights, up to a constant, as in `_add_arm`."""
     arms, exponents = ws.arms, ws.exponents
     z0 = ((ws.panel[MIDDLE] - arms[CENTRE, a]) - arms[CENTRE_LOW, a]) * arms[PRECISION, a]
     step = ws.panel[HALF] * arms[PRECISION, a]
@@ -283,7 +283,7 @@ def weigh_nodes(ws: NormalWorkspace, a: int) -> None:
 def best_arm_sums(means: FloatArray, sds: FloatArray, ws: NormalWorkspace) -> None:
     """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[SHIFT, a]) for every arm.
 
-    `means`, `sds`: (K,), finite, sds > 0, K ≥ 1, spread below 1e150 sds. Relative error of each P below 1e-12.
+    `means`, `sds`: (K,), finite, sds > 0, K ≥ 1, spread below 1e150 sds. The relative error of each P is below 1e-12.
     """
     place_arms(means, sds, ws)
     while add_panel(ws):
@@ -292,7 +292,7 @@ def best_arm_sums(means: FloatArray, sds: FloatArray, ws: NormalWorkspace) -> No
 
 @part
 def single_arm_sum(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, arm: int) -> None:
-    """The same for one arm alone: only the panels under its integrand."""
+    """Leave only P(`arm` is the largest), using only the panels under its integrand."""
     place_arms(means, sds, ws)
     ws.ranks[ORDER, 0] = arm
     ws.counts[WANTED] = 1
@@ -302,7 +302,7 @@ def single_arm_sum(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, arm:
 
 @part
 def place_arms(means: FloatArray, sds: FloatArray, ws: NormalWorkspace) -> None:
-    """Place the arms; nothing is integrated yet."""
+    """Place the arms, before anything is integrated."""
     n = means.size
     arms = ws.arms
     ranks = ws.ranks
@@ -321,7 +321,7 @@ def place_arms(means: FloatArray, sds: FloatArray, ws: NormalWorkspace) -> None:
 
 @part
 def add_panel(ws: NormalWorkspace) -> bool:
-    """Add the next panel to the sums of all arms that it concerns; false if there is none left."""
+    """Add the next panel to the sums of all arms that it concerns; return False if there is none left."""
     n = ws.arms.shape[1]
     arms = ws.arms
     ranks = ws.ranks
@@ -351,7 +351,7 @@ def add_panel(ws: NormalWorkspace) -> bool:
     for a in range(n):
         if ranks[STATE, a] == ACTIVE:
             width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
-    # Far out (1e14 widths from the origin) a panel must still be wider than the gaps between floats.
+    # Far away (1e14 widths from the origin) a panel must still be wider than the gaps between floats.
     finest = abs(x) * _FINEST
     while started < wanted and arms[LEFT, ranks[ORDER, started]] <= x + max(width, finest):
         a = ranks[ORDER, started]

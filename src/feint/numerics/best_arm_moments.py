@@ -1,12 +1,12 @@
-r"""Given that arm a is the largest of independent normals: the mean of every arm, from the same grid.
+r"""The mean of every arm given that arm a is the largest of independent normals, from the grid of best_arm_kernel.py.
 
 With z_j = (x_j − μ_j)/σ_j and E_a the expectation given that a is the largest, where x_a has the density g_a/P(a),
 
     E_a[z_j] = −∫ g_a·φ(z_j)/Φ(z_j) dx / P(a)      for j ≠ a,
 
-since given x_a, arm j is a normal cut off at x_a. These are the derivatives of log P(a) by μ_j/σ_j; as P(a) does not
-change when all arms move together, Σ_j E_a[z_j]/σ_j = 0 gives that of arm a itself. They are kept as running means over
-panels, each weighted with its share of the arm's sum, so they need no exponents of their own.
+since given x_a, arm j is a normal truncated at x_a. These are the derivatives of log P(a) in μ_j/σ_j. As P(a) does not
+change when all arms move together, Σ_j E_a[z_j]/σ_j = 0, which gives that of arm a itself. They are kept as running
+means over panels, each weighted with its share of the arm's sum, so they need no exponents of their own.
 """
 
 from feint.numerics._jit import inlined, part
@@ -30,9 +30,8 @@ from feint.numerics.sums import sum_products
 
 @part
 def best_arm_moments(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, moments: FloatArray) -> None:
-    """What `best_arm_sums` leaves, bit for bit, and moments[a, j], the mean of arm j given that a is the largest.
-
-    In units of its sd; the error is below 1e-9, relative where it is above 1.
+    """Leave what `best_arm_sums` leaves, bit for bit, and fill moments[a, j] with the mean of arm j given that a is the
+    largest, in units of its sd. The error is below 1e-9, or below 1e-9 relative where the mean is above 1.
     """
     place_arms(means, sds, ws)
     arms = ws.arms
@@ -52,7 +51,7 @@ def best_arm_moments(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, mo
 
 @inlined
 def _add_moments(ws: NormalWorkspace, moments: FloatArray, a: int, share: float) -> None:
-    """A panel that has this share of arm a's sum so far, with g_a ∝ `ws.weights` at its nodes."""
+    """Add a panel that has this share of arm a's sum so far, with g_a ∝ `ws.weights` at its nodes."""
     arms = ws.arms
     total = 0.0
     for i in range(NODES):
@@ -68,7 +67,7 @@ def _add_moments(ws: NormalWorkspace, moments: FloatArray, a: int, share: float)
 
 @inlined
 def _complete_moments(arms: FloatArray, moments: FloatArray) -> None:
-    """Those of every arm itself."""
+    """Fill moments[a, a], the mean of every arm given that it is the largest itself."""
     for a in range(arms.shape[1]):
         total = 0.0
         for j in range(arms.shape[1]):

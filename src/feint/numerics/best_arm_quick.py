@@ -1,16 +1,16 @@
 r"""P(arm is the largest) for independent normals to about 1 %, in a tenth of the time, and compiled in half a second.
 
-Arm a is the largest if all differences D_j = X_a − X_j are above 0. Sequential conditioning (Mendell & Elston 1974):
-the differences are taken one after the other, those to the largest means first; each, normal with mean d and variance
-v, is above 0 with probability Φ(z), z = d/√v, and given that it is, the others have, with λ = φ(z)/Φ(z) and c their
+Arm a is the largest if all differences D_j = X_a − X_j are above 0. Sequential conditioning (Mendell & Elston 1974)
+takes the differences one after another, those to the largest means first. Each is normal with mean d and variance v,
+and above 0 with probability Φ(z), z = d/√v. Given that it is above 0, the others have, with λ = φ(z)/Φ(z) and c their
 covariance with it,
 
     d_k ← d_k + (c/√v)·λ,        v_k ← v_k − (c²/v)·λ(λ + z),        c_kl ← c_kl − (c²/v)·λ(λ + z),
 
-after which they are taken for normal again. All covariances start as σ_a², so that they stay equal and K numbers are
-all there is. The first factor, which holds nearly all of a deep tail, is exact; so is the whole for two arms. P of
-agents that learn is off by 0.2 % in the median and by 1.5 % at 99 %; for means that tie and sds apart by a factor of
-100 by 1.5 and 8 % (`tests/numerics/test_best_arm_quick.py`).
+after which they are treated as normal again. All covariances start as σ_a² and so stay equal, and K numbers suffice.
+The first factor, which has nearly all of a deep tail, is exact; for two arms the whole is exact. For learning agents, P
+is off by 0.2 % in the median and by 1.5 % at the 99th percentile; for tied means and sds that differ by a factor of
+100, by 1.5 and 8 % (`tests/numerics/test_best_arm_quick.py`).
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16
 
 
 def quick_log_best(means: FloatArray, variances: FloatArray) -> FloatArray:
-    """log P(arm is the largest), (K, R) from (K, R): arms along the first axis."""
+    """Return log P(arm is the largest), (K, R) from (K, R), with arms along the first axis."""
     found, order, scratch = np.empty(means.shape), np.empty(means.shape, dtype=np.int64), np.empty((4, *means.shape))
     _fill(means, variances, order, scratch, found)
     return found
@@ -41,7 +41,7 @@ def _fill(means: FloatArray, variances: FloatArray, order: IntArray, scratch: Fl
 def _sort(
     means: FloatArray, variances: FloatArray, order: IntArray, sorted_means: FloatArray, sorted_variances: FloatArray
 ) -> None:
-    """Largest means first, by insertion: a few arms a column, for which NumPy's sort takes four times as long."""
+    """Sort by insertion, largest means first; for a few arms per column NumPy's sort takes four times as long."""
     for i in range(means.shape[1]):
         for a in range(means.shape[0]):
             place = a
@@ -57,7 +57,7 @@ def _sort(
 
 @inlined
 def _log_phi(z: float) -> tuple[float, float]:
-    """log Φ(z) and φ(z)/Φ(z), without a branch."""
+    """Return log Φ(z) and φ(z)/Φ(z), without a branch."""
     tail = scaled_tail(abs(z))
     square = -0.5 * z * z
     density = exp_nonpositive(square)
@@ -67,8 +67,8 @@ def _log_phi(z: float) -> tuple[float, float]:
 
 @part
 def _condition(means: FloatArray, variances: FloatArray, scratch: FloatArray, log_p: FloatArray) -> None:
-    """Add up log Φ of every difference; arms in the order of their means, so that the innermost loop, over rows,
-    vectorises. `scratch`, two rows of it, is what d gains and what v and c lose by the conditions so far.
+    """Add up log Φ of every difference. Arms are in the order of their means, so the innermost loop is over rows and
+    vectorises. Two rows of `scratch` hold what d has gained, and v and c have lost, by the conditions so far.
     """
     for a in range(means.shape[0]):
         for i in range(means.shape[1]):
@@ -89,7 +89,7 @@ def _condition(means: FloatArray, variances: FloatArray, scratch: FloatArray, lo
 
 @part
 def _normalise(log_p: FloatArray, totals: FloatArray, order: IntArray, found: FloatArray) -> None:
-    """To a sum of 1, and back into the arms' own order."""
+    """Normalise to a sum of 1 and put the arms back into their own order."""
     for i in range(totals.size):
         totals[i] = 0.0
     for a in range(log_p.shape[0]):

@@ -1,4 +1,4 @@
-"""What normal and Beta posteriors share: from an arm's sum and exponent to p or log p, and many rows on all cores."""
+"""What all kernels of best-arm probabilities share: p or log p from sums and exponents, and many rows on all cores."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from feint.numerics._validate import FloatArray
 
 @part
 def normalise(sums: FloatArray, exponents: FloatArray, out: FloatArray) -> None:
-    """p_a = sums[a]·exp(exponents[a]), normalised."""
+    """Fill `out` with p_a = sums[a]·exp(exponents[a]), normalised."""
     total = 0.0
     for a in range(out.size):
         out[a] = sums[a] * math.exp(exponents[a])
@@ -24,7 +24,7 @@ def normalise(sums: FloatArray, exponents: FloatArray, out: FloatArray) -> None:
 
 @part
 def complete_logs(logs: FloatArray, p: FloatArray) -> None:
-    """p = exp(logs), and the logarithm of a likely arm from the complement, where it has its digits."""
+    """Fill p = exp(logs), and recompute the logarithm of a likely arm from the complement, which has more digits."""
     for a in range(p.size):
         p[a] = math.exp(logs[a])
     for a in range(p.size):
@@ -38,7 +38,7 @@ def complete_logs(logs: FloatArray, p: FloatArray) -> None:
 
 @part
 def take_logs(sums: FloatArray, exponents: FloatArray, out: FloatArray) -> None:
-    """Log p_a; near p = 1 from the exact complement. The exponents are overwritten."""
+    """Fill `out` with log p_a; near p = 1 from the exact complement. The exponents are overwritten."""
     for a in range(out.size):
         out[a] = math.log(sums[a]) + exponents[a]
     complete_logs(out, exponents)
@@ -49,9 +49,9 @@ def over_rows(
     first: FloatArray,
     second: FloatArray,
     workspace: Callable[[int], Any],
-    arms_a_slice: int,
+    arms_per_slice: int,
 ) -> FloatArray:
-    """Fill (..., K) from two such arrays of parameters; below `arms_a_slice` arms × rows one thread is quicker."""
+    """Return (..., K) from two such arrays of parameters; below `arms_per_slice` arms × rows one thread is faster."""
     result = np.empty(first.shape)
     n_arms = first.shape[-1]
     first_rows, second_rows, rows = (array.reshape(-1, n_arms) for array in (first, second, result))
@@ -59,5 +59,5 @@ def over_rows(
     def fill(start: int, stop: int) -> None:
         fill_rows(first_rows[start:stop], second_rows[start:stop], rows[start:stop], workspace(n_arms))
 
-    run_slices(fill, len(rows), smallest=max(1, arms_a_slice // n_arms))
+    run_slices(fill, len(rows), smallest=max(1, arms_per_slice // n_arms))
     return result

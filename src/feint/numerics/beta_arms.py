@@ -1,11 +1,11 @@
 """The arms of a row of Beta posteriors at one point of the sweep over their log-odds (beta_best_arm_kernel.py).
 
-There an arm is
+At such a point an arm is
 
 - deep, far left of its mode: G = g·R with R from its continued fraction. Its exponent enters ∏G only in a sum over all
   deep arms, so nothing underflows and panels need not resolve a single arm, however steep it is;
-- bulk: G is known and goes on by integrals of g;
-- full: 1 − G < 1e-17. G is 1, and the arm costs nothing unless its own integral still runs.
+- bulk: G is known and is continued by integrals of g;
+- full: 1 − G < 1e-17. G is 1, and the arm costs nothing unless its own integral is still running.
 """
 
 import math
@@ -27,12 +27,12 @@ _FULL_CUT = 1e-17
 _WIDTH = 8.0
 _SLOPE_WIDTH = 30.0
 
-# Rows of BetaWorkspace.arms: one array with named rows, since every array that is passed on costs time.
+# Rows of BetaWorkspace.arms: one array with named rows, because every array that is passed on costs time.
 ALPHA = 0
 BETA = 1
 MODE = 2
 PEAK = 3  # g(m)
-EDGE = 4  # deep left of it
+EDGE = 4  # the arm is deep left of it
 RIGHT_EDGE = 5  # 1 − G has a continued fraction right of it
 LEFT = 6  # where the arm's integration starts
 FALL = 7  # log g(m) − log g at the current point
@@ -45,7 +45,7 @@ CENTRE_SLOPE = 13
 SHIFT = 14  # what was added to log g over the panel before it was exponentiated
 SUM = 15  # result: P(a) = arms[SUM, a]·exp(arms[EXPONENT, a])
 EXPONENT = 16
-PREFIX_SUMS = 17  # and the row after it: scratch of fill_beta_left_ends
+PREFIX_SUMS = 17  # this row and the next: scratch of fill_beta_left_ends
 _ARM_ROWS = 19
 
 # Rows of BetaWorkspace.ranks; the first three are scratch of fill_beta_left_ends.
@@ -64,7 +64,7 @@ _NODE_ROWS = 6
 
 
 class BetaWorkspace(NamedTuple):
-    """Scratch of the kernel for K arms, owned by the caller; it holds nothing between calls."""
+    """Scratch space of the kernel for K Beta arms, owned by the caller; it keeps nothing between calls."""
 
     arms: FloatArray  # (_ARM_ROWS, K)
     ranks: IntArray  # (_RANK_ROWS, K)
@@ -75,7 +75,7 @@ class BetaWorkspace(NamedTuple):
 
 
 def allocate_beta_workspace(n_arms: int) -> BetaWorkspace:
-    """Allocate the scratch space for `n_arms` arms."""
+    """Allocate the scratch space for `n_arms` Beta arms."""
     return BetaWorkspace(
         np.empty((_ARM_ROWS, n_arms)),
         np.empty((_RANK_ROWS, n_arms), dtype=np.int64),
@@ -88,7 +88,7 @@ def allocate_beta_workspace(n_arms: int) -> BetaWorkspace:
 
 @part
 def describe_arms(alphas: FloatArray, betas: FloatArray, arms: FloatArray, ranks: IntArray) -> float:
-    """Fill what does not depend on the point; returns Σ(α + β)."""
+    """Fill in what does not depend on the point, and return Σ(α + β)."""
     pulls = 0.0
     for a in range(alphas.size):
         alpha = alphas[a]
@@ -107,7 +107,7 @@ def describe_arms(alphas: FloatArray, betas: FloatArray, arms: FloatArray, ranks
 
 @part
 def jump_to(arms: FloatArray, ranks: IntArray, nodes: FloatArray, coefficients: FloatArray, y: float) -> None:
-    """Phase, density, distribution function and hazard of every arm at y, from nothing."""
+    """Set phase, density, distribution function and hazard of every arm at y, without those of an earlier point."""
     p, q = both_odds(y)
     for a in range(arms.shape[1]):
         alpha = arms[ALPHA, a]
@@ -134,7 +134,7 @@ def jump_to(arms: FloatArray, ranks: IntArray, nodes: FloatArray, coefficients: 
 
 @inlined
 def set_slopes(arms: FloatArray, ranks: IntArray, p: float, q: float) -> tuple[float, float]:
-    """Slopes and curvatures at σ(y) = p = 1 − q from the hazards there; returns Σ hazard and Σ curvature."""
+    """Set slopes and curvatures at σ(y) = p = 1 − q from the hazards there; return Σ hazard and Σ curvature."""
     hazards = 0.0
     curvatures = 0.0
     for a in range(arms.shape[1]):
@@ -157,7 +157,7 @@ def set_slopes(arms: FloatArray, ranks: IntArray, p: float, q: float) -> tuple[f
 
 @inlined
 def integrand_width(arms: FloatArray, a: int, variance: float, hazards: float, curvatures: float) -> float:
-    """How wide a panel may be for the integrand of arm a."""
+    """Return how wide a panel may be for the integrand of arm a."""
     curvature = (arms[ALPHA, a] + arms[BETA, a]) * variance + max(0.0, curvatures - arms[CURVATURE, a])
     slope = abs(hazards - arms[HAZARD, a] + arms[SLOPE, a])
     return min(_WIDTH / math.sqrt(curvature), _SLOPE_WIDTH / slope)
@@ -165,7 +165,7 @@ def integrand_width(arms: FloatArray, a: int, variance: float, hazards: float, c
 
 @inlined
 def factor_width(arms: FloatArray, ranks: IntArray, a: int, y: float, p: float, q: float) -> float:
-    """How wide it may be for G of arm a; a deep arm stays deep up to its edge, unless a bulk panel reaches beyond."""
+    """Return how wide it may be for G of arm a; a deep arm becomes bulk once a panel would reach its edge."""
     width = cdf_width(arms[ALPHA, a], arms[BETA, a], p, q)
     if ranks[PHASE, a] == DEEP:
         if y + width < arms[EDGE, a]:

@@ -13,11 +13,11 @@ from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
 _SMALLEST = 1e-3
 _LARGEST = 1e10
-_ARMS_A_SLICE = 500  # arms × rows below which a second thread costs more than it brings
+_ARMS_PER_SLICE = 500  # arms × rows below which a second thread costs more than it saves
 
 
 def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, log: bool = False) -> FloatArray:
-    r"""P(arm is the largest) for independent Beta posteriors, exactly.
+    r"""Return P(arm is the largest) for independent Beta posteriors, exactly.
 
     .. math:: p_a = \int_0^1 f_a(x) \prod_{j \neq a} F_j(x)\,dx
 
@@ -27,8 +27,8 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
     Parameters
     ----------
     alphas, betas
-        (..., K) with K ≥ 2, from 0.001 to 1e10; they broadcast against each other. Rows are independent problems,
-        spread over all cores (FEINT_THREADS sets how many) with results that do not depend on their number.
+        (..., K) with K ≥ 2, from 0.001 to 1e10; they broadcast against each other. Rows are independent problems and
+        are spread over all cores (FEINT_THREADS sets how many); results do not depend on the number of cores.
     log
         Return log p, which never underflows.
 
@@ -38,7 +38,7 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
         The relative error of every p is below 1e-10 for parameters up to 1e8 and K ≤ 30. It grows like the root of the
         parameters and, where many large arms tie, like K: 3e-10 for 1e8 and K = 100, 1e-9 for 1e10 and K ≤ 30. With
         `log`, the error of log p is below that times max(1, \|log p\|), and near p = 1 times \|log p\|. A p below
-        1e-308 leaves float64's range, so ask for its logarithm.
+        1e-308 is outside float64's range; use `log` for it.
 
     Examples
     --------
@@ -49,7 +49,9 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
     np.float64(-1016.613)
     """
     alpha_array, beta_array = _checked(alphas, betas)
-    return over_rows(_fill_logs if log else _fill_rows, alpha_array, beta_array, allocate_beta_workspace, _ARMS_A_SLICE)
+    return over_rows(
+        _fill_logs if log else _fill_rows, alpha_array, beta_array, allocate_beta_workspace, _ARMS_PER_SLICE
+    )
 
 
 def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -67,8 +69,8 @@ def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, F
             )
         if (array < _SMALLEST).any():
             raise ValueError(
-                f"{name} reach down to {array.min():.3g}; below 0.001 a posterior is all but a coin toss between 0 and "
-                f"1, so take a prior of at least 0.001."
+                f"{name} reach down to {array.min():.3g}; below 0.001 a posterior is little but a coin toss between 0 "
+                f"and 1, so use a prior of at least 0.001."
             )
         if (array > _LARGEST).any():
             raise ValueError(
@@ -80,14 +82,14 @@ def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, F
 
 @part
 def fill_beta_probabilities(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
-    """P of one row into `out`, without allocation: the entry point for other kernels."""
+    """Fill `out` with P of one row, without allocation: the entry point for other kernels."""
     beta_best_arm_sums(alphas, betas, ws)
     normalise(ws.arms[SUM], ws.arms[EXPONENT], out)
 
 
 @part
 def fill_beta_log_probabilities(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
-    """Log p of one row into `out`, without allocation; near p = 1 from the exact complement."""
+    """Fill `out` with log p of one row, without allocation; near p = 1 from the exact complement."""
     beta_best_arm_sums(alphas, betas, ws)
     take_logs(ws.arms[SUM], ws.arms[EXPONENT], out)
 

@@ -9,14 +9,14 @@ All terms are positive, so tails keep their relative accuracy, and every integra
 
 **Left end.** See beta_left_ends.py.
 
-**Right end.** Where the logarithm of the integrand falls with slope −d, what lies beyond is at most its value over d.
+**Right end.** Where the logarithm of the integrand falls with slope −d, the rest beyond is at most its value over d.
 
 **Between** the supports of the arms nothing is integrated: the sweep jumps to the next left end. Very deep tails, which
 peak away from the main region, cost a few panels of their own.
 
-**Digits.** Panel ends are multiples of 2⁻⁴⁰, so that log g_j at the right end of a panel starts the next without
-rounding of y. What is lost comes from the slopes, see logit_beta.py: about 2e-15·√N of every P, or 2e-11 for N = 1e8,
-and K/20 times as much where more than 20 such arms tie, since they share their rounding.
+**Digits.** Panel ends are multiples of 2⁻⁴⁰, so log g_j at the right end of a panel can start the next one without
+rounding y. Digits are lost in the slopes (logit_beta.py): about 2e-15·√N of every P, or 2e-11 for N = 1e8, and K/20
+times as much where more than 20 such arms tie, since they share their rounding.
 """
 
 import math
@@ -82,7 +82,7 @@ IntArray = npt.NDArray[np.int64]
 
 _RIGHT_CUT = 2e-15  # share of an arm's mass left out on the right
 _TINY_MANTISSA = 1e-150
-_STEEP = 300.0  # nats over one panel: exponents are then combined before they are exponentiated
+_STEEP = 300.0  # nats over one panel: beyond this, exponents are combined before they are exponentiated
 
 
 @part
@@ -96,7 +96,7 @@ def _fill_panel(
     q: float,
     half: float,
 ) -> None:
-    """F at the nodes about σ(y) = p = 1 − q, g/G of every arm there, and the arms at the panel's right end."""
+    """Fill F and g/G of every arm at the nodes about σ(y) = p = 1 − q, and move the arms to the panel's right end."""
     for i in range(NODES):
         nodes[MANTISSA, i] = 1.0
         nodes[LOG_F, i] = 0.0
@@ -150,11 +150,11 @@ def _fill_panel(
 
 @part
 def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, half: float, hazards: float) -> bool:
-    """Add the panel to the integral of arm a; true when what lies beyond it no longer counts."""
+    """Add the panel to the integral of arm a; return whether the rest beyond it is negligible."""
     top = nodes[LOG_F, NODES - 1]
     shift = arms[SHIFT, a]
     if shift > 0.0 and (top - nodes[LOG_F, 0] > _STEEP or arms[FALL, a] - shift > _STEEP):
-        # F rises and g_a falls by more than a float64 can span: only their sum of exponents is moderate.
+        # F rises and g_a falls by more than float64 can span; only the sum of their exponents is moderate.
         pulls = arms[ALPHA, a] + arms[BETA, a]
         exponent = -math.inf
         for i in range(NODES):
@@ -183,7 +183,7 @@ def _add_panel(arms: FloatArray, nodes: FloatArray, ratios: FloatArray, a: int, 
 
 @part
 def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace) -> int:
-    """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[EXPONENT, a]) for every arm; returns the panels used.
+    """Leave P(arm a is the largest) = arms[SUM, a]·exp(arms[EXPONENT, a]) for every arm; return the panels used.
 
     `alphas`, `betas`: (K,), from 1e-3 to 1e10.
     """

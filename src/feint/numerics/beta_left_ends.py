@@ -1,9 +1,9 @@
 """Where the integral for each arm of a row of Beta posteriors may start.
 
 The integrand of arm a is g_a·∏_{j≠a} G_j = g_a·∏_{j≠a} g_j·R_j over the log-odds, and Mills' ratios R_j increase
-(logit_beta.py). So for any set J of arms that contains a it is ∏_J g_j, up to a constant the density for Beta(Σα, Σβ),
-times an increasing function: the share of its mass left of a point is below that of this Beta variable. The largest of
-these bounds wins.
+(logit_beta.py). So for any set J of arms that contains a, it is ∏_J g_j times an increasing function, and ∏_J g_j is up
+to a constant the density for Beta(Σα, Σβ). Hence the share of its mass left of a point is below that of this Beta
+variable. The largest of these bounds wins.
 
 J is taken among the sets "a and the k arms of largest mean": the k that makes the mean of J largest, the k that is best
 without a, and each k whose last arm has more pulls than all before it together (so there are few).
@@ -33,7 +33,10 @@ _CANDIDATES = 2  # sizes k of the sets J to try for every arm
 def fill_beta_left_ends(
     alphas: FloatArray, betas: FloatArray, sums: FloatArray, ranks: IntArray, coefficients: FloatArray, out: FloatArray
 ) -> None:
-    """Log-odds left of which at most e^−33 of each arm's integral lies; scratch: sums (2, K), ranks (3, K)."""
+    """Fill `out` with the log-odds left of which lies at most e^−33 of each arm's integral.
+
+    Scratch: sums (2, K), ranks (3, K).
+    """
     n_arms = alphas.size
     for a in range(n_arms):
         out[a] = betas[a] / alphas[a]  # falls with the mean, and keeps its digits where all means round to 1
@@ -58,7 +61,7 @@ def fill_beta_left_ends(
             best = bound
             best_size = k + 1
     for a in range(n_arms):
-        # An arm raises the mean of J while its own mean is larger: bisect for the last one that does.
+        # An arm raises the mean of J as long as its own mean is larger: bisect for the last arm that does.
         low = 0
         high = n_arms
         while low < high:
@@ -81,7 +84,7 @@ def fill_beta_left_ends(
 def _joined(
     alphas: FloatArray, betas: FloatArray, sums: FloatArray, ranks: IntArray, a: int, size: int
 ) -> tuple[float, float]:
-    """Σα and Σβ of the `size` arms of largest mean together with arm a."""
+    """Return Σα and Σβ of the `size` arms of largest mean together with arm a."""
     alpha = 0.0
     beta = 0.0
     if size > 0:

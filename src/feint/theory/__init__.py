@@ -1,4 +1,4 @@
-"""The maximin exponent and what follows from it: rates of pulls."""
+"""Theory: the maximin exponent, the rates of pulls that follow from it, and what a deceiver can earn."""
 
 from feint.theory.earning import Earning, optimal_earning
 from feint.theory.maximin import Allocation, gamma, optimal_allocation, optimal_boosting

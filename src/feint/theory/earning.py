@@ -2,15 +2,16 @@ r"""What a deceiver can earn: the constant of its √T law, and the pulls that r
 
 Let i* be the best public arm, g_a the private advantage of arm a over it and d_a the public divergence of a from it.
 Up to lower order, pulling a with probability q where the reference has π_a = e^{−d_a·N_a} costs q·d_a·N_a of the
-budget, so that N_a pulls of every arm cost Σ ½·d_a·N_a² in all. Out of the total B = εT the gain over i* is therefore
+budget, so N_a pulls of every arm cost Σ ½·d_a·N_a² in total. With the total budget B = εT, the gain over i* is
+therefore
 
     max Σ g_a·N_a  over  ½·Σ d_a·N_a² ≤ B:        N_a = √(2B)·(g_a/d_a)/√(Σ g_b²/d_b),    gain = √(2B)·√(Σ g_b²/d_b),
 
-sums over the arms with g > 0. Arm a then takes the share w_a = ½·d_a·N_a²/B ∝ g_a²/d_a of the budget.
+where the sums are over arms with g > 0. Arm a then takes the share w_a = ½·d_a·N_a²/B ∝ g_a²/d_a of the budget.
 
 **The certificate.** For every λ > 0 and N, g·N ≤ λ·½·d·N² + g²/(2λ·d), arm by arm. So no plan gains more than λ + Σ
-g_a²/(2λ·d_a), a unit of √B; `gap` is that at λ = gain/2 less the gain of the pulls returned. docs/theory.md derives
-the law itself, as a bound on every policy, and what tilting reaches.
+g_a²/(2λ·d_a) in units of √B; `gap` is that bound at λ = gain/2 minus the gain of the pulls returned. docs/theory.md
+derives the law itself, as a bound on every policy, and what tilting reaches.
 """
 
 from dataclasses import dataclass
@@ -26,10 +27,10 @@ from feint.theory.maximin import check_unique_best_public, public_divergences
 class Earning:
     """The best long-run use of a KL budget for private reward.
 
-    `weights` (K,), the shares of the budget (all 0 where nothing can be earned); `pulls` (K,), N_a/√(εT), 0 at the
-    best public arm, which gets the rest; `gain`, that of the private reward over the best public arm's, a unit of
-    √(εT), so that the gain is `gain`·√(εT); `regret`, what is forgone a pull against the best private arm all the
-    same; `gap` ≥ 0 up to rounding, with the largest possible constant proven to lie between `gain` and `gain + gap`.
+    `weights` (K,) are the shares of the budget, all 0 where nothing can be earned. `pulls` (K,) are N_a/√(εT), with 0
+    at the best public arm, which gets the rest. `gain`·√(εT) is the gain in private reward over always pulling the best
+    public arm. `regret` is the private reward per pull by which the best public arm falls short of the best private
+    one. The largest possible constant is proven to lie between `gain` and `gain + gap`, with `gap` ≥ 0 up to rounding.
     """
 
     weights: FloatArray
@@ -40,17 +41,17 @@ class Earning:
 
 
 def optimal_earning(bandit: Bandit) -> Earning:
-    r"""How much private reward a KL budget of ε a step can earn in the long run, and by which pulls.
+    r"""Return how much private reward a KL budget of ε per step can earn in the long run, and by which pulls.
 
     .. math:: \text{gain} = \sqrt{\varepsilon T}\,\sqrt{2 \sum_{g_a > 0} g_a^2/d_a}, \qquad N_a \propto g_a/d_a
 
     with g_a the private advantage of arm a over the best public arm and d_a its public divergence from it. Private
-    regret stays linear: T·(μ_1 − μ_{i*}) less the gain.
+    regret stays linear: T·(μ_1 − μ_{i*}) minus the gain.
 
     Parameters
     ----------
     bandit
-        The instance; one arm is publicly the best.
+        The instance, with a single best public arm.
 
     Returns
     -------

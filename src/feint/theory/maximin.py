@@ -1,7 +1,7 @@
 r"""The error exponent Γ(w), its maximum over boosting proportions, and the classical best-arm allocation.
 
-**The exponent.** With d_a = d(μ_a, μ_{i*}) the public divergence of arm a from the best public arm i*, boosting it in a
-share w_a of T steps pulls it N_a ≈ √(2·w_a·εT/d_a) times (Theorem 1; Gaussian: d = Δ²/2σ²). With D the private
+**The exponent.** Let d_a = d(μ_a, μ_{i*}) be the public divergence of arm a from the best public arm i*. Boosting a in
+a share w_a of T steps pulls it N_a ≈ √(2·w_a·εT/d_a) times (Theorem 1; Gaussian: d = Δ²/2σ²). With D the private
 divergence, the error of the private posterior is exp(−min_a E_a), E_a the evidence of `maximin_kernel` at those pulls.
 So **log(1 − p*) ≈ −√(εT)·Γ(w)**, Γ(w) = min_a f_a(w) with f_a = E_a at N_a = √(2·w_a/d_a). For normal rewards this is
 the paper's Eq. (Gamma) with every gap in units of σ: Γ does not change when rewards are rescaled. (The paper prints
@@ -13,7 +13,7 @@ multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
     Γ* ≤ max_v Σ_a λ_a·(f_a(w) + ∇f_a(w)·(v − w)) = Σ_a λ_a·(f_a(w) − ∇f_a(w)·w) + max_b Σ_a λ_a·∂_b f_a(w),
 
 and ∇f_a(w)·w = k·f_a(w), since f_a is homogeneous of degree k: ½ for boosting, 1 for the classical problem. `gap` is
-this bound less Γ(w). λ_a ∝ 1/∂_a f_a(w) closes it at the optimum.
+this bound minus Γ(w). At the optimum λ_a ∝ 1/∂_a f_a(w) makes it 0.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ _CASES = {
     TWO_ARMS: "two arms: every boost goes to the best private arm",
 }
 _SUM_TOLERANCE = 1e-9
-_FEW_ARMS = 64  # up to here plain Python solves in less time than a kernel takes to compile
+_FEW_ARMS = 64  # up to this number, plain Python solves faster than a kernel compiles
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """A solved maximin problem.
+    """The solution of a maximin problem.
 
-    `weights` (K,) on the simplex; `gamma`, the exponent they reach; `case`, which case held; `gap` ≥ 0 up to rounding,
-    with the largest possible exponent proven to lie between `gamma` and `gamma + gap`.
+    `weights` (K,) lie on the simplex, `gamma` is the exponent that they reach, and `case` tells which case holds. The
+    largest possible exponent is proven to lie between `gamma` and `gamma + gap`, with `gap` ≥ 0 up to rounding.
     """
 
     weights: FloatArray
@@ -66,7 +66,7 @@ class Allocation:
 
 
 class _Terms(NamedTuple):
-    """Of every arm a ≠ 1: f_a(w), ∂_a f_a and ∂_1 f_a, 0 where that weight does not enter."""
+    """f_a(w), ∂_a f_a and ∂_1 f_a for every arm a ≠ 1; a derivative is 0 where that weight does not enter."""
 
     arms: IntArray
     values: FloatArray
@@ -75,22 +75,23 @@ class _Terms(NamedTuple):
 
 
 def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
-    r"""Γ(w), the error exponent of boosting in proportions w: log(1 − p*) ≈ −√(εT)·Γ(w).
+    r"""Return Γ(w), the error exponent of boosting in proportions w: log(1 − p*) ≈ −√(εT)·Γ(w).
 
     .. math::
         \Gamma(w) = \min\Big\{\min_{a \notin \{1, i^*\}} \min_x N_1 D(\mu_1, x) + N_a D(\mu_a, x),\;
             N_1 D(\mu_1, \mu_{i^*})\Big\}, \qquad N_a = \sqrt{2 w_a/d_a}
 
-    the paper's Eq. (Gamma) for any family, 1 the best private and i* the best public arm, D the private divergence and
-    d_a the public one from i*. If 1 = i*, arm 1 is pulled nearly always and Γ(w) = min_a N_a·D(μ_a, μ_1).
+    This is the paper's Eq. (Gamma) for any family, with 1 the best private and i* the best public arm, D the private
+    divergence and d_a the public one from i*. If 1 = i*, arm 1 is nearly always pulled and Γ(w) = min_a N_a·D(μ_a,
+    μ_1).
 
     Parameters
     ----------
     bandit
-        The instance; one arm is publicly the best.
+        The instance, with a single best public arm.
     weights
-        (K,), 0 or more, summing to 1: the share of steps that boost each arm. A share of the best public arm is wasted,
-        for it is pulled nearly always without.
+        (K,) numbers of 0 or more that sum to 1: the share of steps that boost each arm. Boosts of the best public arm
+        are wasted, because it is nearly always pulled anyway.
 
     Examples
     --------
@@ -105,16 +106,16 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
 
 
 def optimal_boosting(bandit: Bandit) -> Allocation:
-    r"""w*, the boosting proportions with the largest exponent, and Γ* = Γ(w*), with a proof that it is the largest.
+    r"""Return w*, the boosting proportions with the largest exponent Γ* = Γ(w*), and a proof that it is the largest.
 
     .. math:: w^* = \arg\max_{w} \Gamma(w)
 
-    the paper's Eq. (max_min_all), solved by one bracketed root (`maximin_kernel`).
+    This is the paper's Eq. (max_min_all), solved by finding one bracketed root (`maximin_kernel`).
 
     Parameters
     ----------
     bandit
-        The instance; one arm is publicly the best.
+        The instance, with a single best public arm.
 
     Returns
     -------
@@ -145,25 +146,25 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
         others = terms.arms != bandit.best_public
         multipliers = np.zeros(terms.arms.size)
         multipliers[others] = 0.5 * achieved / terms.own[others]
-        if case != CASE_1:  # in case 1 arm i* does not bind, and rounding must not make it
-            # From ∂_1, not as 1 − Σ λ_a: it may be far below 1.
+        if case != CASE_1:  # in case 1 arm i* does not bind, and rounding must not make it bind
+            # From ∂_1, not as 1 − Σ λ_a, because it may be far below 1.
             rest = 0.5 * achieved - multipliers @ terms.shared
             multipliers[~others] = np.maximum(0.0, rest / terms.shared[~others])
     return Allocation(weights, achieved, _CASES[case], _gap(achieved, multipliers, terms, 0.5))
 
 
 def optimal_allocation(bandit: Bandit) -> Allocation:
-    r"""The classical allocation of pulls for finding the best private arm: no observer, ε = ∞.
+    r"""Return the classical allocation of pulls for finding the best private arm: no observer, ε = ∞.
 
     .. math:: w^* = \arg\max_w \min_{a \neq 1} \min_x w_1 D(\mu_1, x) + w_a D(\mu_a, x)
 
-    for normal rewards the paper's Eq. (max_min_gaussian), with w_a where it prints w_1. Here `weights` (K,) are shares
-    of pulls, log(1 − p*) ≈ −T·`gamma`, and 1/`gamma` is T* of Garivier & Kaufmann (2016).
+    For normal rewards this is the paper's Eq. (max_min_gaussian), with w_a where it prints w_1. Here `weights` (K,) are
+    shares of pulls, log(1 − p*) ≈ −T·`gamma`, and 1/`gamma` is T* of Garivier & Kaufmann (2016).
 
     Parameters
     ----------
     bandit
-        The instance, of which only the private side matters.
+        The instance; only its private side matters.
 
     Returns
     -------
@@ -194,7 +195,7 @@ _compiled = cache(kernel)
 
 
 def _solve(problem: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a solver of `maximin_kernel`, whose last argument is the scratch."""
+    """Run a solver of `maximin_kernel`; the last argument is its scratch."""
     if arguments[-1].shape[1] <= _FEW_ARMS:
         try:
             with np.errstate(all="ignore"):
@@ -205,19 +206,19 @@ def _solve(problem: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
-    """`weights` as floats (K,) on the simplex, or a ValueError that says what is wrong."""
+    """Return `weights` as floats (K,) on the simplex, or raise a ValueError that says what is wrong."""
     array = as_floats(weights, "weights")
     if array.shape != (bandit.n_arms,):
         raise ValueError(f"weights have shape {array.shape}; give one for each of the {bandit.n_arms} arms.")
     if (array < 0).any() or not abs(array.sum() - 1.0) <= _SUM_TOLERANCE:
         raise ValueError(
-            f"weights are {array.tolist()}; shares of steps must be 0 or more and sum to 1 (theirs is {array.sum()})."
+            f"weights are {array.tolist()}; shares of steps must be 0 or more and sum to 1, not {array.sum()}."
         )
     return array
 
 
 def check_unique_best_public(bandit: Bandit) -> None:
-    """Refuse a tie for the best public arm, where the rates do not hold."""
+    """Raise ValueError if arms tie for the best public mean, where the rates do not hold."""
     tied = np.flatnonzero(bandit.public_gaps == 0.0)
     if tied.size > 1:
         raise ValueError(
@@ -227,12 +228,12 @@ def check_unique_best_public(bandit: Bandit) -> None:
 
 
 def public_divergences(bandit: Bandit) -> FloatArray:
-    """d_a = d(μ_a, μ_{i*}), (K,), 0 at i*."""
+    """Return d_a = d(μ_a, μ_{i*}), (K,), 0 at i*."""
     return bandit.families[0].divergence(np.array(bandit.public), max(bandit.public))
 
 
 def divergences_at(bandit: Bandit, arms: IntArray, ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """D(μ_1, x) and D(μ_a, x) at the means x where N_a/N_1 = `ratios` (∞ is x = μ_a) makes the evidence least."""
+    """Return D(μ_1, x) and D(μ_a, x) at the x with the least evidence for N_a/N_1 = `ratios` (∞ gives x = μ_a)."""
     family, means = bandit.families[1].kernel(), np.array(bandit.private)[arms]
     gaps = bandit.private_gaps[arms]
     with np.errstate(invalid="ignore"):
@@ -259,7 +260,7 @@ def _boosting_terms(bandit: Bandit, weights: FloatArray) -> _Terms:
 
 
 def _gap(achieved: float, multipliers: FloatArray, terms: _Terms, degree: float) -> float:
-    """The upper bound on the maximum less `achieved`; see the module's docstring. Valid for any multipliers ≥ 0."""
+    """Return the upper bound on the maximum minus `achieved`; it is valid for any multipliers ≥ 0 (see above)."""
     scaled = multipliers / multipliers.sum()
     slopes = [float((scaled * terms.own).max())]
     if terms.shared.any():

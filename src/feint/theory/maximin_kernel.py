@@ -1,26 +1,27 @@
-r"""The maximin problems of the paper's Section 5 for any pair of exponential families, by one bracketed root.
+r"""The maximin problems of the paper's Section 5 for any pair of exponential families, each by one bracketed root.
 
 Let 1 be the best private and i* the best public arm, d_a = d(μ_a, μ_{i*}) the public divergence of arm a, D the private
-one, and N_a the pulls. The evidence between 1 and a is (x the mean at which both would be equally good)
+divergence, and N_a the pulls. With x the mean at which both arms would be equally good, the evidence between 1 and a is
 
     E_a = min_x N_1·D(μ_1, x) + N_a·D(μ_a, x),        x = μ_a + Δ_a/(1 + r),    r = N_a/N_1,
 
 homogeneous in (N_1, N_a) and increasing in both. Boosting makes N_a ∝ √(w_a/d_a); against i*, whose pulls grow faster,
-the evidence is N_1·D(μ_1, μ_{i*}). At a common evidence y a unit of N_1, arm a needs r_a(y) with r_a′ = 1/D(μ_a, x_a),
-and maximising y·N_1 on Σ w = 1, that is y²/(d_1 + Σ r_a²·d_a), asks for
+the evidence is N_1·D(μ_1, μ_{i*}). At a common evidence y per pull of arm 1, arm a needs r_a(y) with r_a′ = 1/D(μ_a,
+x_a). Maximising y·N_1 on Σ w = 1, that is y²/(d_1 + Σ r_a²·d_a), requires
 
     Σ_{a ∉ {1, i*}} d_a·r_a·D(μ_1, x_a)/D(μ_a, x_a) = d_1,          w_a/w_1 = r_a²·d_a/d_1,
 
-whose left side increases with y; and y ≤ D(μ_1, μ_{i*}) (case 2 of Appendix B, when that binds). For normal rewards it
-is the appendix's F(y) = 0, Σ (d_a/d_1)·r_a³ = 1. Without an observer, N_a ∝ w_a, it is Σ_{a≠1} D(μ_1, x_a)/D(μ_a, x_a)
-= 1 (Garivier & Kaufmann 2016, Theorem 5). If 1 = i*, Γ = min_a N_a·D(μ_a, μ_1), so w_a ∝ d_a/D(μ_a, μ_1)².
+whose left side increases with y; and y ≤ D(μ_1, μ_{i*}) (if this binds, it is case 2 of Appendix B). For normal rewards
+this is the appendix's F(y) = 0, Σ (d_a/d_1)·r_a³ = 1. Without an observer, N_a ∝ w_a, it is Σ_{a≠1} D(μ_1, x_a)/D(μ_a,
+x_a) = 1 (Garivier & Kaufmann 2016, Theorem 5). If 1 = i*, Γ = min_a N_a·D(μ_a, μ_1), so w_a ∝ d_a/D(μ_a, μ_1)².
 
-**Digits.** y is nearest to its bound for the arm m with the least D(μ_1, μ_m), so r_m is the unknown, in logarithms.
-What is missing to the bound has no difference in it, by the three-point identity of Bregman divergences,
+**Digits.** y is nearest to its bound for the arm m with the least D(μ_1, μ_m), so the unknown is log r_m. By the
+three-point identity of Bregman divergences, the distance to the bound can be written without a difference,
 
     D(μ_1, μ_a) − E_a/N_1 = (1 + r)·D(x, μ_a),      D(μ_1, μ_a) − D(μ_1, μ_m) = D(μ_m, μ_a) + (μ_1 − μ_m)·(θ_m − θ_a),
 
-with θ_m − θ_a = (D(μ_m, μ_a) + D(μ_a, μ_m))/(μ_m − μ_a); so nothing cancels however unequal or nearly equal the gaps.
+with θ_m − θ_a = (D(μ_m, μ_a) + D(μ_a, μ_m))/(μ_m − μ_a); so nothing cancels, however unequal or nearly equal the gaps
+are.
 """
 
 import math
@@ -33,7 +34,7 @@ from feint.numerics._validate import FloatArray
 COINCIDE, TWO_ARMS, CASE_1, CASE_2, DEGENERATE = 0, 1, 2, 3, 4
 _STEPS = 200
 _INNER_STEPS = 60
-_WIDEST = 600.0  # of log r
+_WIDEST = 600.0  # largest |log r|
 
 # Rows of the scratch (4, K).
 _COST, _ABOVE, _CAP, _RATIO = 0, 1, 2, 3
@@ -42,25 +43,25 @@ SCRATCH_ROWS = 4
 
 @shared_inlined
 def _both(family: Any, mean: float, gap: float, ratio: float) -> tuple[float, float]:
-    """D(μ_1, x) and D(μ_a, x), from μ_a, Δ_a and r."""
+    """Return D(μ_1, x) and D(μ_a, x) from μ_a, Δ_a and r."""
     share = 1.0 / (1.0 + ratio)
     return divergence_to(family, mean + gap, -gap * (ratio * share)), divergence_to(family, mean, gap * share)
 
 
 @shared_inlined
 def _missing(family: Any, mean: float, gap: float, ratio: float) -> float:
-    """D(μ_1, μ_a) − E_a/N_1."""
+    """Return D(μ_1, μ_a) − E_a/N_1."""
     part_of_gap = gap / (1.0 + ratio)
     return (1.0 + ratio) * divergence_to(family, mean + part_of_gap, -part_of_gap)
 
 
 @shared
 def _ratio_at(family: Any, mean: float, gap: float, evidence: float, missing: float) -> float:
-    """r with E_a/N_1 = evidence, where D(μ_1, μ_a) = evidence + missing: Newton's method on the smaller of the two.
+    """Return r with E_a/N_1 = evidence, where D(μ_1, μ_a) = evidence + missing, by Newton's method on the smaller one.
 
     The derivatives of their logarithms in log r are r·D(μ_a, x)/E, and −r/(1 + r)·D(μ_a, x)/D(x, μ_a).
     """
-    # Normal rewards have r = evidence/missing.
+    # For normal rewards r = evidence/missing.
     point = math.log(evidence) - math.log(missing)
     for _ in range(_INNER_STEPS):
         ratio = math.exp(min(_WIDEST, max(-_WIDEST, point)))
@@ -82,7 +83,7 @@ def _ratio_at(family: Any, mean: float, gap: float, evidence: float, missing: fl
 def _balance(
     family: Any, means: FloatArray, best: int, nearest: int, power: float, log_ratio: float, scratch: FloatArray
 ) -> float:
-    """log Σ c_a·r_a^power·D(μ_1, x_a)/D(μ_a, x_a) at r_m = exp(log_ratio); leaves every r_a in the scratch."""
+    """Return log Σ c_a·r_a^power·D(μ_1, x_a)/D(μ_a, x_a) at r_m = exp(log_ratio); leave every r_a in the scratch."""
     ratio = math.exp(log_ratio)
     gap = means[best] - means[nearest]
     first, second = _both(family, means[nearest], gap, ratio)
@@ -105,7 +106,7 @@ def _balance(
 def _solve(
     family: Any, means: FloatArray, best: int, nearest: int, power: float, goal: float, scratch: FloatArray
 ) -> float:
-    """log r_m at which `_balance` is `goal`: it increases, so bracket it and go on by the Illinois rule."""
+    """Return log r_m at which `_balance` is `goal`. It increases, so bracket the root and use the Illinois rule."""
     x = 0.0
     value = _balance(family, means, best, nearest, power, x, scratch) - goal
     step = 1.0 if value < 0.0 else -1.0
@@ -133,7 +134,7 @@ def _solve(
 
 @shared_inlined
 def _set_above(family: Any, means: FloatArray, best: int, nearest: int, scratch: FloatArray) -> None:
-    """D(μ_1, μ_a) − D(μ_1, μ_m) of every arm."""
+    """Set D(μ_1, μ_a) − D(μ_1, μ_m) of every arm."""
     for a in range(means.size):
         change = means[a] - means[nearest]
         scratch[_ABOVE, a] = 0.0
@@ -161,9 +162,9 @@ def optimal_weights(
     weights: FloatArray,
     scratch: FloatArray,
 ) -> int:
-    """Fill `weights` (K,) with w*, 0 at i*; returns the case. `scratch` is (SCRATCH_ROWS, K).
+    """Fill `weights` (K,) with w*, 0 at i*, and return the case. `scratch` is (SCRATCH_ROWS, K).
 
-    DEGENERATE, with equal weights, where a tie among the means leaves w* undefined.
+    Where a tie among the means leaves w* undefined, the case is DEGENERATE and the weights are equal.
     """
     n = public.size
     i_star = _largest(public)
@@ -190,7 +191,7 @@ def optimal_weights(
     log_ratio = _solve(private_family, private, best, nearest, 1.0, goal, scratch)
     case = CASE_1
     if private[i_star] > private[nearest]:
-        # E_m is bounded by D(μ_1, μ_{i*}), which is D(μ_1, μ_m) less −above.
+        # E_m is bounded by D(μ_1, μ_{i*}) = D(μ_1, μ_m) + above, and above < 0.
         gap = private[best] - private[nearest]
         missing = -scratch[_ABOVE, i_star]
         if _missing(private_family, private[nearest], gap, math.exp(log_ratio)) < missing:
@@ -212,7 +213,7 @@ def optimal_weights(
 
 @shared
 def optimal_ratios(family: Any, means: FloatArray, best: int, ratios: FloatArray, scratch: FloatArray) -> None:
-    """w_a/w_1 of the classical allocation into `ratios` (K,), 1 at the best arm."""
+    """Fill `ratios` (K,) with w_a/w_1 of the classical allocation, 1 at the best arm."""
     nearest = -1
     for a in range(means.size):
         scratch[_COST, a] = 0.0 if a == best else 1.0
@@ -226,7 +227,7 @@ def optimal_ratios(family: Any, means: FloatArray, best: int, ratios: FloatArray
 
 @shared
 def _coincide(family: Any, means: FloatArray, best: int, weights: FloatArray, scratch: FloatArray) -> int:
-    """w_a ∝ d_a/D(μ_a, μ_1)², in logarithms: squares of gaps may leave float64's range."""
+    """Set w_a ∝ d_a/D(μ_a, μ_1)², in logarithms because squares of gaps may leave float64's range."""
     top = -math.inf
     for a in range(means.size):
         if a != best:

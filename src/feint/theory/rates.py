@@ -1,4 +1,4 @@
-r"""How fast boosted arms are pulled: Lemma 1, Lemma 2, Theorem 1 and what they predict at a finite time.
+r"""How fast boosted arms are pulled: Lemma 1, Lemma 2, Theorem 1 and what they predict for a finite time.
 
 Let d_a = d(μ_a, μ_{i*}) be the public divergence of arm a from the best public arm (Gaussian: Δ_a²/2σ²). The
 reference's probability of a publicly worse arm is the tail of its posterior beyond μ_{i*}. By Laplace's method, with
@@ -7,14 +7,14 @@ parameter at μ_{i*} and at μ_a (1 if flat),
 
     log(1/π_a) = d_a·N_a + ½·log(2π·k_a·N_a) + o(1),          k_a = Δ_a²/(V_a·h_a²),
 
-and a boost lifts it to the root of q·(log(q/π) − 1) = ε, so that q = ε/(L + log ε − log L − 1 + o(1)), L = log(1/π_a).
-N_a grows by that each time the arm is boosted (a share w_a of the steps):
+and a boost raises it to the root of q·(log(q/π) − 1) = ε, so q = ε/(L + log ε − log L − 1 + o(1)), L = log(1/π_a).
+N_a grows by q each time the arm is boosted (in a share w_a of the steps):
 
     first     N_a = √(2·w_a·B/d_a),   B = Σ_{s ≤ t} ε_s;   εt for constant ε: the paper's φ, (2σ/Δ_a)·√(w_a·εt)
     second    N_a = N₀ + (1/d_a)·(⟨log 1/ε⟩ + ½·log(e·d_a²·N₀/(2π·k_a))),   N₀ the first order
     fluid     dN_a/dt = P(the step pulls a), by the exact q* and best-arm probabilities at the true means and N
 
-The second order: dN/dt = w·ε/(dN + log ε + ½·log(2πkN) − log(dN) − 1) with N = N₀ + N₁ leaves (N₀·N₁)′ =
+For the second order, dN/dt = w·ε/(dN + log ε + ½·log(2πkN) − log(dN) − 1) with N = N₀ + N₁ leaves (N₀·N₁)′ =
 (N₀′/d)·(log(1/ε) + ½·log(e²·d²·N₀/(2πk))), so N₁ is the mean of that over N₀ ∝ √B(s), uniform from 0 to its value at t;
 the mean of ½·log N₀ is ½·(log N₀ − 1). For normal rewards it is (1/c)·(log(1/ε) + ½·log(e·s²·N₀/8π)), s = Δ/σ, c =
 s²/2.
@@ -39,17 +39,17 @@ from feint.theory.maximin import check_unique_best_public, check_weights, gamma,
 
 Order = Literal["first", "second", "fluid"]
 ORDERS: tuple[Order, ...] = get_args(Order)
-_STEPS = 1000  # of a budget that is averaged one by one, before a grid serves
-_MOST_SUMMED = 10**7  # pulls of a budget of a user's own
+_STEPS = 1000  # of a budget that are averaged one by one before a grid takes over
+_MOST_SUMMED = 10**7  # pulls, for a user's own budget
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-8
 
 
 def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | None = None) -> FloatArray:
-    r"""Lemma 1: q*(p) → ε/log(ε/p) as p → 0; meaningful, and a lower bound, for small p only.
+    r"""Return the limit ε/log(ε/p) of q*(p) as p → 0 (Lemma 1); it is meaningful, and a lower bound, only for small p.
 
     .. math:: \lim_{p \to 0} q^*(p)\,\log(\varepsilon/p)/\varepsilon = 1
 
-    Shapes as `boost_probability`. Give `log_p` (and p None) for probabilities below float64's range.
+    Shapes are as in `boost_probability`. Give `log_p` (and None for p) for probabilities below float64's range.
 
     >>> print(f"{boost_limit(1e-6, 0.1):.6f}")
     0.008686
@@ -57,12 +57,12 @@ def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | N
     budget = as_floats(epsilon, "epsilon")
     check_epsilon(budget)
     if (p is None) == (log_p is None):
-        raise ValueError("Give either p or log_p (then p must be None), not both and not neither.")
+        raise ValueError("Give either p or log_p (with None for p), not both.")
     if log_p is None:
         assert p is not None
         probability = as_floats(p, "p")
         if not ((probability > 0) & (probability <= 1)).all():
-            raise ValueError(f"p is {p!r}; the limit is about probabilities above 0 and at most 1.")
+            raise ValueError(f"p is {p!r}; the limit needs probabilities above 0 and at most 1.")
         logarithm = np.log(probability)
     else:
         logarithm = as_floats(log_p, "log_p")
@@ -76,12 +76,12 @@ def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | N
 def bernoulli_process(
     success: float, offset: float, times: ArrayLike, *, replications: int = 1, seed: int = 0
 ) -> IntArray:
-    r"""Lemma 2's process: trials that succeed with probability c/(M + M_0) after M successes; simulated exactly.
+    r"""Simulate Lemma 2's process exactly: trials that succeed with probability c/(M + M_0) after M successes.
 
     .. math:: M_T/\sqrt{2cT} \to 1 \quad\text{a.s.}
 
-    The waiting times between successes are geometric (the proof's X_i) and drawn as such, so that T trials cost √T
-    draws. Replication r of a seed reads the first uniform of steps 0, 1, … of stream (seed, r).
+    The waiting times between successes are geometric (the proof's X_i) and are drawn as such, so T trials cost √T
+    draws. Replication r reads the first uniform of steps 0, 1, … of stream (seed, r).
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _successes(success: float, offset: float, times: IntArray, seed: Word, repli
 
 
 def bernoulli_limit(success: float, times: ArrayLike) -> FloatArray:
-    """Lemma 2's limit √(2cT) of the number of successes, (n,) -> (n,).
+    """Return Lemma 2's limit √(2cT) of the number of successes, (n,) -> (n,).
 
     >>> bernoulli_limit(0.5, [100, 10000])
     array([ 10., 100.])
@@ -141,7 +141,7 @@ def bernoulli_limit(success: float, times: ArrayLike) -> FloatArray:
 
 
 def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
-    r"""Theorem 1: lim N_{a,T}/√T for an arm boosted at every step, (K,); ∞ for the best public arm.
+    r"""Return lim N_{a,T}/√T for an arm boosted at every step (Theorem 1), (K,); ∞ for the best public arm.
 
     .. math:: \lim_{T \to \infty} N_{a,T}/\sqrt{T} = \sqrt{2\varepsilon/d_a}
 
@@ -157,7 +157,7 @@ def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
 
 
 def log_error_limit(bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times: ArrayLike) -> FloatArray:
-    r"""The leading term of log(1 − p*) when boosts are shared as `weights`: −√(Σ ε_s)·Γ(w), (n,) -> (n,).
+    r"""Return the leading term of log(1 − p*) when boosts are shared as `weights`: −√(Σ ε_s)·Γ(w), (n,) -> (n,).
 
     The paper has −√(4εT)·Γ(w), which loses the ½ of the evidence (docs/errata.md). σ is inside Γ (`maximin`).
 
@@ -172,22 +172,22 @@ def log_error_limit(bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times:
 def predicted_pulls(
     bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times: ArrayLike, order: Order = "fluid"
 ) -> FloatArray:
-    r"""Pulls of every arm after t pulls in all, when a share w_a of the steps boosts arm a.
+    r"""Predict the pulls of every arm after t pulls in total, when a share w_a of the steps boosts arm a.
 
     Parameters
     ----------
     bandit
-        The instance; one arm is publicly the best.
+        The instance, with a single best public arm.
     weights
         (K,) on the simplex.
     epsilon
-        KL budget: a number, `PowerLaw`, `TotalBudget` or anything with `at(t)`; math.inf with order "fluid" only.
+        KL budget: a number, `PowerLaw`, `TotalBudget` or anything with `at(t)`; math.inf only with order "fluid".
     times
         (n,) numbers of pulls, each K or more (the initial round pulls every arm once).
     order
         "first", "second" or "fluid"; docs/theory.md has the formulas. The first two are limits: they leave
-        out what Thompson Sampling pulls by itself, and give an arm that is never boosted 0 pulls. The best public arm
-        gets what remains of t.
+        out what Thompson Sampling pulls without boosts, and give an arm that is never boosted 0 pulls. The best public
+        arm gets the rest of t.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def predicted_pulls(
     if order == "fluid":
         return fluid(bandit, share, budget, moments)[0]
     if checked_at(budget, 1) == math.inf:
-        raise ValueError(f"epsilon is inf; the {order} order is about a limited budget, so ask for order='fluid'.")
+        raise ValueError(f"epsilon is inf; the {order} order needs a limited budget, so use order='fluid'.")
     spent = total_budget(budget, moments)
     slow = (np.arange(bandit.n_arms) != bandit.best_public) & (share > 0)
     cost = public_divergences(bandit)[slow]
@@ -227,17 +227,17 @@ def predicted_pulls(
 
 
 def _tails(bandit: Bandit) -> FloatArray:
-    """k_a, (K,): log(1/π_a) ≈ d_a·N_a + ½·log(2π·k_a·N_a)."""
+    """Return k_a, (K,), with log(1/π_a) ≈ d_a·N_a + ½·log(2π·k_a·N_a)."""
     family, means, top = bandit.families[0], np.array(bandit.public), max(bandit.public)
     ratio = np.exp(2.0 * (family.log_prior(top) - family.log_prior(means)))
     return np.asarray(bandit.public_gaps**2 / (family.variance(means) * ratio))
 
 
 def fluid(bandit: Bandit, weights: FloatArray, budget: Any, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(pulls (n, K), KL spent (n,)) at `times` ≥ K, from one of each arm at time K.
+    """Return pulls (n, K) and KL spent (n,) at `times` ≥ K, starting from one pull of each arm at time K.
 
-    A step boosts b with probability w_b: b then has q*(π_b) and the others share 1 − q* in proportion to π. It spends
-    ε, or −log π_b where that is less and q* = 1. Solved in log t, in which nothing is stiff.
+    A step boosts b with probability w_b: b then has q*(π_b), and the others share 1 − q* in proportion to π. It spends
+    ε, or −log π_b where that is less and q* = 1. The equations are solved in log t, in which they are not stiff.
     """
     from scipy.integrate import solve_ivp
 
@@ -247,16 +247,16 @@ def fluid(bandit: Bandit, weights: FloatArray, budget: Any, times: FloatArray) -
 
     def slope(log_t: float, state: FloatArray, active: bool) -> FloatArray:
         t = math.exp(log_t)
-        # The (t + 1)-th pull spends ε_{t+1} between t and t + 1: halfway, at t, that is ε_{t + ½}.
+        # The (t + 1)-th pull spends ε_{t+1} between t and t + 1, so at t the rate is ε_{t + ½}.
         epsilon = spent(t + 0.5) if active else 0.0
-        pulls = np.maximum(state[:-1], 1.0)  # N ≥ 1, but a trial step may leave that
+        pulls = np.maximum(state[:-1], 1.0)  # N ≥ 1, but a trial step of the solver may go below
         log_pi = np.minimum(0.0, family.log_probabilities(*family.posterior(prior, pulls, pulls * means)))
         return t * _step_probabilities(log_pi, weights, epsilon)
 
     start, order = float(bandit.n_arms), np.argsort(times, kind="stable")
     state = np.append(np.ones(bandit.n_arms), 0.0)
     result = np.empty((times.size, bandit.n_arms + 1))
-    # A total budget ends at its horizon: a piece before and a piece after the jump.
+    # A total budget ends at its horizon, so there is one piece before the jump and one after.
     for stop, active in ((last, True), (math.inf, False)):
         inside = [i for i in order if start <= times[i] <= stop]
         end = stop if stop < times.max() else float(times.max())
@@ -285,7 +285,7 @@ def fluid(bandit: Bandit, weights: FloatArray, budget: Any, times: FloatArray) -
 
 
 def _step_probabilities(log_pi: FloatArray, weights: FloatArray, epsilon: float) -> FloatArray:
-    """P(a step pulls a), (K,), and the KL it spends in the mean, appended."""
+    """Return P(a step pulls a), (K,), followed by the mean KL that the step spends."""
     pi = np.exp(log_pi)
     leader = int(pi.argmax())
     rest = 1.0 - pi
@@ -297,7 +297,7 @@ def _step_probabilities(log_pi: FloatArray, weights: FloatArray, epsilon: float)
 
 
 def _continuous(budget: Any) -> tuple[Any, float]:
-    """ε as a function of a real t, and the last pull that has any."""
+    """Return ε as a function of a real t, and the last pull that has a budget."""
     if not hasattr(budget, "kernel"):
         return lambda t: checked_at(budget, max(1, round(t))), math.inf
     power: PowerKernel = budget.kernel()
@@ -307,13 +307,13 @@ def _continuous(budget: Any) -> tuple[Any, float]:
 
 
 def total_budget(budget: Any, times: FloatArray) -> FloatArray:
-    """B = Σ_{s ≤ t} ε_s, every pull counted, (n,) -> (n,); the paper's εT."""
+    """Return B = Σ_{s ≤ t} ε_s over all pulls, (n,) -> (n,); the paper's εT."""
     if hasattr(budget, "kernel"):
         power: PowerKernel = budget.kernel()
         return power.scale * power_sum(power.exponent, np.minimum(times, power.last))
     if times.max() > _MOST_SUMMED:
         raise ValueError(
-            f"{type(budget).__name__} would have to be asked {times.max():g} times for its sum; ask for fewer than 10⁷ "
+            f"{type(budget).__name__} would have to be called {times.max():g} times to sum it; ask for fewer than 10⁷ "
             "pulls, or use PowerLaw or TotalBudget."
         )
     sums = np.cumsum([0.0] + [checked_at(budget, t) for t in range(1, int(times.max()) + 1)])
@@ -321,16 +321,16 @@ def total_budget(budget: Any, times: FloatArray) -> FloatArray:
 
 
 def _mean_log_inverse(budget: Any, times: FloatArray) -> FloatArray:
-    """⟨log 1/ε⟩ up to each t, over √B uniform from 0; (n,) -> (n,)."""
+    """Return the mean ⟨log 1/ε⟩ up to each t, with √B uniform from 0, (n,) -> (n,)."""
     at, last = _continuous(budget)
     if at(1.0) == 0.0:
-        raise ValueError("The budget is 0; the second order is about a budget above 0, so ask for order='fluid'.")
+        raise ValueError("The budget is 0; the second order needs a budget above 0, so use order='fluid'.")
     if hasattr(budget, "kernel") and budget.kernel().exponent == 0.0:
         return np.full(times.size, -math.log(at(1.0)))
     end = min(times.max(), last)
     steps = np.unique(np.append(np.arange(1, min(_STEPS, end) + 1), np.geomspace(1, end, 4000).round()))
     root = np.sqrt(np.append(0.0, total_budget(budget, steps)))
-    # √B grows by root[i + 1] − root[i] while log ε moves evenly between the two steps, the first at s = 1.
+    # √B grows by root[i + 1] − root[i] while log ε changes linearly between the two steps; the first is at s = 1.
     log_inverse = -np.log([at(step) for step in np.append(1.0, steps)])
     area = np.append(0.0, np.cumsum(np.diff(root) * 0.5 * (log_inverse[1:] + log_inverse[:-1])))
     reached = np.sqrt(total_budget(budget, times))
@@ -341,6 +341,6 @@ def _checked_times(bandit: Bandit, times: ArrayLike) -> FloatArray:
     array = as_floats(times, "times")
     if array.ndim != 1 or not array.size or (array < bandit.n_arms).any() or np.isinf(array).any():
         raise ValueError(
-            f"times are {times!r}; give a flat list of numbers of pulls, {bandit.n_arms} (one an arm) or more."
+            f"times are {times!r}; give a flat list of numbers of pulls, {bandit.n_arms} (one per arm) or more."
         )
     return array

@@ -20,27 +20,27 @@ from feint.numerics._validate import (
 )
 from feint.numerics.boost_kernel import boost_scalar
 
-_ROWS_A_SLICE = 5_000
+_ROWS_PER_SLICE = 5_000
 
 
 def boost_probability(
     p: npt.ArrayLike | None, epsilon: npt.ArrayLike, *, log_p: npt.ArrayLike | None = None
 ) -> FloatArray | np.float64:
-    r"""q*(p), the largest q with KL(Ber(q) ‖ Ber(p)) ≤ ε.
+    r"""Return q*(p), the largest q with KL(Ber(q) ‖ Ber(p)) ≤ ε.
 
     .. math:: q \log\frac{q}{p} + (1 - q) \log\frac{1 - q}{1 - p} \le \varepsilon
 
-    the paper's Lemma 1. In exact arithmetic the result is never above the root and at most 1e-13·q below it. It is 1
-    exactly when −log p ≤ ε; ε = 0 gives p and ε = ∞ gives 1.
+    This is the paper's Lemma 1. In exact arithmetic the result is never above the root and at most 1e-13·q below it. It
+    is 1 exactly when −log p ≤ ε; ε = 0 gives p and ε = ∞ gives 1.
 
     Parameters
     ----------
     p
-        Probabilities, any shape (...); None where `log_p` is given.
+        Probabilities of any shape (...); None if `log_p` is given.
     epsilon
         (...) KL budget from 0 to ∞; broadcasts against p.
     log_p
-        Instead of p, (...), for probabilities below float64's range.
+        (...), used instead of p for probabilities below float64's range.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def boost_probability(
     np.float64(1.0)
     """
     if (p is None) == (log_p is None):
-        raise ValueError("Give either p or log_p (then p must be None), not both and not neither.")
+        raise ValueError("Give either p or log_p (with None for p), not both.")
     budget = as_floats(epsilon, "epsilon")
     check_epsilon(budget)
     if log_p is None:
@@ -79,12 +79,12 @@ def boost_probability(
         rows = slice(start, stop)
         _fill(p_rows[rows], log_rows[rows], budget_rows[rows], flat[rows], log_p is not None)
 
-    run_slices(fill, flat.size, smallest=_ROWS_A_SLICE)
+    run_slices(fill, flat.size, smallest=_ROWS_PER_SLICE)
     return result[()]
 
 
 def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatArray | np.float64:
-    r"""The paper's closed-form underestimate q-hat of q* (Appendix C.2).
+    r"""Return the paper's closed-form underestimate q-hat of q* (Appendix C.2).
 
     .. math:: \hat q(p) = \min\{1, \max\{\varepsilon/W(\varepsilon/p),\; p,\; p + \sqrt{\varepsilon p (1 - p)}\}\}
 
@@ -94,7 +94,7 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
     Parameters
     ----------
     p
-        Probabilities, any shape (...).
+        Probabilities of any shape (...).
     epsilon
         (...) KL budget from 0 to ∞; broadcasts against p.
 
@@ -108,7 +108,7 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
     >>> boost_probability_approx([0.5, 1e-3, 1e-6], 0.1).round(6)
     array([0.658114, 0.029537, 0.010771])
     """
-    from scipy.special import wrightomega  # here, so that what does not need SciPy starts without it
+    from scipy.special import wrightomega  # imported here, so that what does not need SciPy starts without it
 
     probability, budget = broadcast(as_probabilities(p, "p"), as_floats(epsilon, "epsilon"), "p and epsilon")
     check_epsilon(budget)
@@ -123,10 +123,10 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
 
 
 def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
-    r"""Definition 1: the distribution within KL ε of `pi` that maximises the probability of `arm`.
+    r"""Return the distribution within KL ε of `pi` that maximises the probability of `arm` (Definition 1).
 
     The arm gets q*(π_a) and the others keep their proportions, which is optimal by the chain rule of KL (proof of
-    Lemma 1). Rounded inside the ball: once both are normalised, KL(boost ‖ π) ≤ ε for the
+    Lemma 1). The result is rounded towards the inside of the ball: once both are normalised, KL(boost ‖ π) ≤ ε for the
     float64 numbers returned.
 
     Parameters
@@ -159,7 +159,7 @@ def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
     others = np.arange(n_arms) != arm
     rest = distribution[..., others].sum(-1, keepdims=True)
     p = distribution[..., arm : arm + 1] / (distribution[..., arm : arm + 1] + rest)
-    # Rounding the K numbers moves their KL by up to about 1e-16·√ε; 4 times that is kept back.
+    # Rounding the K numbers changes their KL by up to about 1e-16·√ε; 4 times that is held back.
     kept = max(0.0, float(budget) - 4e-16 * min(1.0, math.sqrt(float(budget)))) if math.isfinite(budget) else math.inf
     q = np.asarray(boost_probability(p, kept))
     with np.errstate(divide="ignore", invalid="ignore"):

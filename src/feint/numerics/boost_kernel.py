@@ -1,20 +1,20 @@
-r"""q*(p), the largest q with KL(Ber(q) ‖ Ber(p)) ≤ ε (the paper's Lemma 1), to the last digits and never above.
+r"""q*(p), the largest q with KL(Ber(q) ‖ Ber(p)) ≤ ε (the paper's Lemma 1), to the last digits and never too large.
 
 With δ = q − p, r = 1 − p and φ(u) = (1 + u)·log(1 + u) − u,
 
     KL = p·φ(δ/p) + r·φ(−δ/r),        KL′ = log(1 + δ/p) − log(1 − δ/r),
 
-two non-negative terms without cancellation once φ is (a series near 0). From the paper's underestimate q-hat,
-Halley's method takes 2 or 3 steps. Where q* lies in the upper half of
-[p, 1] the slope grows without bound, and the same equation in η = 1 − q is solved instead,
+two non-negative terms, without cancellation if φ has none (near 0 it is a series). From the paper's underestimate
+q-hat, Halley's method takes 2 or 3 steps. Where q* lies in the upper half of [p, 1] the slope grows without bound, and
+the same equation is solved in η = 1 − q instead,
 
     η·(log(r/η) − log p) − (1 − η)·log(1 − η) = −log p − ε,
 
-concave in η, by Newton's method from below. Below p = 1e-290, p itself drops out of everything but log p.
+which is concave in η, by Newton's method from below. Below p = 1e-290, p enters only as log p.
 
-The relative error of δ (or η) is a few 1e-15; the result is moved 2e-14 of it towards p and one float down, so
-that in exact arithmetic it is never above q* and within 1e-13·q* of it. Bisection, the paper's suggestion, needs 50
-steps for that; this takes 3 to 6.
+The relative error of δ (or η) is a few 1e-15. The result is moved towards p by 2e-14 of it and down by one float, so in
+exact arithmetic it is never above q* and within 1e-13·q* of it. Bisection, the paper's suggestion, needs 50 steps for
+that; this takes 3 to 6.
 """
 
 import math
@@ -27,14 +27,14 @@ _TINY_P = 1e-290
 _NO_BUDGET = 1e-280  # ε below this is taken as 0
 _INWARD = 1.0 - 2e-14
 _ONE_FLOAT_DOWN = 1.0 - 2.0**-52
-_STEPS = 40  # a bound that is never met: 7 is the most seen
+_STEPS = 40  # a bound that is never reached: at most 7 were seen
 _CLOSE_HALLEY = 1e-5
 _CLOSE = 1e-8  # relative step after which Newton's method, doubling its digits, has converged
 
 
 @inlined
 def _kl_and_slope(delta: float, p: float) -> tuple[float, float]:
-    """KL(Ber(p + δ) ‖ Ber(p)) and its derivative in δ, for 0 < p < 1 and 0 ≤ δ ≤ 1 − p."""
+    """Return KL(Ber(p + δ) ‖ Ber(p)) and its derivative in δ, for 0 < p < 1 and 0 ≤ δ ≤ 1 − p."""
     r = 1.0 - p
     up = math.log1p(delta / p)
     down = math.log1p(-delta / r)
@@ -43,7 +43,7 @@ def _kl_and_slope(delta: float, p: float) -> tuple[float, float]:
 
 @part
 def _log_not_below(p: float, epsilon: float) -> bool:
-    """Whether −log p ≤ ε in exact arithmetic, for 0 < p < 1."""
+    """Return whether −log p ≤ ε in exact arithmetic, for 0 < p < 1."""
     if p > 0.99:
         x = 1.0 - p  # exact, and so is ε − x where it matters: −log p = x + x²/2 + x³/3 + …
         series = 0.0
@@ -53,7 +53,7 @@ def _log_not_below(p: float, epsilon: float) -> bool:
     surprise = -math.log(p)
     if abs(surprise - epsilon) > 4e-16 * epsilon:
         return surprise <= epsilon
-    # Within rounding of each other: compare p·exp(ε) with 1 in twice the precision, exp by squaring a short series.
+    # Equal up to rounding: compare p·exp(ε) with 1 in twice the precision, with exp by squaring a short series.
     high, low = _exp_twice(epsilon)
     product = p * high
     error = fma(p, high, -product) + p * low
@@ -62,7 +62,7 @@ def _log_not_below(p: float, epsilon: float) -> bool:
 
 @part
 def _exp_twice(x: float) -> tuple[float, float]:
-    """exp(x) as an unevaluated sum of two floats, to 1e-28 relative: Taylor at x/2¹², then 12 squarings."""
+    """Return exp(x) as an unevaluated sum of two floats, to 1e-28 relative: Taylor at x/2¹², then 12 squarings."""
     y = x / 4096.0
     high, low = 1.0, 0.0
     for k in range(30, 0, -1):
@@ -83,7 +83,7 @@ def _exp_twice(x: float) -> tuple[float, float]:
 
 @part
 def _lambert_of_exp(y: float) -> float:
-    """W(exp(y)), the root w of w + log w = y, for a starting point: two Newton steps from a good guess."""
+    """Return roughly W(exp(y)), the root w of w + log w = y, by two Newton steps: a starting point."""
     w = y - math.log(y) if y > 2.0 else math.exp(y) / (1.0 + math.exp(y))
     for _ in range(2):
         w *= (1.0 + y - math.log(w)) / (1.0 + w)
@@ -92,10 +92,10 @@ def _lambert_of_exp(y: float) -> float:
 
 @part
 def _complement(log_p: float, r: float, epsilon: float) -> float:
-    """η = 1 − q* where it is the smaller part; −log p > ε."""
+    """Return η = 1 − q* where it is the smaller part, for −log p > ε."""
     surprise = -log_p
     gap = surprise - epsilon
-    # η·D ≥ left side for η = gap/D, so the start is below the root.
+    # For η = gap/D the left side is at most η·D, so the start is below the root.
     d = surprise + 1.0 + max(0.0, math.log(r / gap))
     eta = gap / (d + 2.0 * math.log1p(d))
     for _ in range(_STEPS):
@@ -110,7 +110,7 @@ def _complement(log_p: float, r: float, epsilon: float) -> float:
 
 @part
 def _excess(p: float, log_p: float, epsilon: float) -> float:
-    """δ = q* − p where q* lies in the lower half of [p, 1]."""
+    """Return δ = q* − p where q* lies in the lower half of [p, 1]."""
     r = 1.0 - p
     highest = 0.5 * r
     # The paper's q-hat (Appendix C.2) is below q*, so one Newton step lands above it.
@@ -129,7 +129,7 @@ def _excess(p: float, log_p: float, epsilon: float) -> float:
 
 @part
 def _tiny(log_p: float, epsilon: float) -> float:
-    """q* in its lower half where p is below 1e-290: KL = q(log q − log p) + (1 − q)·log(1 − q)."""
+    """Return q* if it is at most ½ and p is below 1e-290, where KL = q(log q − log p) + (1 − q)·log(1 − q)."""
     q = min(0.5, epsilon / _lambert_of_exp(math.log(epsilon) - log_p))
     for _ in range(_STEPS):
         log_rest = math.log1p(-q)
@@ -143,7 +143,7 @@ def _tiny(log_p: float, epsilon: float) -> float:
 
 @part
 def bernoulli_kl(q: float, p: float, log_p: float) -> float:
-    """KL(Ber(q) ‖ Ber(p)) for q ≥ p, such as a boost spends; `log_p` counts where p is too small for a float64."""
+    """Return KL(Ber(q) ‖ Ber(p)) for q ≥ p, as a boost spends it; `log_p` is used where p is too small for float64."""
     if q <= p:
         return 0.0
     if q == 1.0:
@@ -155,7 +155,7 @@ def bernoulli_kl(q: float, p: float, log_p: float) -> float:
 
 @part
 def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> float:
-    """q*(p). `exact_log`: log_p is the given number and p its rounded exponential; else the other way round."""
+    """Return q*(p). If `exact_log`, log_p is the given number and p its rounded exponential, else the reverse."""
     if epsilon < _NO_BUDGET or p == 1.0:
         return p
     if epsilon == math.inf:
@@ -170,14 +170,14 @@ def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> flo
             return _tiny(log_p, epsilon) * _INWARD * _ONE_FLOAT_DOWN
     elif _kl_and_slope(0.5 * r, p)[0] >= epsilon:
         return max(p, (p + _excess(p, log_p, epsilon) * _INWARD) * _ONE_FLOAT_DOWN)
-    # Near 1 − ε ≈ log p the gap loses all digits but η is then below 1e-15: keep it at least one float.
+    # Near −log p = ε the gap loses all its digits, but η is then below 1e-15: stay at least one float below 1.
     eta = _complement(log_p, r, epsilon) if -log_p > epsilon else 0.0
     return max(p, (1.0 - eta / _INWARD) * _ONE_FLOAT_DOWN)
 
 
 @part
 def boost_policy(pi: FloatArray, log_pi: FloatArray, boosted: int, epsilon: float, policy: FloatArray) -> None:
-    """Definition 1: `boosted` gets q*, the others keep their proportions."""
+    """Fill `policy` by Definition 1: `boosted` gets q*, and the others keep their proportions."""
     q = boost_scalar(pi[boosted], log_pi[boosted], epsilon, True)
     rest = 0.0
     for a in range(policy.size):

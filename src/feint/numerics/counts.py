@@ -1,12 +1,12 @@
 r"""Binomial, Poisson and hypergeometric numbers of any size, from a `Sequence`.
 
-By the ratio of uniforms: with k₀ the mode, X = ⌊μ + ½ + h·(V − ½)/U⌋ is taken if U² ≤ p(X)/p(k₀), where the width
-h = 2√(2/e)·√(σ² + ½) + 3 − 2√(3/e) covers the whole law for each of the three (Stadlober 1989, 1990). One algorithm for
-three laws; about 1.5 trials. NumPy's generators cannot be called with draws of ours.
+They are drawn by the ratio of uniforms: with k₀ the mode, X = ⌊μ + ½ + h·(V − ½)/U⌋ is accepted if U² ≤ p(X)/p(k₀),
+where the width h = 2√(2/e)·√(σ² + ½) + 3 − 2√(3/e) covers the whole law for each of the three (Stadlober 1989, 1990).
+So one algorithm serves three laws, with about 1.5 trials. NumPy's generators cannot be given our draws.
 
 **Digits.** log p is made of deviances M·φ((k − M)/M) and Stirling's remainders (Loader 2000), never of differences of
-log Γ, which at 10¹² trials would leave two digits; p is right to 1e-12 for any number of trials up to 10¹⁵. What U
-cannot reach (2⁻⁵⁴) are numbers of p/p(k₀) below e⁻⁷⁴.
+log Γ, which for 10¹² trials would leave two digits. p is right to 1e-12 for up to 10¹⁵ trials. Since U is at least
+2⁻⁵⁴, numbers with p/p(k₀) below e⁻⁷⁴ are never drawn.
 """
 
 import math
@@ -23,7 +23,7 @@ _SLOPE, _OFFSET = 2.0 * math.sqrt(2.0 / math.e), 3.0 - 2.0 * math.sqrt(3.0 / mat
 
 @by_type
 def log_weight(law: Any, k: float) -> float:
-    """log p(k) up to a constant, −∞ outside of the support."""
+    """Return log p(k) up to a constant, −∞ outside the support."""
     raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ def _poisson_weight(law: "PoissonLaw", k: float) -> float:
 
 @parts(log_weight=_binomial_weight)
 class BinomialLaw(NamedTuple):
-    """Hits in n trials of probability p, 0 < p < 1."""
+    """The number of hits in n trials of probability p, 0 < p < 1."""
 
     n: float
     p: float
@@ -72,7 +72,7 @@ class BinomialLaw(NamedTuple):
 
 @parts(log_weight=_hypergeometric_weight)
 class HypergeometricLaw(NamedTuple):
-    """Hits among the first `drawn` of n places, `hits` of which are hits, 0 < hits < n."""
+    """The number of hits among the first `drawn` of n places, `hits` of which are hits, 0 < hits < n."""
 
     n: float
     hits: float
@@ -81,7 +81,7 @@ class HypergeometricLaw(NamedTuple):
 
 @parts(log_weight=_poisson_weight)
 class PoissonLaw(NamedTuple):
-    """Events where `mean` > 0 are expected."""
+    """The number of events where `mean` > 0 are expected."""
 
     mean: float
 
@@ -99,7 +99,7 @@ def _draw(law: Any, mode: float, mean: float, variance: float, draws: Sequence) 
 
 @part
 def draw_binomial(n: float, p: float, draws: Sequence) -> float:
-    """Hits in n trials of probability p."""
+    """Draw the number of hits in n trials of probability p."""
     if n <= 0.0 or p <= 0.0:
         return 0.0
     if p >= 1.0:
@@ -111,7 +111,7 @@ def draw_binomial(n: float, p: float, draws: Sequence) -> float:
 
 @part
 def draw_hypergeometric(n: float, hits: float, drawn: float, draws: Sequence) -> float:
-    """Hits among the first `drawn` of n places, of which `hits` are hits."""
+    """Draw the number of hits among the first `drawn` of n places, `hits` of which are hits."""
     if hits <= 0.0 or drawn <= 0.0:
         return 0.0
     if hits >= n:
@@ -126,5 +126,5 @@ def draw_hypergeometric(n: float, hits: float, drawn: float, draws: Sequence) ->
 
 @part
 def draw_poisson_number(mean: float, draws: Sequence) -> float:
-    """Events where `mean` are expected."""
+    """Draw the number of events where `mean` are expected."""
     return _draw(PoissonLaw(mean), float(math.floor(mean)), mean, mean, draws) if mean > 0.0 else 0.0

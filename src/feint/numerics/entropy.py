@@ -1,4 +1,4 @@
-"""φ(u) = (1 + u)·log(1 + u) − u, of which every divergence here is made, without cancellation where u is small."""
+"""φ(u) = (1 + u)·log(1 + u) − u, from which all divergences are made, without cancellation where u is small."""
 
 import math
 
@@ -11,7 +11,7 @@ _ODD = tuple(1.0 / (k * (k - 1)) for k in range(23, 2, -2))
 
 @shared_inlined
 def phi_of(u: float, log1p_u: float) -> float:
-    """φ(u) = Σ_{k≥2} (−u)^k/(k(k − 1)), to 3e-15 relative, where log(1 + u) is at hand."""
+    """Return φ(u) = Σ_{k≥2} (−u)^k/(k(k − 1)) to 3e-15 relative, given log(1 + u)."""
     if abs(u) > _SERIES_BELOW:
         return (1.0 + u) * log1p_u - u
     square = u * u
@@ -26,5 +26,5 @@ def phi_of(u: float, log1p_u: float) -> float:
 
 @shared_inlined
 def phi(u: float) -> float:
-    """φ(u) for u ≥ −1."""
+    """Return φ(u) for u ≥ −1."""
     return phi_of(u, math.log1p(u)) if u > -1.0 else 1.0

@@ -4,10 +4,10 @@ If X ~ Beta(k, rM), then M·X/(1 − X) tends to Gamma(k, rate r) as M grows: it
 
     exp(k·y − (k + rM)·log(1 + e^y)),        and with λ = M·e^y        (k + rM)·log(1 + λ/M) = rλ + (k − rλ/2)·λ/M + …,
 
-so the exponent is that of the Gamma density up to a few k²/(rM), absolutely. With M = 1e40 over the smallest rate that
-is below 1e-23 for every shape up to 1e8, and the Beta kernel, whose numbers are logarithms and never differences of
-large parameters, does not mind the size of rM. One kernel, one proof of its digits (beta_best_arm_kernel.py). The
-*smallest* of Gamma variables is the largest of their inverses, Beta(rM, k).
+so the exponent is that of the Gamma density up to an absolute error of a few k²/(rM). With M = 1e40 over the smallest
+rate, this is below 1e-23 for every shape up to 1e8. The size of rM does not matter to the Beta kernel, which works with
+logarithms and never with differences of large parameters. So there is one kernel and one proof of its digits
+(beta_best_arm_kernel.py). The *smallest* of Gamma variables is the largest of their inverses, Beta(rM, k).
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 SCALE = 1e40
 _SMALLEST_SHAPE, _LARGEST_SHAPE = 1e-3, 1e10
 _WIDEST_RATES = 1e30
-_ARMS_A_SLICE = 500  # arms × rows below which a second thread costs more than it brings
+_ARMS_PER_SLICE = 500  # arms × rows below which a second thread costs more than it saves
 
 
 class GammaWorkspace(NamedTuple):
-    """Scratch for K arms, owned by the caller; it holds nothing between calls."""
+    """Scratch space for K Gamma arms, owned by the caller; it keeps nothing between calls."""
 
     beta: BetaWorkspace
     scaled: FloatArray  # (K,) rM
 
 
 def allocate_gamma_workspace(n_arms: int) -> GammaWorkspace:
-    """Allocate the scratch space for `n_arms` arms."""
+    """Allocate the scratch space for `n_arms` Gamma arms."""
     return GammaWorkspace(allocate_beta_workspace(n_arms), np.empty(n_arms))
 
 
 @part
 def gamma_best_arm_sums(shapes: FloatArray, rates: FloatArray, smallest: bool, ws: GammaWorkspace) -> None:
-    """P(arm a is the largest, or smallest) as SUM and EXPONENT rows of `ws.beta.arms`, as the Beta kernel leaves it."""
+    """Leave P(arm a is the largest, or smallest) in SUM and EXPONENT of `ws.beta.arms`, as the Beta kernel does."""
     least = rates[0]
     for a in range(1, rates.size):
         least = min(least, rates[a])
@@ -80,7 +80,7 @@ def _fill_smallest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, 
 
 
 def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *, log: bool = False) -> FloatArray:
-    r"""P(arm is the largest) for independent Gamma posteriors, exactly.
+    r"""Return P(arm is the largest) for independent Gamma posteriors, exactly.
 
     .. math:: p_a = \int_0^\infty f_a(x) \prod_{j \neq a} F_j(x)\,dx
 
@@ -90,7 +90,7 @@ def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *,
     Parameters
     ----------
     shapes, rates
-        (..., K) with K ≥ 2; shapes from 0.001 to 1e10, rates above 0 and within a factor 1e30 of each other. They
+        (..., K) with K ≥ 2; shapes from 0.001 to 1e10, rates above 0 and within a factor of 1e30 of each other. They
         broadcast against each other. Rows are independent problems, spread over all cores (FEINT_THREADS).
     log
         Return log p, which never underflows.
@@ -109,13 +109,16 @@ def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *,
     array([0.8177, 0.1167, 0.0327, 0.0329])
     """
     return over_rows(
-        _fill_largest_logs if log else _fill_largest, *_checked(shapes, rates), allocate_gamma_workspace, _ARMS_A_SLICE
+        _fill_largest_logs if log else _fill_largest,
+        *_checked(shapes, rates),
+        allocate_gamma_workspace,
+        _ARMS_PER_SLICE,
     )
 
 
 def smallest_arm_log_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> FloatArray:
-    """log P(arm is the smallest), as above: for rates, whose reciprocals are the means of exponential rewards."""
-    return over_rows(_fill_smallest_logs, *_checked(shapes, rates), allocate_gamma_workspace, _ARMS_A_SLICE)
+    """Return log P(arm is the smallest), for rates whose reciprocals are the means of exponential rewards."""
+    return over_rows(_fill_smallest_logs, *_checked(shapes, rates), allocate_gamma_workspace, _ARMS_PER_SLICE)
 
 
 def _checked(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

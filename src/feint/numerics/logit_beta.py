@@ -1,4 +1,4 @@
-"""Log-odds of a Beta variable: density and tail to full precision for any size of the parameters.
+"""Log-odds of a Beta variable: density and tail to full precision for parameters of any size.
 
 Y = log(X/(1 − X)) with X ~ Beta(α, β), N = α + β, σ(y) = 1/(1 + e^−y) and mode m = log(α/β) has the density
 
@@ -9,12 +9,12 @@ Bernoulli(σ(c)) variable. About any point c the same function serves with a slo
 
     log g(c + t) = log g(c) + s(c)·t − N·Q_c(t).
 
-**Digits.** log B is −1.4e8 for α = β = 1e8, so known to 3e-8 at best; here nothing of size N cancels. Stirling's
-formula for each Γ leaves g(m) = √(αβ/(2πN))·exp(r(N) − r(α) − r(β)) with remainders r(z) = 1/(12z) − … What is lost
-is the last bit of σ(c): it moves log g by 1e-16·N·σ(c)·σ(−c)·t, about 1e-16·√N for each standard deviation of t.
+**Digits.** log B is −1.4e8 for α = β = 1e8, so it is known to 3e-8 at best; here nothing of size N cancels. Stirling's
+formula for each Γ leaves g(m) = √(αβ/(2πN))·exp(r(N) − r(α) − r(β)) with remainders r(z) = 1/(12z) − … Only the last
+bit of σ(c) is lost: it changes log g by 1e-16·N·σ(c)·σ(−c)·t, about 1e-16·√N for each standard deviation of t.
 
 **Tail.** G(y) = P(Y ≤ y) = g·R. Mills' ratio R increases and is at most 1/s. Far enough left of the mode its continued
-fraction (DiDonato and Morris, ACM TOMS 708, 1992, Eq. 9) has R to 3e-14 in a few levels.
+fraction (DiDonato and Morris, ACM TOMS 708, 1992, Eq. 9) gives R to 3e-14 in a few levels.
 """
 
 import math
@@ -26,19 +26,19 @@ from feint.numerics._jit import inlined, part
 
 FloatArray = npt.NDArray[np.float64]
 
-NARROW = 0.15  # |t| up to which Q is taken from its Taylor series, where its terms of first order would cancel
-SERIES = 13  # powers of t in it: the next is below 1e-14 of N·Q for t within ±2 standard deviations
-# The fraction serves where the mean of Beta(α + 1, β + 1) lies this many standard deviations to the right or more; 25
-# levels then do for α = β = 1e8, 10 for 30, 8 for 1.
+NARROW = 0.15  # |t| up to which Q comes from its Taylor series, because its first-order terms would cancel
+SERIES = 13  # powers of t in the series: the next is below 1e-14 of N·Q for t within ±2 standard deviations
+# The fraction is used where the mean of Beta(α + 1, β + 1) lies at least this many standard deviations to the right.
+# Then 25 levels suffice for α = β = 1e8, 10 for 30, and 8 for 1.
 _FRACTION_DISTANCE = 4.0
-_LEVELS = 88.0  # times standard deviations per distance: at most so many levels, plus 3
+_LEVELS = 88.0  # times standard deviations per distance, plus 3: an upper bound on the levels
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @part
 def stirling_remainder(z: float) -> float:
-    """r(z) = log Γ(z) − (z − ½)·log z + z − ½·log 2π."""
+    """Return r(z) = log Γ(z) − (z − ½)·log z + z − ½·log 2π."""
     if z < 10.0:
         return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
     inverse = 1.0 / z
@@ -51,7 +51,7 @@ def stirling_remainder(z: float) -> float:
 
 @part
 def peak_density(alpha: float, beta: float) -> float:
-    """g(m), the largest value of the density."""
+    """Return g(m), the largest value of the density."""
     n = alpha + beta
     correction = stirling_remainder(n) - stirling_remainder(alpha) - stirling_remainder(beta)
     return math.sqrt(alpha / n * beta / (2.0 * math.pi)) * math.exp(correction)
@@ -59,7 +59,7 @@ def peak_density(alpha: float, beta: float) -> float:
 
 @inlined
 def both_odds(y: float) -> tuple[float, float]:
-    """σ(y) and σ(−y)."""
+    """Return σ(y) and σ(−y)."""
     e = math.exp(-abs(y))
     small = e / (1.0 + e)
     large = 1.0 / (1.0 + e)
@@ -68,7 +68,7 @@ def both_odds(y: float) -> tuple[float, float]:
 
 @part
 def cumulant_coefficients(p: float, q: float, out: FloatArray) -> None:
-    """Coefficients of tᵏ in Q, k = 2 … SERIES, from δ = Q′ = σ(c + t) − σ(c), which solves δ′ = (p + δ)·(q − δ)."""
+    """Fill in coefficients of tᵏ in Q, k = 2 … SERIES, from δ = Q′ = σ(c + t) − σ(c), with δ′ = (p + δ)·(q − δ)."""
     out[1] = p * q
     for k in range(1, SERIES - 1):
         total = (q - p) * out[k]
@@ -81,7 +81,7 @@ def cumulant_coefficients(p: float, q: float, out: FloatArray) -> None:
 
 @inlined
 def cumulant_series(t: float, coefficients: FloatArray) -> float:
-    """Q(t) for |t| ≤ NARROW."""
+    """Return Q(t) for |t| ≤ NARROW."""
     total = 0.0
     for k in range(SERIES, 1, -1):
         total = total * t + coefficients[k]
@@ -90,9 +90,9 @@ def cumulant_series(t: float, coefficients: FloatArray) -> float:
 
 @part
 def fall_and_slope(alpha: float, beta: float, mode: float, y: float, coefficients: FloatArray) -> tuple[float, float]:
-    """log g(m) − log g(y), and s(y).
+    """Return log g(m) − log g(y), and s(y).
 
-    By the expansion about y, not about m: its value at m, where its slope is 0, does not see the rounding of m.
+    The expansion is about y, not about m: its value at m, where its slope is 0, is not affected by the rounding of m.
     """
     p, q = both_odds(y)
     n = alpha + beta
@@ -101,7 +101,7 @@ def fall_and_slope(alpha: float, beta: float, mode: float, y: float, coefficient
     if abs(t) <= NARROW:
         cumulant_coefficients(p, q, coefficients)
         return slope * t - n * cumulant_series(t, coefficients), slope
-    # Seen from the side where σ ≤ ½ (Q is the same), 1 + σ·(e^t − 1) loses nothing; for large t, σ·e^t = (1 − σ)·e^±m.
+    # From the side where σ ≤ ½ (Q is the same), 1 + σ·(e^t − 1) loses no digits; for large t, σ·e^t = (1 − σ)·e^±m.
     sign = -1.0 if y > 0.0 else 1.0
     small = min(p, q)
     change = small * math.expm1(sign * t) if sign * t < 30.0 else max(p, q) * math.exp(sign * mode) - small
@@ -110,9 +110,9 @@ def fall_and_slope(alpha: float, beta: float, mode: float, y: float, coefficient
 
 @part
 def _edges(alpha: float, beta: float, distance: float) -> tuple[float, float]:
-    """Where the mean of Beta(α, β) is `distance` standard deviations √(N·σ(y)·σ(−y)) right and left of y.
+    """Return the y for which the mean of Beta(α, β) is `distance` sds √(N·σ(y)·σ(−y)) to the right, and to the left.
 
-    The roots of (α − N·x)² = d²·N·x·(1 − x) for x = σ(y), as products that cannot cancel.
+    They are the roots of (α − N·x)² = d²·N·x·(1 − x) for x = σ(y), as products that cannot cancel.
     """
     n = alpha + beta
     square = distance * distance
@@ -123,13 +123,13 @@ def _edges(alpha: float, beta: float, distance: float) -> tuple[float, float]:
 
 @part
 def fraction_edges(alpha: float, beta: float) -> tuple[float, float]:
-    """Left of the first log-odds the continued fraction gives the lower tail, right of the second the upper one."""
+    """Return the log-odds left and right of which the continued fraction gives the lower and the upper tail."""
     return _edges(alpha + 1.0, beta + 1.0, _FRACTION_DISTANCE)
 
 
 @part
 def _levels(alpha: float, beta: float, x: float, w: float) -> int:
-    """Levels that leave 3e-14 of R at x = 1 − w, left of the edge, and anywhere left of it."""
+    """Return the levels that leave an error of 3e-14 of R at x = 1 − w, left of the edge, and anywhere left of x."""
     a = alpha + 1.0
     b = beta + 1.0
     far = _LEVELS * math.sqrt((a + b) * x * w) / (a * w - b * x)
@@ -138,7 +138,7 @@ def _levels(alpha: float, beta: float, x: float, w: float) -> int:
 
 @inlined
 def _level(alpha: float, beta: float, k: int) -> tuple[float, float, float]:
-    """Level k: its numerator over x², and the factors of x and of s + 1 + k·(2 − x) in its denominator."""
+    """Return for level k the numerator over x², and the factors of x and of s + 1 + k·(2 − x) in the denominator."""
     even = alpha + 2 * k - 1
     below = k * (beta - k) / even
     return (alpha + k - 1) * (alpha + beta + k - 1) / even * below, below, (alpha + k) / (alpha + 2 * k + 1)
@@ -146,7 +146,7 @@ def _level(alpha: float, beta: float, k: int) -> tuple[float, float, float]:
 
 @part
 def mills_ratio(alpha: float, beta: float, x: float, w: float) -> float:
-    """R = G/g where σ(y) = x = 1 − w, left of the edge."""
+    """Return R = G/g where σ(y) = x = 1 − w, left of the edge."""
     slope = alpha * w - beta * x
     rest = 0.0
     for k in range(_levels(alpha, beta, x, w), 0, -1):
@@ -157,7 +157,7 @@ def mills_ratio(alpha: float, beta: float, x: float, w: float) -> float:
 
 @part
 def mills_ratios(alpha: float, beta: float, odds: FloatArray, out: FloatArray, row: int) -> None:
-    """The same at each x = odds[0] = 1 − odds[1], ascending, into out[row]; the inner loop vectorises."""
+    """Fill out[row] with R at each x = odds[0] = 1 − odds[1], ascending; the inner loop vectorises."""
     size = odds.shape[1]
     for i in range(size):
         out[row, i] = 0.0
@@ -176,7 +176,7 @@ def mills_ratios(alpha: float, beta: float, odds: FloatArray, out: FloatArray, r
 
 @part
 def lower_quantile(alpha: float, beta: float, nats: float, coefficients: FloatArray) -> float:
-    """A log-odds y with G(y) < e^−nats, but not far below.
+    """Return a log-odds y with G(y) < e^−nats, but not far below.
 
     Newton's method for N·Q_m(y − m) = nats: Q is convex, so every step ends left of the root, and g(m) < s there.
     """

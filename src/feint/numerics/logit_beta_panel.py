@@ -1,4 +1,4 @@
-"""Integrals of the densities of `logit_beta` over one panel: 24 Gauss–Lobatto nodes, whose ends are the panel's ends.
+"""Integrals of the densities of `logit_beta` over a panel with 24 Gauss–Lobatto nodes, which include both ends.
 
 At the nodes c + t of a panel about c, log g = log g(c) + s(c)·t − N·Q_c(t) for every Beta variable, with the same t and
 Q. The integral of g from the left end to each node is a fixed matrix times the values at the nodes.
@@ -29,10 +29,10 @@ _NEWTON_STEPS = 8  # after the sixth nothing moves
 # change.
 _CDF_WIDTH = 4.0
 _CDF_RISE = 10.0  # nats: the matrix loses e^10 of the last digit at the left end, which leaves 1e-12
-_POLE_WIDTH = 3.0  # g has poles at y = ±iπ
+_POLE_WIDTH = 3.0  # because g has poles at y = ±iπ
 _NO_POLE = 34.5  # e^−34.5 = 1e-15: further out g is an exponential
 _WIDEST = 600.0
-# Panels begin and end at multiples of 1/GRID: sums of their ends do not round, which far from 0 a sharp arm would see.
+# Panels begin and end at multiples of 1/GRID, so sums of their ends do not round; far from 0, sharp arms need that.
 GRID = 2.0**40
 
 # Rows of an array of nodes.
@@ -45,7 +45,7 @@ def _lobatto(n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return nodes, weights, and the matrix whose row k is the k-th Lagrange polynomial's integral up to each node.
 
     The inner nodes are the zeros of P′ for P of degree n − 1, by Newton's method from the extrema of a Chebyshev
-    polynomial: real, and of the same bits with every NumPy, as eigenvalues of a companion matrix are not.
+    polynomial. Unlike eigenvalues of a companion matrix, these are real and have the same bits with every NumPy.
     """
     legendre = np.polynomial.legendre
     last = legendre.Legendre.basis(n - 1)
@@ -53,7 +53,7 @@ def _lobatto(n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     nodes = -np.cos(np.linspace(0.0, np.pi, n))
     for _ in range(_NEWTON_STEPS):
         nodes[1:-1] -= slope(nodes[1:-1]) / curvature(nodes[1:-1])
-    nodes = (nodes - nodes[::-1]) / 2  # the two halves may round apart
+    nodes = (nodes - nodes[::-1]) / 2  # the two halves may round differently
     values = np.asarray(legendre.legvander(nodes, n), np.float64)  # (node, degree)
     weights = 2.0 / (n * (n - 1) * values[:, n - 1] ** 2)
     degrees = np.arange(n)
@@ -72,7 +72,7 @@ LOBATTO_NODES, LOBATTO_WEIGHTS, _CUMULATIVE = _lobatto(NODES)
 
 @part
 def place_nodes(nodes: FloatArray, coefficients: FloatArray, c: float, half: float) -> tuple[float, float]:
-    """Fill POSITION and CUMULANT for the panel c ± half; returns σ(c) and σ(−c)."""
+    """Fill POSITION and CUMULANT for the panel c ± half, and return σ(c) and σ(−c)."""
     p, q = both_odds(c)
     if half <= NARROW:
         cumulant_coefficients(p, q, coefficients)
@@ -81,7 +81,7 @@ def place_nodes(nodes: FloatArray, coefficients: FloatArray, c: float, half: flo
             nodes[POSITION, i] = t
             nodes[CUMULANT, i] = cumulant_series(t, coefficients)
         return p, q
-    # Q is the same seen from the side where σ ≤ ½, and 1 + σ·(e^t − 1) loses nothing there.
+    # From the side where σ ≤ ½, Q is the same and 1 + σ·(e^t − 1) loses no digits.
     sign = -1.0 if c > 0.0 else 1.0
     small = min(p, q)
     top = math.exp(half)
@@ -109,17 +109,17 @@ def place_odds(odds: FloatArray, c: float, half: float) -> None:
 
 @inlined
 def fill_densities(nodes: FloatArray, n: float, fall: float, slope: float) -> None:
-    """DENSITY = exp(s·t − N·Q − fall), fall being that at the centre."""
+    """Fill DENSITY = exp(s·t − N·Q − fall), where `fall` is that at the centre."""
     for i in range(NODES):
         nodes[DENSITY, i] = exp_nonpositive(slope * nodes[POSITION, i] - n * nodes[CUMULANT, i] - fall)
 
 
 @inlined
 def accumulate_densities(nodes: FloatArray, out: FloatArray, row: int, start: float, scale: float) -> None:
-    """start + scale × the integral of DENSITY from the left end to each node, into out[row]."""
+    """Fill out[row] with start + scale × the integral of DENSITY from the left end to each node."""
     for i in range(NODES):
         out[row, i] = start
-    for k in range(0, NODES, 4):  # four at a time: a quarter of the loads and stores
+    for k in range(0, NODES, 4):  # four at a time, for a quarter of the loads and stores
         g0 = scale * nodes[DENSITY, k]
         g1 = scale * nodes[DENSITY, k + 1]
         g2 = scale * nodes[DENSITY, k + 2]
@@ -131,10 +131,10 @@ def accumulate_densities(nodes: FloatArray, out: FloatArray, row: int, start: fl
 
 @inlined
 def cdf_width(alpha: float, beta: float, p: float, q: float) -> float:
-    """How wide a panel that starts at σ(y) = p = 1 − q may be to integrate g to each node."""
+    """Return how wide a panel that starts at σ(y) = p = 1 − q may be to integrate g to each node."""
     slope = alpha * q - beta * p
     precision = math.sqrt((alpha + beta) * p * q)
-    # Far right of the mode only what is left of the density counts.
+    # Far right of the mode only the remaining density matters.
     ease = min(max(1.0, -slope / precision - 2.0), 4.0)
     width = _CDF_WIDTH * ease / precision
     return min(width, _CDF_RISE / slope) if slope > 0.0 else width
@@ -142,7 +142,7 @@ def cdf_width(alpha: float, beta: float, p: float, q: float) -> float:
 
 @inlined
 def pole_width(y: float, log_n: float) -> float:
-    """How wide it may be at y for the sake of the poles, unless e^−|y| makes N·Q negligible all over the panel."""
+    """Return how wide a panel at y may be because of the poles; wide where e^−|y| makes N·Q negligible on all of it."""
     if y > 0.0:
         return _POLE_WIDTH if y < _NO_POLE + log_n else _WIDEST
     return min(_WIDEST, max(_POLE_WIDTH, -y - _NO_POLE - log_n))
@@ -152,7 +152,7 @@ def pole_width(y: float, log_n: float) -> float:
 def relative_cdf(
     alpha: float, beta: float, mode: float, edge: float, y: float, nodes: FloatArray, coefficients: FloatArray
 ) -> float:
-    """G(y)/g(m) for y right of `edge`, where the continued fraction ends: the fraction there and panels from there."""
+    """Return G(y)/g(m) for y right of `edge`, by the continued fraction at the edge and panels from there."""
     n = alpha + beta
     log_n = math.log(n)
     edge = math.floor(edge * GRID) / GRID

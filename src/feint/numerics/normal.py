@@ -1,4 +1,4 @@
-"""The normal tail and the exponential, branch-free so that loops over quadrature nodes vectorise.
+"""The normal tail and the exponential, without branches so that loops over quadrature nodes vectorise.
 
 No library offers these inside a compiled loop: calls to libm's `exp` or `erfc` stop LLVM from vectorising, and
 SciPy's `erfcx` cannot be inlined. Both are within 6e-16 of the true value (tests/numerics/test_normal.py).
@@ -49,19 +49,19 @@ _ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it leaves the nearest integer
 EXP_FLOOR = -708.0  # exp below this leaves the normal range
 _LITTLE = -600.0
 _ARTANH = tuple(2.0 / (2 * k + 1) for k in range(1, 10))
-_EXP = tuple(1.0 / math.factorial(k) for k in range(14))  # Taylor on |r| ≤ ln2/2 leaves 4e-18
+_EXP = tuple(1.0 / math.factorial(k) for k in range(14))  # Taylor series on |r| ≤ ln2/2: the error is 4e-18
 
 
 @inlined
 def exp_nonpositive(x: float) -> float:
-    """exp(x) for x ≤ 0; exp(−708) for anything below that."""
+    """Return exp(x) for x ≤ 0, but exp(−708) for anything below −708."""
     x = EXP_FLOOR if x < EXP_FLOOR else x
     shifted = fma(x, _LOG2_E, _ROUND)
     n = shifted - _ROUND
     r = fma(-n, _LN2_LOW, fma(-n, _LN2_HIGH, x))
     r2 = r * r
     r4 = r2 * r2
-    # Four-term blocks instead of Horner's rule: the chain of dependent operations is a third as long.
+    # Four-term blocks instead of Horner's rule make the chain of dependent operations a third as long.
     a = fma(fma(_EXP[5], r, _EXP[4]), r2, fma(_EXP[3], r, _EXP[2]))
     b = fma(fma(_EXP[9], r, _EXP[8]), r2, fma(_EXP[7], r, _EXP[6]))
     c = fma(fma(_EXP[13], r, _EXP[12]), r2, fma(_EXP[11], r, _EXP[10]))
@@ -71,8 +71,8 @@ def exp_nonpositive(x: float) -> float:
 
 @inlined
 def exp_or_little(x: float) -> float:
-    """exp(x) for x ≤ 0; exp(−600) for anything below that: as good as 0 beside 1, and its products do not become
-    subnormal, which would take fifty times as long.
+    """Return exp(x) for x ≤ 0, but exp(−600) for anything below −600. That is negligible beside 1, and its products do
+    not become subnormal, which would take fifty times as long.
     """
     return exp_nonpositive(x if x > _LITTLE else _LITTLE)
 
@@ -86,7 +86,7 @@ def exp_and_complement(log_p: float) -> tuple[float, float]:
 
 @inlined
 def log_positive(x: float) -> float:
-    """log(x) for a normal x > 0, to 4e-16 relative away from x = 1 and 2e-16 absolute near it.
+    """Return log(x) for a normal x > 0, to 4e-16 relative away from x = 1 and 2e-16 absolute near it.
 
     x = 2ⁿ·m with m in [√½, √2): log m = 2·artanh(s), s = (m − 1)/(m + 1), |s| ≤ 0.172, by its series to 1e-17.
     """
@@ -104,13 +104,13 @@ def log_positive(x: float) -> float:
 
 @inlined
 def _quintic(a: float, b: float, c: float, d: float, e: float, f: float, x: float) -> float:
-    """a + b·x + c·x² + d·x³ + e·x⁴ + f·x⁵."""
+    """Return a + b·x + c·x² + d·x³ + e·x⁴ + f·x⁵."""
     return fma(fma(fma(fma(fma(f, x, e), x, d), x, c), x, b), x, a)
 
 
 @inlined
 def scaled_tail(y: float) -> float:
-    """Φ(−y)·exp(y²/2) = erfcx(y/√2)/2 for y ≥ 0: the normal tail without its exponential (Mills' ratio/√2π)."""
+    """Return Φ(−y)·exp(y²/2) = erfcx(y/√2)/2 for y ≥ 0: the normal tail without its exponential (Mills' ratio/√2π)."""
     denominator = 2.0 + _TWO_SQRT2 * y
     inverse = 1.0 / ((y + _MILLS_CENTRE) * denominator)
     t = (y - _MILLS_CENTRE) * denominator * inverse
@@ -125,7 +125,7 @@ def scaled_tail(y: float) -> float:
 
 @inlined
 def reverse_hazard(z: float) -> float:
-    """φ(z)/Φ(z), the derivative of log Φ: falls from |z| at −∞ to 0 at +∞."""
+    """Return φ(z)/Φ(z), the derivative of log Φ, which falls from |z| at −∞ to 0 at +∞."""
     tail = scaled_tail(abs(z))
     if z < 0.0:
         return 1.0 / (SQRT_2PI * tail)

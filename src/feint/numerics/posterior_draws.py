@@ -1,8 +1,7 @@
-"""Draws of uniform, normal, Gamma and Beta variables for every arm of a step, from two of the step's uniforms.
+"""Draws of uniform, normal, Gamma and Beta variables for every arm in a step, from two of the step's uniforms.
 
-The two uniforms are the key of a Philox stream of their own, whose counter is (arm, which of the arm's variables,
-attempt). So an explorer that needs many draws a step takes no other draw's place, and the same step gives the same
-ones.
+The two uniforms are the key of a separate Philox stream, whose counter is (arm, which of the arm's variables, attempt).
+So an explorer that needs many draws per step does not use up other draws, and the same step gives the same draws.
 """
 
 import math
@@ -19,26 +18,26 @@ _ZERO = np.uint64(0)
 
 @shared_inlined
 def as_key(u: float) -> Word:
-    """The 53 bits of a uniform."""
+    """Return the 53 bits of a uniform."""
     return np.uint64(u * _TWO_TO_53)
 
 
 @part
 def draw_uniform(arm: int, first: Word, second: Word) -> float:
-    """A uniform in (0, 1)."""
+    """Draw a uniform in (0, 1)."""
     return uniform(philox(np.uint64(arm), _ZERO, _ZERO, _ZERO, first, second)[0])
 
 
 @part
 def draw_normal(arm: int, first: Word, second: Word) -> float:
-    """A standard normal."""
+    """Draw a standard normal."""
     a, b, _, _ = philox(np.uint64(arm), _ZERO, _ZERO, _ZERO, first, second)
     return normal_pair(a, b)[0]
 
 
 @part
 def draw_gamma(shape: float, arm: int, which: int, first: Word, second: Word) -> float:
-    """Gamma(shape, 1), by Marsaglia & Tsang (2000): a cube of a normal, rejected by its ratio to the density."""
+    """Draw from Gamma(shape, 1) by Marsaglia & Tsang (2000): a cube of a normal, accepted by a ratio of densities."""
     raised = shape if shape >= 1.0 else shape + 1.0
     d = raised - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -49,13 +48,13 @@ def draw_gamma(shape: float, arm: int, which: int, first: Word, second: Word) ->
         if root > 0.0:
             v = root * root * root
             if math.log(uniform(words[2])) < 0.5 * x * x + d * (1.0 - v + 3.0 * math.log(root)):
-                # Below 1, a draw of shape + 1 times U^(1/shape).
+                # For a shape below 1, a draw of shape + 1 times U^(1/shape).
                 return d * v if shape >= 1.0 else d * v * uniform(words[3]) ** (1.0 / shape)
     return d
 
 
 @part
 def draw_beta(alpha: float, beta: float, arm: int, first: Word, second: Word) -> float:
-    """Beta(α, β), from two Gammas."""
+    """Draw from Beta(α, β), by two Gammas."""
     x = draw_gamma(alpha, arm, 0, first, second)
     return x / (x + draw_gamma(beta, arm, 1, first, second))

@@ -1,11 +1,11 @@
-"""Draws one after the other, as many as it takes: the stream of the event-driven engine.
+"""Draws one after another, as many as needed: the stream of the event-driven engine.
 
-Philox (`streams`) keyed by (seed, replication) as everywhere, with counters (i, 3, 0, 0): word after word in the order
-in which they are asked for. How many a step needs depends on what happens, so unlike those of `streams` the draws of a
-step cannot be named; but nothing but the key and the order of questions decides them, and a replication asks alone.
+This is Philox (`streams`), keyed by (seed, replication) as everywhere, with counters (i, 3, 0, 0), word by word in the
+order of the requests. How many draws a step needs depends on what happens, so unlike in `streams` the draws of a step
+have no fixed places. They depend only on the key and the order of requests, and each replication has its own sequence.
 
-No tail is cut: an exponential whose uniform number is below 2⁻¹⁰ starts anew there, since it has no memory, so that
-neither it nor a normal made of it ends at the 2⁻⁵⁴ of a uniform number.
+No tail is cut off. An exponential whose uniform number is below 2⁻¹⁰ starts again there, since it has no memory. So
+neither it nor a normal made from it is limited by the smallest uniform number, 2⁻⁵⁴.
 """
 
 import math
@@ -28,20 +28,20 @@ _NATS_OF_RARE = 10.0 * math.log(2.0)
 
 
 class Sequence(NamedTuple):
-    """Where a replication's draws stand; owned by the caller."""
+    """The state of a replication's draws; owned by the caller."""
 
-    state: WordArray  # (8,): counter, position in the block, key, and the block's four words
-    spare: FloatArray  # (2,): the normal that came with the last one, and whether there is one
+    state: WordArray  # (8,): counter, position in the block, key (two words), and the block's four words
+    spare: FloatArray  # (2,): the normal left over from the last pair, and whether there is one
 
 
 def sequence() -> Sequence:
-    """Allocate it."""
+    """Allocate a sequence; start it with `start_sequence`."""
     return Sequence(np.zeros(8, dtype=np.uint64), np.zeros(2))
 
 
 @part
 def start_sequence(draws: Sequence, seed: Word, replication: Word) -> None:
-    """From the beginning of a replication's stream."""
+    """Go to the beginning of a replication's stream."""
     draws.state[_COUNTER] = _ZERO
     draws.state[_POSITION] = _FOUR
     draws.state[_SEED] = seed
@@ -51,7 +51,7 @@ def start_sequence(draws: Sequence, seed: Word, replication: Word) -> None:
 
 @part
 def next_uniform(draws: Sequence) -> float:
-    """In (0, 1)."""
+    """Draw a uniform in (0, 1)."""
     state = draws.state
     if state[_POSITION] == _FOUR:
         words = philox(state[_COUNTER], _LAYOUT, _ZERO, _ZERO, state[_SEED], state[_REPLICATION])
@@ -65,7 +65,7 @@ def next_uniform(draws: Sequence) -> float:
 
 @part
 def next_exponential(draws: Sequence) -> float:
-    """Of mean 1: −log u, and where u < c, −log c and another one, which is the same in law."""
+    """Draw an exponential of mean 1: −log u, or where u < c, −log c plus another one, which has the same law."""
     passed = 0.0
     u = next_uniform(draws)
     while u < _RARE:
@@ -76,13 +76,13 @@ def next_exponential(draws: Sequence) -> float:
 
 @inlined
 def next_gap(draws: Sequence, rate: float) -> float:
-    """How many of a row of independent chances of this rate fail before the first that does not."""
+    """Draw how many independent trials of success probability `rate` fail before the first success."""
     return math.floor(next_exponential(draws) / -math.log1p(-rate)) if rate < 1.0 else 0.0
 
 
 @part
 def next_normal(draws: Sequence) -> float:
-    """Standard; they are made in pairs, by Box–Muller."""
+    """Draw a standard normal; they are made in pairs, by Box–Muller."""
     if draws.spare[1] == 1.0:
         draws.spare[1] = 0.0
         return draws.spare[0]

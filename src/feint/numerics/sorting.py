@@ -8,7 +8,7 @@ _GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's sequence
 
 @part
 def sort_by(keys: FloatArray, order: IntArray, descending: bool) -> None:
-    """Shell sort (Ciura's gaps) of 0 … K−1 by key, ties by index; in place."""
+    """Fill `order` with 0 … K−1 sorted by key, ties by index, by Shell sort with Ciura's gaps."""
     n = keys.size
     for i in range(n):
         order[i] = i

@@ -1,18 +1,18 @@
 """Counter-based random streams: Philox4x64-10 (Salmon, Moraes, Dror & Shaw 2011) keyed by (seed, replication).
 
 Step t of a stream reads the blocks with counters (t, 0, 0, 0), (t, 1, 0, 0) and (t, 2, 0, 0), four 64-bit words each,
-and every word has one use, whether or not a step needs it:
+and every word has one fixed use, whether or not a step needs it:
 
     block 0   LEADER, CHALLENGER, TOP_TWO, ARM      uniforms: the draws of Algorithm 1, lines 3, 5, 6 and 9
     block 1   PUBLIC, PRIVATE                       normals: the two reward noises (Box–Muller on words 0 and 1)
               OBSERVER, SPARE                       normals: the observer's own sample (the paper's Remark), and a spare
     block 2   PUBLIC, PRIVATE, and two spares       uniforms: the two rewards of families that are not normal
 
-(Block 3 belongs to `sequence`; an explorer that draws from posteriors makes a stream of the step out of LEADER and
-CHALLENGER, `posterior_draws`.)
+(Block 3 belongs to `sequence`. An explorer that draws from posteriors makes its own stream from the LEADER and
+CHALLENGER of the step: `posterior_draws`.)
 
-So a draw depends on nothing but (seed, replication, t): not on threads, chunks, order or evaluation method. NumPy's
-Philox generates the same words, but only in sequence and only for one key an object; kernels need any t at once.
+So a draw depends only on (seed, replication, t), not on threads, chunks, order or evaluation method. NumPy's Philox
+generates the same words, but only in sequence and only for one key per object; kernels need direct access to any t.
 """
 
 import math
@@ -47,7 +47,7 @@ _SIN = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(1, 8))
 
 @inlined
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
-    """The four words of one block; all arguments and results are uint64."""
+    """Return the four words of one block; all arguments and results are uint64."""
     for _ in range(_ROUNDS):
         high_0 = multiply_high(_MULTIPLIER_0, c0)
         low_0 = _MULTIPLIER_0 * c0
@@ -61,23 +61,23 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[
 
 @inlined
 def uniform(word: Word) -> float:
-    """A word as a uniform number inside (0, 1): the midpoints of 2⁵³ equal cells."""
+    """Return a word as a uniform number inside (0, 1): the midpoints of 2⁵³ equal cells."""
     return (np.float64(word >> _SHIFT_11) + 0.5) * _TWO_TO_MINUS_53
 
 
 @inlined
 def normal_pair(first: Word, second: Word) -> tuple[float, float]:
-    """Two words as two independent standard normals, by Box–Muller: one use a word, and no rejection."""
+    """Return two words as two independent standard normals, by Box–Muller: one use per word, and no rejection."""
     return normal_turn(math.sqrt(-2.0 * log_positive(uniform(first))), uniform(second))
 
 
 @inlined
 def normal_turn(radius: float, turn: float) -> tuple[float, float]:
-    """The point at this radius, so many turns from the first axis."""
+    """Return the point at this radius whose angle from the first axis is `turn` full turns."""
     quarter = math.floor(4.0 * turn + 0.5)
     angle = _TWO_PI * (turn - 0.25 * quarter)  # within ±π/4 of the nearest quarter turn, without rounding before 2π
     x = angle * angle
-    # Taylor series to 5e-17 on ±π/4: branch-free, so that a block of them vectorises.
+    # Taylor series to 5e-17 on ±π/4, without branches, so that a block of them vectorises.
     c = _COS
     s = _SIN
     low = c[0] + x * (c[1] + x * (c[2] + x * c[3]))
@@ -95,14 +95,14 @@ def normal_turn(radius: float, turn: float) -> tuple[float, float]:
 
 @inlined
 def step_uniforms(seed: Word, replication: Word, step: Word) -> tuple[float, float, float, float]:
-    """The four uniforms of a step; arguments are uint64."""
+    """Return the four uniforms of a step; arguments are uint64."""
     a, b, c, d = philox(step, _ZERO, _ZERO, _ZERO, seed, replication)
     return uniform(a), uniform(b), uniform(c), uniform(d)
 
 
 @inlined
 def step_words(seed: Word, replication: Word, step: Word) -> tuple[Word, Word, Word, Word]:
-    """The four words of a step from which its normals are made; arguments are uint64."""
+    """Return the four words from which the normals of a step are made; arguments are uint64."""
     return philox(step, np.uint64(1), _ZERO, _ZERO, seed, replication)
 
 
@@ -116,9 +116,9 @@ def fill_block(
     uniforms: FloatArray,
     normals: FloatArray,
 ) -> None:
-    """The draws of steps first, first + 1, …: `uniforms` (4, n), and `normals` (2, n) PUBLIC and PRIVATE.
+    """Fill the draws of steps first, first + 1, …: `uniforms` (4, n), and `normals` (2, n) PUBLIC and PRIVATE.
 
-    With `observer`, OBSERVER stands in the place of PUBLIC. `words` is scratch (8, n). Many steps at once, so that
+    With `observer`, OBSERVER replaces PUBLIC. `words` is scratch (8, n). Many steps are filled at once, so that
     everything but Philox's multiplications vectorises.
     """
     n = uniforms.shape[1]
@@ -138,7 +138,7 @@ def fill_block(
 
 @part
 def fill_chances(seed: Word, replication: Word, first: int, chances: FloatArray) -> None:
-    """The uniforms from which rewards that are not normal are made: `chances` (2, n), PUBLIC and PRIVATE."""
+    """Fill `chances` (2, n), PUBLIC and PRIVATE, with the uniforms from which rewards that are not normal are made."""
     for i in range(chances.shape[1]):
         public, private, _, _ = philox(np.uint64(first + i), np.uint64(2), _ZERO, _ZERO, seed, replication)
         chances[0, i] = uniform(public)
@@ -167,7 +167,7 @@ def _normals(seed: Word, replication: Word, steps: WordArray, out: FloatArray) -
 
 
 def check_word(value: int, name: str) -> Word:
-    """`value` as the uint64 that keys a stream."""
+    """Return `value` as the uint64 that keys a stream, or raise ValueError."""
     if not is_whole(value, 0, 2**64 - 1):
         raise ValueError(f"{name} is {value!r}; it must be a whole number from 0 to 2⁶⁴ − 1.")
     return np.uint64(value)
@@ -175,7 +175,7 @@ def check_word(value: int, name: str) -> Word:
 
 @dataclass(frozen=True)
 class RandomStream:
-    """The draws of one replication, any step at once.
+    """The draws of one replication, with direct access to any step.
 
     >>> stream = RandomStream(seed=0, replication=7)
     >>> bool((stream.uniforms([5])[0] == stream.uniforms(range(10))[5]).all())
@@ -190,15 +190,15 @@ class RandomStream:
         check_word(self.replication, "replication")
 
     def uniforms(self, steps: npt.ArrayLike) -> FloatArray:
-        """(n,) steps -> (n, 4): LEADER, CHALLENGER, TOP_TWO, ARM."""
+        """Return uniforms, (n,) steps -> (n, 4): LEADER, CHALLENGER, TOP_TWO, ARM."""
         return self._draw(_uniforms, steps)
 
     def normals(self, steps: npt.ArrayLike) -> FloatArray:
-        """(n,) steps -> (n, 4): PUBLIC, PRIVATE, OBSERVER, SPARE."""
+        """Return standard normals, (n,) steps -> (n, 4): PUBLIC, PRIVATE, OBSERVER, SPARE."""
         return self._draw(_normals, steps)
 
     def chances(self, steps: npt.ArrayLike) -> FloatArray:
-        """(n,) steps -> (n, 4): PUBLIC, PRIVATE and two spares, uniform."""
+        """Return the uniforms of rewards, (n,) steps -> (n, 4): PUBLIC, PRIVATE and two spares."""
         return self._draw(_chances, steps)
 
     def _draw(self, fill: Callable[[Word, Word, WordArray, FloatArray], None], steps: npt.ArrayLike) -> FloatArray:

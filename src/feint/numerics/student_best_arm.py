@@ -2,9 +2,9 @@ r"""Best-arm probabilities of independent Student posteriors: Thompson Sampling 
 
 The integrals run over panels that all arms of a row share (student_panels.py). On each, f_j is evaluated at Gauss'
 nodes, and F_j is its integral: F at the panel's left end plus the integral of the interpolant up to the node, as in
-Gauss collocation. So a node costs one density of each arm and no incomplete Beta function; F itself is computed only
-where a run of panels begins (student_cdf.py). F is a sum of positive numbers from the left and keeps its relative
-digits in the left tail; logarithms carry the size from panel to panel, so nothing underflows.
+Gauss collocation. So a node costs one density per arm and no incomplete Beta function; F itself is computed only where
+a run of panels begins (student_cdf.py). F is a sum of positive numbers from the left and keeps its relative digits in
+the left tail; logarithms carry its size from panel to panel, so nothing underflows.
 """
 
 import numpy as np
@@ -16,15 +16,15 @@ from feint.numerics.student_panels import NODES, Panels, StudentArms, centre, cu
 
 _SMALLEST_DOF, _LARGEST_DOF = 1.0, 1e10
 _WIDEST = 1e12  # of scales and of locations, in units of the row's smallest scale
-_ROWS_TIMES_ARMS_SQUARED = 30_000  # cut together
+_ROWS_TIMES_ARMS_SQUARED = 30_000  # rows that are cut into panels together
 _NUMBERS_AT_ONCE = 500_000  # panels × arms × nodes
-_DOUBT = 1e-9  # a sum of probabilities further from 1 would be an error of ours
+_DOUBT = 1e-9  # a sum of probabilities further from 1 would be a bug
 
 
 def student_best_arm_probabilities(
     locations: npt.ArrayLike, scales: npt.ArrayLike, dofs: npt.ArrayLike, *, log: bool = False
 ) -> FloatArray:
-    r"""P(arm is the largest) for independent Student posteriors, exactly.
+    r"""Return P(arm is the largest) for independent Student posteriors, exactly.
 
     .. math:: p_a = \int f_a(x) \prod_{j \neq a} F_j(x)\,dx
 
@@ -41,9 +41,9 @@ def student_best_arm_probabilities(
 
     Returns
     -------
-    (..., K). The relative error of every p is below 1e-10 for K ≤ 100, scales within a factor 1e6 of each other and
+    (..., K). The relative error of every p is below 1e-10 for K ≤ 100, scales within a factor of 1e6 of each other and
     locations within 100 of the largest scale. With `log`, the error of log p is below that times max(1, \|log p\|), and
-    near p = 1 times \|log p\|. A p below 1e-308 leaves float64's range, so ask for its logarithm.
+    near p = 1 times \|log p\|. A p below 1e-308 is outside float64's range; use `log` for it.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def student_best_arm_probabilities(
 
 
 def log_sums(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> FloatArray:
-    """(R, K) log p as integrated; how far Σ p is from 1 shows the error."""
+    """Return log p (R, K) as integrated; the distance of Σ p from 1 shows the error."""
     arms = centre(locations, scales, dofs)
     panels = cut_into_panels(arms)
     at_once = max(1, _NUMBERS_AT_ONCE // (NODES * scales.shape[-1]))
@@ -81,10 +81,10 @@ def log_sums(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> Flo
 
 
 def _log_integrals(arms: StudentArms, panels: Panels) -> FloatArray:
-    """(P, K) log ∫ f_a ∏ F_j over each panel."""
+    """Return log ∫ f_a ∏ F_j over each panel, (P, K)."""
     row = panels.row
     scales = arms.scales[row]
-    # Nodes are measured from the nearest location: so every z has all its digits, wherever the arms lie.
+    # Nodes are measured from the nearest location, so every z has all its digits, wherever the arms lie.
     nearest = np.abs(deviates(arms, row, 0.5 * (panels.left + panels.right)) * scales).argmin(-1)
     origin, residue = arms.centres[row, nearest], arms.residues[row, nearest]
     left, right = ((edge - origin) - residue for edge in (panels.left, panels.right))
@@ -100,7 +100,7 @@ def _log_integrals(arms: StudentArms, panels: Panels) -> FloatArray:
     mass = highest + np.log(half_z * (density @ _WEIGHTS))
     start = _log_cdf_at_starts(arms, panels, (apart + left[:, None]) / scales, mass)
     end = np.logaddexp(start, mass)
-    # F relative to its value at the right end, from which it differs by few nats
+    # F relative to its value at the right end, from which it differs by a few nats
     cdf = np.exp(start - end)[:, :, None] + (half_z * np.exp(highest - end))[:, :, None] * (density @ _PRIMITIVE)
     integrals = half_z * ((density * (cdf.prod(1, keepdims=True) / cdf)) @ _WEIGHTS)
     result: FloatArray = np.log(integrals) + highest + (end.sum(-1, keepdims=True) - end)
@@ -108,7 +108,7 @@ def _log_integrals(arms: StudentArms, panels: Panels) -> FloatArray:
 
 
 def _log_cdf_at_starts(arms: StudentArms, panels: Panels, z: FloatArray, mass: FloatArray) -> FloatArray:
-    """(P, K) log F at the panels' left ends: computed where a run begins, summed up along it."""
+    """Return log F at the panels' left ends, (P, K): computed where a run begins, and summed up along the run."""
     row = panels.row
     begins = np.ones(len(row), dtype=np.bool_)
     begins[1:] = (row[1:] != row[:-1]) | (panels.left[1:] != panels.right[:-1])
@@ -124,7 +124,7 @@ def _log_cdf_at_starts(arms: StudentArms, panels: Panels, z: FloatArray, mass: F
 
 
 def _normalised(logs: FloatArray, log: bool) -> FloatArray:
-    """Probabilities, or their logarithms: of a likely arm from the complement, where it has its digits."""
+    """Return probabilities or their logarithms; a likely arm's comes from the complement, which has more digits."""
     p = np.exp(logs)
     total = p.sum(-1, keepdims=True)
     if not (np.abs(total - 1) < _DOUBT).all():
@@ -172,13 +172,13 @@ def _checked(
         if (spread > _WIDEST).any():
             raise ValueError(
                 f"scales or locations of one row spread over {spread.max():.3g} times its smallest scale; beyond 1e12 "
-                "that arm's width makes no difference, so give it a larger scale."
+                "the width of that arm makes no difference, so give it a larger scale."
             )
     return places, widths, freedoms
 
 
 def _gauss(n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Gauss' nodes and weights on (−1, 1), and values @ matrix = the interpolant's integrals from −1 to each node."""
+    """Return Gauss' nodes and weights on (−1, 1), and the matrix that integrates values from −1 to each node."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     legendre = np.polynomial.legendre.legvander(nodes, n)
     integrals = np.empty((n, n))

@@ -1,4 +1,4 @@
-r"""Log density and log cdf of Student's t that keep their digits for 1 to 1e10 degrees of freedom and in both tails.
+r"""Log density and log cdf of Student's t, accurate for 1 to 1e10 degrees of freedom and in both tails.
 
 For z < 0 let x = ν/(ν + z²), a = ν/2 and b = ½. Then F(z) = ½·I_x(a, b) = ½·\|z\|·f(z)/C with the even part of the
 continued fraction of DLMF 8.17.22 (Didonato & Morris 1992, eq. 9),
@@ -6,8 +6,8 @@ continued fraction of DLMF 8.17.22 (Didonato & Morris 1992, eq. 9),
     C = b₀ + a₁/(b₁ + a₂/(b₂ + …)),    a_m = (a+m−1)(a+b+m−1)·m(b−m)·x²/(a+2m−1)²,
     b_m = m + m(b−m)·x/(a+2m−1) + (a+m)(ay − bx + 1 + m(1+y))/(a+2m+1),    y = 1 − x = z²/(ν+z²),
 
-in which nothing cancels, however large ν is: for ν → ∞ it becomes that of Γ(½, z²/2). scipy's betainc(a, b, x) instead
-loses eight digits at ν = 1e8, where x is all but 1, and underflows in the far tail.
+in which nothing cancels, however large ν is: for ν → ∞ it becomes that of Γ(½, z²/2). scipy's betainc(a, b, x), in
+contrast, loses eight digits at ν = 1e8, where x is almost 1, and underflows in the far tail.
 """
 
 import math
@@ -18,12 +18,12 @@ from scipy import special
 from feint.numerics._validate import FloatArray
 
 _TAIL = -2.0  # where the continued fraction takes over
-_STEPS, _ROUGH_STEPS = 40, 3  # at z = −2: 1e-15 for every ν, and 1 %
-_SERIES_FROM = 12.0  # from here on the asymptotic series below has 16 digits
+_STEPS, _ROUGH_STEPS = 40, 3  # errors at z = −2: 1e-15 for every ν, and 1 %
+_SERIES_FROM = 12.0  # from this ν/2 on, the asymptotic series below has 16 digits
 
 
 def log_peak(dofs: FloatArray) -> FloatArray:
-    """Log f(0) = log Γ((ν+1)/2)/Γ(ν/2) − ½·log(πν), by its series where log-gamma functions would cancel."""
+    """Return log f(0) = log Γ((ν+1)/2)/Γ(ν/2) − ½·log(πν), by a series where log-gamma functions would cancel."""
     half = dofs / 2
     near = np.minimum(half, _SERIES_FROM)
     exact = special.gammaln(near + 0.5) - special.gammaln(near) - 0.5 * np.log(near)
@@ -36,13 +36,13 @@ def log_peak(dofs: FloatArray) -> FloatArray:
 
 
 def log_density(z: FloatArray, dofs: FloatArray, peak: FloatArray) -> FloatArray:
-    """Log f(z), with `peak` from `log_peak`."""
+    """Return log f(z), with `peak` from `log_peak`."""
     result: FloatArray = peak - (0.5 * dofs + 0.5) * np.log1p(z * z / dofs)
     return result
 
 
 def log_cdf(z: FloatArray, dofs: FloatArray, peak: FloatArray) -> FloatArray:
-    """Log F(z) to 1e-14·max(1, |log F|)."""
+    """Return log F(z) to 1e-14·max(1, |log F|)."""
     tail = np.abs(z) > -_TAIL
     square = np.where(tail, 1.0, z * z)
     centre = 0.5 * special.betainc(0.5, 0.5 * dofs, square / (dofs + square))
@@ -54,7 +54,7 @@ def log_cdf(z: FloatArray, dofs: FloatArray, peak: FloatArray) -> FloatArray:
 
 
 def rough_log_cdf(z: FloatArray, dofs: FloatArray, density: FloatArray) -> FloatArray:
-    """Log F(z) to about 0.01, from the log density; Wallace's normal approximation (1959) in the centre."""
+    """Return log F(z) to about 0.01, given the log density; in the centre by Wallace's normal approximation (1959)."""
     away = np.abs(z)
     tail = away > -_TAIL
     deviate = np.sqrt(dofs * np.log1p(z * z / dofs)) * ((8 * dofs + 1) / (8 * dofs + 3))
@@ -65,7 +65,7 @@ def rough_log_cdf(z: FloatArray, dofs: FloatArray, density: FloatArray) -> Float
 
 
 def _mills(z: FloatArray, dofs: FloatArray, steps: int) -> FloatArray:
-    """F(−z)/f(z) for z ≥ 2."""
+    """Return F(−z)/f(z) for z ≥ 2."""
     a = 0.5 * dofs
     x, y = dofs / (dofs + z * z), z * z / (dofs + z * z)
     start = a * y - 0.5 * x + 1

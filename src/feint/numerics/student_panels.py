@@ -1,17 +1,17 @@
-r"""Where the integrals of the best-arm probabilities of Student arms live: panels of the line for many rows at once.
+r"""Panels for the integrals of the best-arm probabilities of Student arms, for many rows at once.
 
-A row's line is cut at its locations and at two ends beyond which nothing counts; cells are then halved until each is
-either negligible or smooth. Both tests are bounds from the values at a cell's two edges, since between them every F_j
-rises and every f_a is monotone:
+The line of a row is cut at its locations and at two ends beyond which nothing matters. Cells are then halved until each
+is either negligible or smooth. Both tests use bounds from the values at a cell's two edges, since between them every
+F_j rises and every f_a is monotone:
 
     (r − l)·min f_a·∏ F_j(l)  ≤  ∫ f_a ∏ F_j  ≤  (r − l)·max f_a·∏ F_j(r).
 
 A cell is negligible if the upper bound is below e^−33 of the best lower bound of the same arm, for all arms. It is
 smooth if Gauss' rule has converged on it. f_j has branch points at z = ±i√ν and the shape of a normal density between
 them, so the half-width h must obey h ≤ s·√(ν + z²)·min(κ, 1.5/√(ν+1)). By the ellipse of convergence n nodes err by
-e^(−2n·arcosh(1/κ)) of what the cell weighs; κ is what brings this to e^−33, wider cells where less is at stake.
+e^(−2n·arcosh(1/κ)) of the cell's weight; κ is chosen to make this e^−33, with wider cells where less is at stake.
 Neither a factor nor the product may change by many nats. A cell is halved in the middle of asinh(z/√ν) of the arm that
-needs it most; there such cells are equally wide from the core out to the polynomial tail.
+needs it most; on this scale such cells are equally wide from the core out to the polynomial tail.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ NODES = 16  # of Gauss' rule on each panel
 _NEGLIGIBLE = -33.0
 _ACCURACY = -33.0
 _WIDTH = 1.5  # standard deviations
-_NATS = 10.0  # that a factor or the product may change by over a cell
+_NATS = 10.0  # by which a factor or the product may change over a cell
 _BEND = 6.0  # h·(change of the product's logarithmic slope)
 _TAIL_DIGITS = 15.0
 _MOST_ROUNDS = 200
@@ -42,7 +42,7 @@ class StudentArms(NamedTuple):
 
 
 class Panels(NamedTuple):
-    """Flat list of panels, ordered by row and from left to right."""
+    """A flat list of panels, ordered by row and from left to right."""
 
     row: IntArray  # (P,)
     left: FloatArray
@@ -63,7 +63,7 @@ class _Cells(NamedTuple):
 
 
 def centre(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> StudentArms:
-    """Every row's narrowest arm at 0 with a scale of about 1, exactly: a two-sum and a power of 2."""
+    """Move every row's narrowest arm to 0 and a scale of about 1, exactly, by a two-sum and a power of 2."""
     reference = np.take_along_axis(locations, scales.argmin(-1)[:, None], -1)
     centres = locations - reference
     kept = centres + reference
@@ -74,7 +74,7 @@ def centre(locations: FloatArray, scales: FloatArray, dofs: FloatArray) -> Stude
 
 
 def cut_into_panels(arms: StudentArms) -> Panels:
-    """The panels of all rows."""
+    """Return the panels of all rows."""
     cells = _first_cells(arms)
     best = np.full(arms.scales.shape, -np.inf)
     done: list[tuple[IntArray, FloatArray, FloatArray, FloatArray]] = []
@@ -93,7 +93,7 @@ def cut_into_panels(arms: StudentArms) -> Panels:
             break
         cells = _halved(arms, _chosen(cells, split), middle[split])
     else:
-        raise ArithmeticError("The panels of the best-arm integrals did not settle; please report the parameters.")
+        raise ArithmeticError("The panels of the best-arm integrals did not converge; please report the parameters.")
     row, left, right, upper = (np.concatenate(parts) for parts in zip(*done, strict=True))
     keep = (upper > best[row] + _NEGLIGIBLE).any(-1)
     row, left, right = row[keep], left[keep], right[keep]
@@ -102,13 +102,13 @@ def cut_into_panels(arms: StudentArms) -> Panels:
 
 
 def deviates(arms: StudentArms, row: IntArray, x: FloatArray) -> FloatArray:
-    """(C, K) z of points x, (C,)."""
+    """Return z (C, K) of points x (C,)."""
     result: FloatArray = ((x[:, None] - arms.centres[row]) - arms.residues[row]) / arms.scales[row]
     return result
 
 
 def _first_cells(arms: StudentArms) -> _Cells:
-    """From end to end, cut at the locations; cells of no width are left out."""
+    """Return the cells from end to end, cut at the locations, without cells of zero width."""
     n_rows, n_arms = arms.scales.shape
     left, right = _ends(arms)
     edges = np.concatenate([left[:, None], np.sort(arms.centres, -1), right[:, None]], -1)
@@ -120,10 +120,10 @@ def _first_cells(arms: StudentArms) -> _Cells:
 
 
 def _ends(arms: StudentArms) -> tuple[FloatArray, FloatArray]:
-    """Points beyond which every arm's integrand has below 1e-15 of what it has before them, tails being powers.
+    """Return points beyond which every arm's integrand has less than 1e-15 of its mass, since tails are powers.
 
-    Right of `high`, ∏ F_j ≥ 1/e or so and what counts is the tail of f_a itself, a power −ν_a of the distance. Left of
-    `low` every factor falls at least as a power: −Σν of the distance in all.
+    Right of `high`, ∏ F_j is at least about 1/e, and what matters is the tail of f_a itself, a power −ν_a of the
+    distance. Left of `low` every factor falls at least as fast as a power; together they fall as the power −Σν.
     """
     n_arms = arms.scales.shape[-1]
     reach = arms.scales * (2 + np.sqrt(2 * np.log(n_arms)) + n_arms ** (1 / arms.dofs))
@@ -152,11 +152,11 @@ def _bounds(cells: _Cells, log_scales: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def _needs(arms: StudentArms, cells: _Cells, stake: FloatArray, log_scales: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The arm by which a cell is halved, and by how much the cell is too wide: at most 1 if it is smooth."""
+    """Return the arm by which a cell is halved, and how many times too wide the cell is: at most 1 if it is smooth."""
     left, right = cells.left, cells.right
     scales, dofs = arms.scales[cells.row], arms.dofs[cells.row]
     width = (right.x - left.x)[:, None]
-    # At stake, as a logarithm: a share of the arm's own probability, or of its F, which the others multiply by.
+    # At stake, as a logarithm, is a share of the arm's own probability, or of its F, by which the others multiply.
     growth = np.log(width) - log_scales + np.maximum(left.density, right.density) - left.cdf
     stake = np.minimum(np.maximum(stake, growth), 0)
     counts = stake > _NEGLIGIBLE
@@ -174,7 +174,7 @@ def _needs(arms: StudentArms, cells: _Cells, stake: FloatArray, log_scales: Floa
 
 
 def _middle(arms: StudentArms, cells: _Cells, worst: IntArray) -> FloatArray:
-    """Halfway in asinh(z/√ν) of the arm `worst`."""
+    """Return the points halfway in asinh(z/√ν) of the arm `worst`."""
     each = np.arange(len(worst))
     root = np.sqrt(arms.dofs[cells.row, worst])
     t = 0.5 * (np.arcsinh(cells.left.z[each, worst] / root) + np.arcsinh(cells.right.z[each, worst] / root))

@@ -1,4 +1,4 @@
-"""Sums over the nodes of a panel in four lanes, so that they vectorise and still add up in the order that is written.
+"""Sums over the nodes of a panel in four lanes, so that they vectorise and still add up in a fixed order.
 
 Left to LLVM (`reassoc`), the order would depend on the machine and on what the sum was inlined into.
 """
@@ -9,7 +9,7 @@ from feint.numerics._validate import FloatArray
 
 @inlined
 def sum_products(x: FloatArray, y: FloatArray) -> float:
-    """Σ x·y; the number of terms is a multiple of 4."""
+    """Return Σ x·y; the number of terms is a multiple of 4."""
     a = b = c = d = 0.0
     for i in range(0, x.size, 4):
         a = fma(x[i], y[i], a)

@@ -1,4 +1,4 @@
-"""The tilt: how much a sum of values can be raised inside a KL ball."""
+"""The tilt: how far an expected value can be raised inside a KL ball."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from feint.numerics._threads import run_slices
 from feint.numerics._validate import FloatArray, as_distribution, as_floats, check_epsilon
 from feint.numerics.tilt_kernel import tilt_policy
 
-_ROWS_A_SLICE = 1_000
+_ROWS_PER_SLICE = 1_000
 _LARGEST = 1e150  # of a value: differences stay far from overflow
 
 
 def tilt(
     pi: npt.ArrayLike | None, values: npt.ArrayLike, epsilon: npt.ArrayLike, *, log_pi: npt.ArrayLike | None = None
 ) -> FloatArray:
-    r"""The distribution within KL ε of `pi` with the largest expected value.
+    r"""Return the distribution within KL ε of `pi` with the largest expected value.
 
     .. math:: \arg\max_q \sum_a q_a v_a \quad\text{over}\quad \mathrm{KL}(q \,\|\, \pi) \le \varepsilon
         \qquad\text{is}\qquad q_a \propto \pi_a e^{\lambda v_a}
 
-    with λ such that all of ε is spent, or all on the best values if that costs no more. With the values 1{arm} it is
-    `boost`. Once both are normalised, KL(tilt ‖ π) ≤ ε for the float64 numbers returned, and the gain Σ q·v − Σ π·v is
-    below the largest possible one by at most 3e-13 + 1e-15/√ε of it: 1e-12 for ε ≥ 2e-6. (The second term is what
-    rounding K probabilities to float64 does to KL.) Values that differ by less than 1e-250 of their range are equal.
+    with λ such that all of ε is spent, or with all probability on the best values if that costs no more. With the
+    values 1{arm} it is `boost`. Once both are normalised, KL(tilt ‖ π) ≤ ε for the float64 numbers returned, and the
+    gain Σ q·v − Σ π·v is below the largest possible one by at most 3e-13 + 1e-15/√ε of it: 1e-12 for ε ≥ 2e-6. (The
+    second term is what rounding K probabilities to float64 does to KL.) Values that differ by less than 1e-250 of their
+    range are equal.
 
     Parameters
     ----------
     pi
-        (..., K), each row summing to 1 within 1e-9; None where `log_pi` is given.
+        (..., K), each row summing to 1 within 1e-9; None if `log_pi` is given.
     values
-        (..., K) finite; broadcasts against pi. Only their differences count, and not their unit.
+        (..., K) finite; broadcasts against pi. Only their differences matter, and not their unit.
     epsilon
-        (...) KL budget from 0 to ∞, one for all rows or one a row.
+        (...) KL budget from 0 to ∞, one for all rows or one per row.
     log_pi
-        Instead of pi, (..., K), for probabilities below float64's range.
+        (..., K), used instead of pi for probabilities below float64's range.
 
     Returns
     -------
@@ -53,7 +54,7 @@ def tilt(
     1.000148e-06
     """
     if (pi is None) == (log_pi is None):
-        raise ValueError("Give either pi or log_pi (then pi must be None), not both and not neither.")
+        raise ValueError("Give either pi or log_pi (with None for pi), not both.")
     if log_pi is None:
         assert pi is not None
         distribution = as_distribution(pi, "pi")
@@ -68,7 +69,7 @@ def tilt(
     worth, budget = as_floats(values, "values"), as_floats(epsilon, "epsilon")
     check_epsilon(budget)
     if not (abs(worth) <= _LARGEST).all():
-        raise ValueError(f"values reach {abs(worth).max()}; give finite numbers of at most 1e150, only ratios count.")
+        raise ValueError(f"values reach {abs(worth).max()}; give finite numbers up to 1e150 (only ratios matter).")
     try:
         shape = np.broadcast_shapes(distribution.shape, worth.shape, (*budget.shape, 1))
         if shape[-1] != distribution.shape[-1] or worth.shape[-1:] != distribution.shape[-1:]:
@@ -84,7 +85,7 @@ def tilt(
     result = np.empty(shape)
     flat = result.reshape(-1, shape[-1])
     run_slices(
-        lambda start, stop: _fill(*(a[start:stop] for a in (*rows, budgets, flat))), len(flat), smallest=_ROWS_A_SLICE
+        lambda start, stop: _fill(*(a[start:stop] for a in (*rows, budgets, flat))), len(flat), smallest=_ROWS_PER_SLICE
     )
     return result
 

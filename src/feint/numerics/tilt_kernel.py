@@ -1,24 +1,25 @@
-r"""The best q for given values inside a KL ball: q_a = π_a·e^{λv_a}/Z with KL(q ‖ π) = ε, never above.
+r"""The best q for given values inside a KL ball: q_a = π_a·e^{λv_a}/Z with KL(q ‖ π) = ε, and never above ε.
 
-By the variational formula of KL, Σ q·v − KL(q ‖ π)/λ is largest at that q for every λ > 0; so it is the best one for
-the budget that it spends, and the rest is one equation in λ. KL grows with λ, by λ·Var_q(v), from 0 to −log π(best
-arms).
+By the variational formula of KL, Σ q·v − KL(q ‖ π)/λ is largest at that q for every λ > 0. So this q is the best one
+for the budget that it spends, and one equation in λ remains. KL grows with λ, at the rate λ·Var_q(v), from 0 to −log
+π(best arms).
 
 **Where digits are lost**, and what is done about it. The gain is concave in the budget and 0 without one, so missing
-the budget by a share s misses at most the share s of the gain: all that counts is KL, relatively. Rounding a difference
-of values moves q, which is the best one for the rounded values, and so the gain only in the second order.
+the budget by a share s loses at most the share s of the gain: only the relative error of KL matters. Rounding a
+difference of values changes q to the best one for the rounded values, and so changes the gain only in the second order.
 
 - λ·Σ q·v − log Z cancels where q is near π. With L_a = log(q_a/π_a), KL = Σ π_a·φ(e^{L_a} − 1) has no negative term.
 - L_a = λ(v_a − v_r) − log Z_r cancels unless arm r carries mass. r is the largest of q: then Var_q ≥ q_r·E_q(v − v_r)²
-  bounds what is lost by the number of arms. An error of log Z alone is common to all L and counts only times KL.
-- Z_r − 1 = Σ π_a·(e^{λ(v_a − v_r)} − 1) where q is near π; where q_r > 2·π_r that cancels, and Z_r is added up itself.
+  bounds the loss by the number of arms. An error of log Z alone is common to all L and enters only times KL.
+- Z_r − 1 = Σ π_a·(e^{λ(v_a − v_r)} − 1) where q is near π; where q_r > 2·π_r that cancels, and Z_r is summed directly.
 - In deep tails log π_a + λ·y_a cancels, and q changes by λ·y times the rounding of λ. The sum is one fused operation,
   and λ is kept as two floats.
 - Sums over many arms are compensated.
 
-The relative error of KL is a few 1e-15. With π given, not log π, that of q is up to 8e-14 at π = 1e-300, by the
-rounding of log π. So KL is aimed 2.5e-13 below ε, and by what rounding the K probabilities themselves can add,
-u·√Var_q(L), a few 1e-16·√ε where ε is small: that is the larger part for ε below 1e-5.
+The relative error of KL is a few 1e-15. If π is given instead of log π, the relative error of q is up to 8e-14 at
+π = 1e-300, from the rounding of log π. So the target for KL is 2.5e-13 below ε, relatively, and lower by what rounding
+the K probabilities themselves can add, u·√Var_q(L), a few 1e-16·√ε where ε is small; for ε below 1e-5 this is the
+larger part.
 """
 
 import math
@@ -28,12 +29,12 @@ from feint.numerics._validate import FloatArray
 from feint.numerics.entropy import phi_of
 
 _NO_BUDGET = 1e-280  # ε below this is taken as 0
-_INWARD = 2.5e-13  # of ε that is kept back
-_ROUNDED = 8e-16  # of √ε that is kept back, for the rounding of the probabilities
-_CLOSE = 4e-14  # of the goal, at which a λ is taken
-_TIE = 1e-250  # of the largest difference of values: smaller ones are none
-_BEYOND = 800.0  # nats after which nothing is left of an arm
-_STEPS = 200  # a bound: about 6 in the mean
+_INWARD = 2.5e-13  # share of ε that is held back
+_ROUNDED = 8e-16  # share of √ε that is held back, for the rounding of the probabilities
+_CLOSE = 4e-14  # relative distance from the goal at which a λ is accepted
+_TIE = 1e-250  # relative to the largest difference of values: smaller differences count as 0
+_BEYOND = 800.0  # nats beyond which nothing is left of an arm
+_STEPS = 200  # an upper bound; about 6 on average
 _NEAR = 0.2  # |L| below which φ is a series
 
 
@@ -44,7 +45,7 @@ def _product(high: float, low: float, y: float) -> float:
 
 @part
 def _largest(log_pi: FloatArray, values: FloatArray, scale: float, top: int, high: float, low: float) -> int:
-    """r: the first arm with the largest log π + λ·v."""
+    """Return r, the first arm with the largest log π + λ·v."""
     chosen = top
     most = log_pi[top]
     for a in range(values.size):
@@ -61,7 +62,7 @@ def _largest(log_pi: FloatArray, values: FloatArray, scale: float, top: int, hig
 def _log_normaliser(
     pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, r: int, high: float, low: float
 ) -> float:
-    """log Z_r for λ = high + low."""
+    """Return log Z_r for λ = high + low."""
     change, lost = 0.0, 0.0
     for a in range(values.size):
         if a != r and log_pi[a] > -math.inf:
@@ -84,7 +85,7 @@ def _log_normaliser(
 
 @inlined
 def _add(total: float, lost: float, term: float) -> tuple[float, float]:
-    """total + term, and what rounding took from all such sums so far (Neumaier)."""
+    """Return total + term, and the rounding errors of all such sums so far (Neumaier)."""
     new = total + term
     if abs(total) >= abs(term):
         return new, lost + ((total - new) + term)
@@ -93,7 +94,7 @@ def _add(total: float, lost: float, term: float) -> tuple[float, float]:
 
 @part
 def _tilted(log_pi_a: float, pi_a: float, y: float, log_z: float, high: float, low: float) -> tuple[float, float]:
-    """(q_a, L_a)."""
+    """Return (q_a, L_a)."""
     raised = _product(high, low, y) - log_z
     if abs(raised) < 1.0:
         return pi_a * math.exp(raised), raised
@@ -104,7 +105,7 @@ def _tilted(log_pi_a: float, pi_a: float, y: float, log_z: float, high: float, l
 def _spent(
     pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, r: int, log_z: float, high: float, low: float
 ) -> tuple[float, float]:
-    """KL(q ‖ π) for λ = high + low, and the variance of the scaled values under q."""
+    """Return KL(q ‖ π) for λ = high + low, and the variance of the scaled values under q."""
     kl, lost = 0.0, 0.0
     mean, square = 0.0, 0.0
     for a in range(values.size):
@@ -123,7 +124,7 @@ def _spent(
 
 @part
 def _log_of_best(pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, top: int) -> float:
-    """log π(the best arms)."""
+    """Return log π(the best arms)."""
     total, rest = 0.0, 0.0
     for a in range(values.size):
         if log_pi[a] > -math.inf:
@@ -138,7 +139,7 @@ def _log_of_best(pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: 
 def _guess(
     pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, epsilon: float, longest: float
 ) -> float:
-    """λ: √(2ε/Var) for small tilts, and less where an arm in the tail comes up first, as by a boost of it."""
+    """Return a first λ: √(2ε/Var) for small tilts, and less if an arm in the tail rises first, as in a boost of it."""
     mode = 0
     for a in range(values.size):
         if log_pi[a] > log_pi[mode]:
@@ -161,10 +162,10 @@ def _guess(
 def _solve(
     pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, top: int, goal: float, longest: float
 ) -> tuple[float, float]:
-    """λ, as the sum of two floats, with KL = goal to `_CLOSE` of it; or the largest found below, should it not be met.
+    """Return λ, as the sum of two floats, with KL = goal to within `_CLOSE`; failing that, the largest λ found below.
 
-    Newton's method on log KL inside a bracket: near 0 KL ∝ λ², so a step is a factor; in the tails log KL is nearly
-    linear, so it is a term.
+    It uses Newton's method on log KL inside a bracket. Near 0 KL ∝ λ², so a step multiplies λ; in the tails log KL is
+    nearly linear, so a step is added to λ.
     """
     below, above = 0.0, longest
     high, low = _guess(pi, log_pi, values, scale, goal, longest), 0.0
@@ -199,7 +200,7 @@ def _solve(
 
 @part
 def tilt_policy(pi: FloatArray, log_pi: FloatArray, values: FloatArray, epsilon: float, policy: FloatArray) -> None:
-    """Fill `policy` with the best q. π sums to 1 and `log_pi` counts where π is too small for a float64."""
+    """Fill `policy` with the best q. π sums to 1, and `log_pi` is used where π is too small for float64."""
     top, worst = -1, -1
     for a in range(values.size):
         policy[a] = pi[a]
@@ -232,7 +233,7 @@ def tilt_policy(pi: FloatArray, log_pi: FloatArray, values: FloatArray, epsilon:
 
 @part
 def _keep_best(log_pi: FloatArray, values: FloatArray, scale: float, top: int, policy: FloatArray) -> None:
-    """All on the best arms, in the proportions of π."""
+    """Put all probability on the best arms, in the proportions of π."""
     total = 0.0
     for a in range(values.size):
         best = log_pi[a] > -math.inf and (values[top] - values[a]) * scale < _TIE
@@ -244,7 +245,7 @@ def _keep_best(log_pi: FloatArray, values: FloatArray, scale: float, top: int, p
 
 @part
 def policy_kl(policy: FloatArray, pi: FloatArray, log_pi: FloatArray) -> float:
-    """KL(q ‖ π) of two distributions, such as a tilt spends."""
+    """Return KL(q ‖ π) of two distributions, as a tilt spends it."""
     kl = 0.0
     for a in range(pi.size):
         if policy[a] > 0.0:

@@ -81,7 +81,7 @@ def _others(claimed: Claimed) -> Iterator[tuple[str, str, Claimed]]:
                 yield "batched", words, replace(claimed, timing=replace(timing, delay=0, batch=batch))
         for discount in (0.9, 0.99, 0.999, 1.0):
             if discount != timing.discount:
-                words = f"a past that fades by {discount:g} per row" if discount < 1 else "a past that does not fade"
+                words = f"a discount of {discount:g} per row" if discount < 1 else "a past that does not fade"
                 yield "discount", words, replace(claimed, timing=replace(timing, discount=discount))
     if not isinstance(claimed.reference, ThompsonSampling):
         return

@@ -58,7 +58,7 @@ class Timing:
         if self.by_time:
             found.append("rewards known from their own time on")
         if self.discount < 1:
-            found.append(f"a past that fades by {self.discount:g} per row")
+            found.append(f"a discount of {self.discount:g} per row")
         return " and ".join(found)
 
 

@@ -212,7 +212,7 @@ def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
         raise ValueError(f"weights have shape {array.shape}; give one for each of the {bandit.n_arms} arms.")
     if (array < 0).any() or not abs(array.sum() - 1.0) <= _SUM_TOLERANCE:
         raise ValueError(
-            f"weights are {array.tolist()}; shares of steps must be 0 or more and sum to 1, not {array.sum()}."
+            f"weights are {array.tolist()}, with the sum {array.sum()}; shares of steps must be 0 or more and sum to 1."
         )
     return array
 

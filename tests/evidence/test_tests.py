@@ -274,7 +274,7 @@ def test_a_long_honest_past_does_not_hide_a_boost(kind):
 def test_states_with_impossible_weights_are_refused():
     state = BoostMixture(2).state()
     for weights in (100.0, 0.0, -1.0):
-        with pytest.raises(ValueError, match="no probabilities"):
+        with pytest.raises(ValueError, match="not probabilities"):
             BoostMixture.from_state({**state, "weights": [[weights, 0.5, 0.0, 0.0]] * 4})
 
 

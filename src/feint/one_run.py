@@ -61,11 +61,11 @@ class Trace:
         return self.agent.probabilities(), self.agent.reference_probabilities()
 
 
-def follow(trace: Trace, horizon: int) -> "Dataset":
+def trace_run(trace: Trace, horizon: int) -> "Dataset":
     """A whole run by time: `arm(time)`; `policy` and `expected(time, arms)`, NaN in the initial round; `log_error` and
     `log_e_value(time)`.
 
-    >>> run = follow(Trace(Bandit([0.6, 0.3], [0.2, 0.5]), epsilon=0.1), 20)
+    >>> run = trace_run(Trace(Bandit([0.6, 0.3], [0.2, 0.5]), epsilon=0.1), 20)
     >>> bool((abs(run.policy.sum("arms")[2:] - 1) < 1e-12).all()), run.arm.values[:2].tolist()
     (True, [0, 1])
     """

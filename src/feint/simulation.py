@@ -15,7 +15,7 @@ from feint.dataset import Runs
 from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
 from feint.engine.rewards import rewards_of
-from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, Nobody, watch
+from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
 from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.kinds import config_of
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
@@ -112,7 +112,7 @@ def simulate(
     >>> bool((runs.pulls.sum("arm") == runs.time).all())
     True
     """
-    return simulated(
+    return run_simulation(
         bandit,
         explorer,
         reference,
@@ -130,7 +130,7 @@ def simulate(
 
 
 # As `simulate` has them.
-def simulated(
+def run_simulation(
     bandit: Bandit,
     explorer: Explorer,
     reference: Reference,
@@ -170,7 +170,7 @@ def simulated(
         private_rewards = rewards._replace(
             **{name: getattr(rewards, name).copy() for name in ("words", "uniforms", "normals", "chances")}
         )
-        watcher = watch(bandit.n_arms, level, now, recorded) if observe else Nobody()
+        watcher = make_watch(bandit.n_arms, level, now, recorded) if observe else NoObserver()
         parts = problem, private_rewards, known, space(bandit.n_arms), records, watcher
         return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
 
@@ -193,7 +193,7 @@ def simulated(
             "p_value": np.exp(-now[:, HIGHEST]),
         }
     if agent.tilts:
-        honest = simulated(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
+        honest = run_simulation(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
         variables["private_gain"] = _gain(bandit, records, honest.variables["pulls"])
     pulls = records.pulls
     variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}

@@ -10,7 +10,7 @@ import pytest
 
 import feint
 from cases import HANGS
-from feint.sweep.reading import load_study
+from feint.sweep.study_file import load_study
 from sweep_cases import LONG, PAPER, cluster, contents, first_record, missing_blocks, start, wait_until
 
 

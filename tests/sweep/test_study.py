@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import feint
-from feint.sweep.reading import load_study
 from feint.sweep.study import Study
+from feint.sweep.study_file import load_study
 from shell import typed
 from sweep_cases import COINS, PAPER, small_sweep
 

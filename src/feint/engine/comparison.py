@@ -20,12 +20,12 @@ from feint.engine.region import (
     PI_LOW,
     REFERENCE_ROWS,
     Region,
+    choose_max_pulls,
+    choose_radius,
     cuts_are_old,
     draw_in_region,
     forget_cuts,
-    lasting_of,
     place_cuts,
-    radius_of,
 )
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
 from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
@@ -82,7 +82,7 @@ def compares(known: Known) -> bool:
 
 
 @inlined
-def forget(c: Comparison) -> None:
+def forget_centres(c: Comparison) -> None:
     """No centres yet."""
     c.private.log_best[0] = math.nan
     c.public.log_best[0] = math.nan
@@ -99,7 +99,7 @@ def evaluate(belief: Belief, side: Tangents, out: FloatArray) -> None:
 
 
 @part
-def follow(known: Known, c: Comparison, arm: int) -> None:
+def update_and_displace(known: Known, c: Comparison, arm: int) -> None:
     """Posteriors of an arm that was pulled, and where they are from the centres."""
     update(known, arm)
     displace(known.private.family, known.private, c.private, arm)
@@ -107,17 +107,17 @@ def follow(known: Known, c: Comparison, arm: int) -> None:
 
 
 @inlined
-def put_off(known: Known, c: Comparison, dominant: int) -> None:
+def defer_update(known: Known, c: Comparison, dominant: int) -> None:
     """D was pulled: while a region decides, its means are enough."""
     update_means(known, dominant)
     c.late[0] = 1.0
 
 
 @inlined
-def settle(known: Known, c: Comparison, dominant: int) -> None:
+def flush_update(known: Known, c: Comparison, dominant: int) -> None:
     """What was put off: before everything that reads D's posteriors."""
     if c.late[0] == 1.0:
-        follow(known, c, dominant)
+        update_and_displace(known, c, dominant)
         c.late[0] = 0.0
 
 
@@ -178,7 +178,7 @@ def _fill_reference(logs: FloatArray, bounds: FloatArray) -> bool:
 
 
 @part
-def bound_private(belief: Belief, c: Comparison) -> bool:
+def bound_private_by_tangents(belief: Belief, c: Comparison) -> bool:
     """Bounds of the private probabilities and their cuts as posteriors are now; false where they are of no use."""
     if not has_tangents(belief.family) or math.isnan(c.private.log_best[0]):
         return False
@@ -187,7 +187,7 @@ def bound_private(belief: Belief, c: Comparison) -> bool:
 
 
 @part
-def bound_reference(belief: Belief, c: Comparison) -> bool:
+def bound_reference_by_tangents(belief: Belief, c: Comparison) -> bool:
     """The same of the reference's probabilities."""
     if not has_tangents(belief.family) or math.isnan(c.public.log_best[0]):
         return False
@@ -222,14 +222,14 @@ def enter_by_tangents(
     ):
         return False
     public, private, pulls = known.public, known.private, known.pulls[dominant]
-    radius = _RADIUS * radius_of(pulls)
-    lasting = lasting_of(pulls, radius)
-    raised = fill_corners(private.family, private, dominant, radius, lasting, region.private_box, c.corners)
+    radius = _RADIUS * choose_radius(pulls)
+    max_pulls = choose_max_pulls(pulls, radius)
+    raised = fill_corners(private.family, private, dominant, radius, max_pulls, region.private_box, c.corners)
     if bounds_private:
         _bound_box(private, c.private, c, dominant, raised)
         if not _fill_private(c.logs, region.private):
             return False
-    raised = fill_corners(public.family, public, dominant, radius, lasting, region.public_box, c.corners)
+    raised = fill_corners(public.family, public, dominant, radius, max_pulls, region.public_box, c.corners)
     if bounds_reference:
         _bound_box(public, c.public, c, dominant, raised)
         if not _fill_reference(c.logs, region.reference):

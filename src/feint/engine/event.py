@@ -33,11 +33,11 @@ from feint.engine.region import (
     PI_LOW,
     WIDEST,
     Region,
-    bound_private,
-    bound_reference,
+    bound_private_in_region,
+    bound_reference_in_region,
+    choose_max_pulls,
     draw_in_region,
     is_inside,
-    lasting_of,
     set_cuts,
     sure_by_bounds,
 )
@@ -97,13 +97,13 @@ def _enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> N
     known, problem, now = run.known, run.problem, events.now
     pulls = known.pulls[dominant]
     radius = min(WIDEST, _SPAN * math.sqrt(now[_BETWEEN] / pulls))
-    lasting = min(1 + int(_LASTING * now[_BETWEEN]), lasting_of(pulls, radius))
+    max_pulls = min(1 + int(_LASTING * now[_BETWEEN]), choose_max_pulls(pulls, radius))
     update(known, dominant)
     while True:
         box = region.private_box
-        fill_region(known.private.family, known.private, dominant, radius, lasting, box, region.extremes)
+        fill_region(known.private.family, known.private, dominant, radius, max_pulls, box, region.extremes)
         if problem.uses_posterior or run.delta > 0.0:
-            bound_private(known.private, dominant, region)
+            bound_private_in_region(known.private, dominant, region)
         if run.delta == 0.0 or radius < _NARROWEST or sure_by_bounds(region.private, run.delta) != UNDECIDED:
             break
         radius *= _NARROWER
@@ -112,8 +112,8 @@ def _enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> N
             dominant, box[MEAN_LOW], box[MEAN_HIGH], int(box[MOST]), region.logs[LOG_LOW], region.logs[LOG_HIGH]
         )
         fill_least_shares(problem.explorer, view_of(known, run.space.explorer, t), within, events.least)
-    fill_region(known.public.family, known.public, dominant, radius, lasting, region.public_box, region.extremes)
-    bound_reference(known.public, dominant, region)
+    fill_region(known.public.family, known.public, dominant, radius, max_pulls, region.public_box, region.extremes)
+    bound_reference_in_region(known.public, dominant, region)
     _set_rate(run, region, events, dominant, epsilon_at(problem.budget, t + 1))
     now[_INSIDE] = 1.0
     now[_SILENT] = 0.0

@@ -13,18 +13,18 @@ from typing import NamedTuple
 from feint.budgets import epsilon_at
 from feint.engine.comparison import (
     Comparison,
-    bound_private,
-    bound_reference,
+    bound_private_by_tangents,
+    bound_reference_by_tangents,
     compares,
     comparison,
+    defer_update,
     draw_by_bounds,
     draw_inside,
     enter_by_tangents,
     evaluate,
-    follow,
-    forget,
-    put_off,
-    settle,
+    flush_update,
+    forget_centres,
+    update_and_displace,
 )
 from feint.engine.record import Run, record, sure_by_logs
 from feint.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
@@ -60,8 +60,8 @@ def _is_sure(run: Run, space: Lazy, dominant: int, inside: bool) -> bool:
     c, private = space.comparison, run.known.private
     sure = sure_by_bounds(space.region.private, run.delta) if inside else UNDECIDED
     if sure == UNDECIDED:
-        settle(run.known, c, dominant)
-        if bound_private(private, c):
+        flush_update(run.known, c, dominant)
+        if bound_private_by_tangents(private, c):
             sure = sure_by_bounds(c.bounds, run.delta)
     if sure == UNDECIDED:
         evaluate(private, c.private, run.space.logs[EXACT])
@@ -74,8 +74,8 @@ def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) 
     """The arm to boost where no region decides: by tangents, else exactly."""
     problem, private, s = run.problem, run.known.private, run.space
     view = view_of(run.known, s.explorer, t)
-    settle(run.known, c, dominant)
-    if bound_private(private, c):
+    flush_update(run.known, c, dominant)
+    if bound_private_by_tangents(private, c):
         boosted = choose(problem.explorer, view, c.bounds, uniforms)
         if boosted != UNDECIDED:
             return boosted
@@ -89,8 +89,8 @@ def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) 
     """The arm to pull where no region decides; a lower bound of D's probability is left in the reference's bounds."""
     problem, public, s, c = run.problem, run.known.public, run.space, space.comparison
     epsilon = epsilon_at(problem.budget, t + 1)
-    settle(run.known, c, dominant)
-    if bound_reference(public, c):
+    flush_update(run.known, c, dominant)
+    if bound_reference_by_tangents(public, c):
         pulled = draw_by_bounds(c.reference, c.boosts, boosted, dominant, epsilon, u)
         if pulled != UNDECIDED:
             return pulled
@@ -103,14 +103,14 @@ def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) 
 
 @part
 def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row: int, t_end: int) -> tuple[int, int]:
-    """See `advance_lazily`. D's posteriors wait until something reads them: `settle` before that."""
+    """See `advance_lazily`. D's posteriors wait until something reads them: `flush_update` before that."""
     problem, known, s, uniforms = run.problem, run.known, run.space, run.rewards.uniforms
     region, c = space.region, space.comparison
     if t == 0:
         begin(run.watch, r)
         initial_round(run.rewards, known, r)
         t = known.pulls.size
-    forget(c)
+    forget_centres(c)
     dominant = most_pulled(known.pulls)
     wide = slack(known.public.family)
     bounds_reference = follows_posterior and not observing(run.watch)
@@ -122,7 +122,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
     calm = False
     while True:
         if calm and not inside:
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             if with_tangents:
                 inside = enter_by_tangents(region, known, c, dominant, bounds_private, bounds_reference)
             else:
@@ -131,10 +131,10 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
 
         stopped = run.delta > 0.0 and _is_sure(run, space, dominant, inside)
         if stopped or (row < run.records.checkpoints.size and run.records.checkpoints[row] == t):
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             row = record(run, r, t, row, stopped)
         if stopped or t >= t_end:
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             return t, row
 
         i = t - block
@@ -151,7 +151,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
 
         pulled = UNDECIDED
         if not bounds_reference:
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             set_policy(problem, known, s, t, boosted)
             pulled = draw_arm(s.policy, boosted, dominant, uniforms[3, i])
             calm = s.policy[dominant] > calm_enough
@@ -167,12 +167,12 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
         reward_pull(run.rewards, known, pulled, i)
         t += 1
         if pulled != dominant:
-            follow(known, c, pulled)
-            settle(known, c, dominant)
+            update_and_displace(known, c, pulled)
+            flush_update(known, c, dominant)
             inside = False
             dominant = still_most_pulled(known.pulls, dominant, pulled)
         else:
-            put_off(known, c, dominant)
+            defer_update(known, c, dominant)
             inside = inside and is_inside(region, known, dominant)
 
 

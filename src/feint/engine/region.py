@@ -72,25 +72,25 @@ def region(n_arms: int) -> Region:
 @part
 def enter(region: Region, known: Known, dominant: int, bounds_private: bool, bounds_reference: bool) -> None:
     """A region about the present posteriors of D, with the bounds that are asked for."""
-    radius = radius_of(known.pulls[dominant])
-    lasting = lasting_of(known.pulls[dominant], radius)
-    fill_region(known.private.family, known.private, dominant, radius, lasting, region.private_box, region.extremes)
+    radius = choose_radius(known.pulls[dominant])
+    max_pulls = choose_max_pulls(known.pulls[dominant], radius)
+    fill_region(known.private.family, known.private, dominant, radius, max_pulls, region.private_box, region.extremes)
     if bounds_private:
-        bound_private(known.private, dominant, region)
-    fill_region(known.public.family, known.public, dominant, radius, lasting, region.public_box, region.extremes)
+        bound_private_in_region(known.private, dominant, region)
+    fill_region(known.public.family, known.public, dominant, radius, max_pulls, region.public_box, region.extremes)
     if bounds_reference:
-        bound_reference(known.public, dominant, region)
+        bound_reference_in_region(known.public, dominant, region)
     forget_cuts(region)
 
 
 @inlined
-def radius_of(pulls: int) -> float:
+def choose_radius(pulls: int) -> float:
     """In standard deviations of D, after so many pulls of it."""
     return min(WIDEST, _RADIUS / float(pulls) ** (1.0 / 3.0))
 
 
 @inlined
-def lasting_of(pulls: int, radius: float) -> int:
+def choose_max_pulls(pulls: int, radius: float) -> int:
     """For how many more pulls of D."""
     return 1 + int(pulls * radius / _COUNT)
 
@@ -143,7 +143,7 @@ def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float,
 
 
 @part
-def bound_private(belief: Belief, dominant: int, region: Region) -> None:
+def bound_private_in_region(belief: Belief, dominant: int, region: Region) -> None:
     """Bounds of the private best-arm probabilities and of the cuts they make."""
     wide = slack(belief.family)
     bounds, logs, extremes = region.private, region.logs, region.extremes
@@ -167,7 +167,7 @@ def bound_private(belief: Belief, dominant: int, region: Region) -> None:
 
 
 @part
-def bound_reference(belief: Belief, dominant: int, region: Region) -> None:
+def bound_reference_in_region(belief: Belief, dominant: int, region: Region) -> None:
     """Bounds of the reference's probabilities; D's from the complement."""
     wide = slack(belief.family)
     bounds, logs = region.reference, region.logs

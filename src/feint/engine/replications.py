@@ -13,8 +13,8 @@ from feint.engine.record import Run
 from feint.engine.region import region
 from feint.numerics._threads import thread_count
 
-_ARM_STEPS_A_PIECE = 400_000  # arms × steps, well below a second: how soon Ctrl-C and the progress bar are served
-_EVENTS_A_PIECE = 20_000
+_ARM_STEPS_PER_PIECE = 400_000  # arms × steps, well below a second: how soon Ctrl-C and the progress bar are served
+_EVENTS_PER_PIECE = 20_000
 _SLOWER = 10  # where every step is evaluated
 _SLOWEST = 1000  # and in plain Python
 
@@ -37,7 +37,7 @@ def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], o
     number alone.
     """
     pace = _SLOWEST if course.method == "plain" else _SLOWER if course.slow else 1
-    piece = max(100, _ARM_STEPS_A_PIECE // pace)
+    piece = max(100, _ARM_STEPS_PER_PIECE // pace)
     blocks = _blocks(course, piece)
     lock, stop = threading.Lock(), threading.Event()
     failures: list[BaseException] = []
@@ -94,7 +94,7 @@ def _advance(course: Course, run: Run) -> Callable[..., tuple[int, int]]:
     if course.method == "event":
         around, between = region(n_arms), events(n_arms)
         return lambda run, first, last, t, row, t_end: advance_by_events(
-            run, around, between, first, last, t, row, t_end, _EVENTS_A_PIECE if last - first == 1 else -1
+            run, around, between, first, last, t, row, t_end, _EVENTS_PER_PIECE if last - first == 1 else -1
         )
     space = lazy(n_arms)
     return lambda run, *where: advance_lazily(run, space, course.follows_posterior, *where)

@@ -119,33 +119,33 @@ class Watch(NamedTuple):
 
 
 @inlined
-def _not_observing(watch: "Nobody") -> bool:
+def _not_observing(watch: "NoObserver") -> bool:
     return False
 
 
 @inlined
-def _do_nothing(watch: "Nobody", r: int) -> None:
+def _do_nothing(watch: "NoObserver", r: int) -> None:
     pass
 
 
 @inlined
 def _see_nothing(
-    watch: "Nobody", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
+    watch: "NoObserver", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
 ) -> None:
     pass
 
 
 @inlined
-def _record_nothing(watch: "Nobody", r: int, row: int) -> None:
+def _record_nothing(watch: "NoObserver", r: int, row: int) -> None:
     pass
 
 
 @parts(observing=_not_observing, begin=_do_nothing, see=_see_nothing, record_watch=_record_nothing)
-class Nobody(NamedTuple):
+class NoObserver(NamedTuple):
     """Nobody watches: a type of its own, so that the test is not even compiled."""
 
 
-def watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
+def make_watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
     """An observer who fills these arrays."""
     log_best, shares = np.empty((2, n_arms))
     return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), log_best, shares, now, recorded)

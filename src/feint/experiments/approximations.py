@@ -7,9 +7,9 @@ import xarray as xr
 
 from feint.bandit import Bandit
 from feint.experiments import paper_method
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin, TopTwo
 from feint.instances import PAPER
 from feint.intervals import bootstrap, normal_interval
@@ -50,14 +50,16 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     many, few = {"replications": settings["replications_pulls"]}, {"replications": settings["replications"]}
     boosted = list(range(1, bandit.n_arms))
     marks = [int(t) for t in times]
-    exact = simulate(bandit, RoundRobin(boosted), epsilon=settings["epsilon"], checkpoints=times, **many, **common)
+    exact = simulate_resumably(
+        bandit, RoundRobin(boosted), epsilon=settings["epsilon"], checkpoints=times, **many, **common
+    )
     paper = paper_method.run(
         bandit, epsilon=settings["epsilon"], checkpoints=marks, round_robin=boosted, tick=tick, **many, **common
     )
     pulls = np.stack([exact.pulls.values.astype(float), paper.pulls.values])
     errors = []
     for epsilon in settings["epsilons"]:
-        ours = simulate(bandit, TopTwo(), epsilon=epsilon, checkpoints=times, **few, **common)
+        ours = simulate_resumably(bandit, TopTwo(), epsilon=epsilon, checkpoints=times, **few, **common)
         theirs = paper_method.run(bandit, epsilon=epsilon, checkpoints=marks, tick=tick, **few, **common)
         errors.append(np.stack([ours.log_error.values, theirs.log_error.values]))
     return xr.Dataset(
@@ -97,13 +99,13 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """The approximations cost pulls, above all since the closed form wastes budget."""
     boosted = data.pulls.isel(time=-1, arm=slice(1, None)).sum("arm").values  # (approach, run)
     value, error = bootstrap(lambda medians: np.log(medians[APPROXIMATE] / medians[EXACT])[None], boosted)
     change, low, high = 100 * np.expm1(normal_interval(float(value[0]), float(error[0]), LEVEL))
     return [
-        Claim(
+        Finding(
             "the paper's approximations cost pulls",
             OURS,
             f"median pulls of boosted arms at t = {int(data.time[-1]):,}, by the paper's method against the exact, %",

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.intervals import median_interval
 from feint.style import COLOURS, band, new_figure, tidy
 
@@ -43,7 +43,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     """The proportions of all samples, `symmetric` and `asymmetric`, each (its own runs, time, arm)."""
     parts = {}
     for case, number in CASES.items():
-        runs = simulate(
+        runs = simulate_resumably(
             Bandit(settings[case], settings["private"]),
             epsilon=settings["epsilon"],
             horizon=settings["horizon"],
@@ -76,7 +76,7 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Under asymmetry arm 1 is pulled more than before, and arm 2 less than arm 3: early, and ever less so.
 
     Arms 2 and 3 have the same private gap, so information balance makes their pulls equal in the limit: what differs
@@ -87,7 +87,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     paired = min(each.size for each in final)  # the same seeds
     more = final[1][:paired] - final[0][:paired]
     found = [
-        Claim(
+        Finding(
             "arm 1 is pulled more under asymmetry",
             "when pulling arms 2 and 3 becomes harder, more samples come from arm 1",
             f"median log ratio of arm 1's proportions, asymmetric to symmetric, t = {last:,}",
@@ -101,7 +101,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
         less = np.log(at.isel(arm=3).values / at.isel(arm=2).values)
         differences.append(less)
         found.append(
-            Claim(
+            Finding(
                 f"arm 2 is pulled less than arm 3, {name}",
                 "arm 2 is pulled less frequently compared to arm 3, as it is harder to pull",
                 f"median log ratio of the proportions of arms 3 and 2, t = {int(at.time):,}",
@@ -113,7 +113,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     early, late = differences
     return [
         *found,
-        Claim(
+        Finding(
             "arms 2 and 3 come closer",
             OURS,
             f"median fall of that log ratio from t = {settings['early']:,} to {last:,}",

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from feint.experiments.claims import Claim
 from feint.experiments.contract import Tick
+from feint.experiments.findings import Finding
 from feint.numerics import boost_probability, boost_probability_approx
 from feint.style import COLOURS, GREY, new_figure, tidy
 
@@ -56,12 +56,12 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """q-hat never exceeds q*, and becomes exact as p falls."""
     ratio = (data["approximate"] / data["exact"]).values
     p = data["p"].values
     return [
-        Claim(
+        Finding(
             "q-hat ≤ q*",
             "q-hat is a global underestimator of q*",
             "largest q-hat/q*",
@@ -70,7 +70,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             level=0.0,
             theorem=True,
         ),
-        Claim(
+        Finding(
             "q-hat becomes exact as p → 0",
             "q-hat becomes exact as p → 0",
             f"q-hat/q* at p = {p[0]:.0e}",

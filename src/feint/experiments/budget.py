@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick, in_units
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.instances import PAPER
 from feint.intervals import FloatArray, median_interval
 from feint.style import GREY, band, new_figure, ordered_colours, tidy
@@ -61,7 +61,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     for i, epsilon in enumerate(settings["epsilons"]):
         until = times[times <= _horizon(settings, epsilon)]
         horizon = int(until[-1])
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             epsilon=epsilon,
             horizon=horizon,
@@ -117,7 +117,7 @@ def _growth(errors: xr.DataArray, first: float, last: float) -> FloatArray:
     return np.asarray((values[:, 1] - values[:, 0]) / math.log(t[j] / t[i]))
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """More is never slower; ∞ decays exponentially with the classical slope; finite ε does not, but like exp(−C√t).
 
     The horizon of ε = ∞ is longer than it was, since the slope had been left undecided.
@@ -129,7 +129,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     classical = optimal_allocation(Bandit(settings["public"], settings["private"])).gamma
     found = [
         _more_is_faster(data),
-        Claim(
+        Finding(
             "ε = ∞ has the classical optimal slope",
             "we recover the original behavior of the top-two algorithm",
             "median slope of −log error over the second half ÷ the classical optimum",
@@ -138,7 +138,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             at_most=1.05,
             exploratory=True,
         ),
-        Claim(
+        Finding(
             "ε = ∞ decays exponentially",
             "the error probability decreases exponentially fast with time",
             "median power of t in −log error over the last decade",
@@ -155,14 +155,14 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
         power = median_interval(_growth(errors, last / 10, last), LEVEL)
         text = f"median power of t in −log error from t = {last / 10:,.0f} to {last:,.0f}"
         stated = "the rate is subexponential for the other values"
-        found.append(Claim(f"ε = {epsilon:g} decays subexponentially", stated, text, *power, at_most=0.9))
+        found.append(Finding(f"ε = {epsilon:g} decays subexponentially", stated, text, *power, at_most=0.9))
         if epsilon * last >= settings["limit"]:
             name = f"ε = {epsilon:g} decays like exp(−C√t)"
-            found.append(Claim(name, OURS, text, *power, at_least=0.4, at_most=0.6))
+            found.append(Finding(name, OURS, text, *power, at_least=0.4, at_most=0.6))
     return found
 
 
-def _more_is_faster(data: xr.Dataset) -> Claim:
+def _more_is_faster(data: xr.Dataset) -> Finding:
     """Seed by seed, at the last time that both budgets have."""
     points = []
     pairs = list(zip(data.epsilon.values, data.epsilon.values[1:], strict=False))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from feint.experiments.claims import KINDS, LEVEL, REFUTED, Claim, count_lines
+from feint.experiments.findings import KINDS, LEVEL, REFUTED, Finding, count_lines
 from feint.files import write_whole
 
 LEVEL_WORDS = (
@@ -13,13 +13,13 @@ LEVEL_WORDS = (
 )
 
 
-def write_claims(out: Path, claims: dict[str, list[Claim]], *, seed: int, quick: bool) -> None:
+def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
     """Write claims.md into `out`."""
     page = claims_page(claims, f"`feint reproduce{' --quick' if quick else ''}`, seed {seed}")
     write_whole(out / "claims.md", lambda name: name.write_text(page, encoding="utf-8"), force=True)
 
 
-def claims_page(claims: dict[str, list[Claim]], origin: str) -> str:
+def claims_page(claims: dict[str, list[Finding]], origin: str) -> str:
     """The page; `origin` says what made it."""
     everything = [claim for found in claims.values() for claim in found]
     parts = ["# Claims\n", f"Made by {origin}. {LEVEL_WORDS} Arms count from 0.\n"]
@@ -33,13 +33,13 @@ def claims_page(claims: dict[str, list[Claim]], origin: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _row(name: str, claim: Claim) -> str:
+def _row(name: str, claim: Finding) -> str:
     verdict = f"**{claim.verdict}**" if claim.verdict == REFUTED else claim.verdict
     cells = (name, _plain(marked(claim)), f"{claim.measured:.4g}", claim.interval, claim.claimed, verdict)
     return "| " + " | ".join(cells) + " |"
 
 
-def _quantities(claims: dict[str, list[Claim]]) -> Iterable[str]:
+def _quantities(claims: dict[str, list[Finding]]) -> Iterable[str]:
     for found in claims.values():
         for claim in found:
             stated = f" The paper: “{_plain(claim.stated)}”." if claim.stated else ""
@@ -51,6 +51,6 @@ def _plain(text: str) -> str:
     return text.replace("*", "\\*").replace("_", "\\_")
 
 
-def marked(claim: Claim) -> str:
+def marked(claim: Finding) -> str:
     """Its name, with a star if it is exploratory."""
     return claim.name + (" *" if claim.exploratory else "")

@@ -7,8 +7,8 @@ import xarray as xr
 
 from feint.agent import Agent
 from feint.bandit import Bandit
-from feint.experiments.claims import Claim
 from feint.experiments.contract import Tick
+from feint.experiments.findings import Finding
 from feint.instances import PAPER
 from feint.numerics import RandomStream, best_arm_probabilities
 from feint.style import GREY, new_figure, ordered_colours, tidy
@@ -77,11 +77,11 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Never more than the budget."""
     largest = float(data.spent.max())
     return [
-        Claim(
+        Finding(
             "the KL constraint holds at every step",
             "d_KL(π, π_ref) ≤ ε for all t and any history",
             f"largest KL/ε over {data.spent.size:,} steps",

@@ -7,14 +7,14 @@ A module with
 - `steps(settings)`: how much there is to do, in the units in which `run` calls `tick`;
 - `run(settings, seed, tick) -> Dataset`: simulate, nothing else;
 - `plot(Dataset) -> Figure`: draw, nothing else;
-- `claims(Dataset, settings) -> list[Claim]`: test what is stated about it.
+- `claims(Dataset, settings) -> list[Finding]`: test what is stated about it.
 """
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from feint.experiments.claims import Claim
+from feint.experiments.findings import Finding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ class Experiment(Protocol):
         """Draw."""
         ...
 
-    def claims(self, data: "Dataset", settings: dict[str, Any]) -> list[Claim]:
+    def claims(self, data: "Dataset", settings: dict[str, Any]) -> list[Finding]:
         """Test."""
         ...
 

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.intervals import median_interval
 from feint.style import COLOURS, band, new_figure, tidy
 from feint.theory import gamma, optimal_boosting
@@ -42,7 +42,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     for public, private in zip(settings["public"], settings["private"], strict=True):
         bandit = Bandit(public, private)
         best = optimal_boosting(bandit).gamma
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             epsilon=settings["epsilon"],
             horizon=settings["horizon"],
@@ -76,7 +76,7 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """The shortfall falls, and is small at the end."""
     found = []
     t = data.time.values
@@ -84,14 +84,14 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     for instance in data.instance.values:
         share = data.shortfall.sel(instance=instance).values / float(data.optimum.sel(instance=instance))
         found += [
-            Claim(
+            Finding(
                 f"Γ(w_t) comes closer to Γ*, instance {instance}",
                 "Γ* − Γ(w_t) approaches 0",
                 f"median fall of 1 − Γ(w_t)/Γ* from t = {t[early]:,} to {t[-1]:,}",
                 *median_interval(share[:, early] - share[:, -1], LEVEL),
                 at_least=0.0,
             ),
-            Claim(
+            Finding(
                 f"Γ(w_t) is within 1 % of Γ*, instance {instance}",
                 OURS,
                 f"median 1 − Γ(w_t)/Γ* at t = {t[-1]:,}",

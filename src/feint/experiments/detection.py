@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.instances import PAPER
 from feint.intervals import (
     FloatArray,
@@ -21,7 +21,7 @@ from feint.intervals import (
 )
 from feint.numerics.boost_kernel import bernoulli_kl
 from feint.planning.plan import planned_median
-from feint.simulation import simulate as simulate_at_once
+from feint.simulation import simulate
 from feint.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
             own_seed = int(np.random.SeedSequence((seed, i, j)).generate_state(1, np.uint64)[0])
             horizon = _identify_horizon(settings, epsilon)
             for k, delta in enumerate(settings["deltas"]):
-                runs = simulate_at_once(  # nearly all stop long before the horizon
+                runs = simulate(  # nearly all stop long before the horizon
                     bandit,
                     epsilon=epsilon,
                     horizon=horizon,
@@ -99,7 +99,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
                 identified[i, j, k] = runs.stopping_time.values
                 right[i, j, k] = runs.recommendation.values[:, -1] == bandit.best_private
                 planned[i, j, k] = planned_median(bandit, epsilon, delta)
-            watched = simulate(
+            watched = simulate_resumably(
                 bandit,
                 epsilon=epsilon,
                 horizon=_detect_horizon(settings, epsilon),
@@ -155,7 +155,7 @@ def _times(axes: "Axes", data: xr.Dataset) -> None:
     axes.set(xscale="log", yscale="log", xlabel=r"KL budget a step $\varepsilon$")
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """What comes first, how detection scales with ε and stands against its bounds, and what the planner is worth."""
     found = []
     for i, instance in enumerate(INSTANCES):
@@ -166,7 +166,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     return [*found, *_detection_bounds(data)]
 
 
-def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Claim:
+def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Finding:
     """Run by run: both times belong to the same trajectory. Undecided when the observer stops looking: identified."""
     points = []
     for epsilon in data.epsilon.values:
@@ -179,12 +179,12 @@ def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Claim:
     return at_every_point(name, OURS, "share of runs detected first", points, at_least=0.5)
 
 
-def _slope(data: xr.Dataset, instance: str) -> Claim:
+def _slope(data: xr.Dataset, instance: str) -> Finding:
     """One run at each ε makes a row; a run that was never detected may make its slope anything."""
     x = np.log(data.epsilon.values)
     weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     slopes = weights @ np.log(data.detected.values)
-    return Claim(
+    return Finding(
         f"time to detection ∝ 1/ε, {instance}",
         OURS,
         "median slope of log time on log ε, one run at each ε",
@@ -194,14 +194,14 @@ def _slope(data: xr.Dataset, instance: str) -> Claim:
     )
 
 
-def _planner(data: xr.Dataset, k: int, delta: float) -> Claim:
+def _planner(data: xr.Dataset, k: int, delta: float) -> Finding:
     planned = np.log(data.planned.values[..., k, None])
     # A median is the same whether a run that was never sure counts as infinite or as its horizon.
     times = data.identified.fillna(data.identify_horizon).values[:, :, k]
     value, error = bootstrap(lambda medians: (planned - np.log(medians)).mean((0, 1))[None], times)
     ratio, low, high = np.exp(normal_interval(float(value[0]), float(error[0]), LEVEL))
     each = np.exp(planned[..., 0]) / np.median(times, -1)
-    return Claim(
+    return Finding(
         f"planned median at δ = {delta:g} is within {100 * _PLANNER:g} %",
         OURS,
         f"planned ÷ simulated median time, geometric mean over {each.size} points of ε and instance; "
@@ -214,11 +214,11 @@ def _planner(data: xr.Dataset, k: int, delta: float) -> Claim:
     )
 
 
-def _wrong(data: xr.Dataset, k: int, delta: float) -> Claim:
+def _wrong(data: xr.Dataset, k: int, delta: float) -> Finding:
     """A posterior that is looked at after every pull promises no such level, so it is measured."""
     stopped = ~np.isnan(data.identified.values[:, :, k])
     wrong = int((stopped & (data.right.values[:, :, k] == 0)).sum())
-    return Claim(
+    return Finding(
         f"wrong at δ = {delta:g} with probability δ at most",
         OURS,
         f"share of wrong runs, all ε and instances together, {stopped.size:,} runs",
@@ -227,7 +227,7 @@ def _wrong(data: xr.Dataset, k: int, delta: float) -> Claim:
     )
 
 
-def _detection_bounds(data: xr.Dataset) -> list[Claim]:
+def _detection_bounds(data: xr.Dataset) -> list[Finding]:
     """Power ½ needs a total of KL(½ ‖ α), so no median can come earlier; and no observer who does not see the draws has
     a better test than the likelihood ratio of what the agent does without them: the floor.
     """

@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.explorers import Earn, FixedTilting, TopTwo
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
@@ -91,7 +91,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     pulls = []
     spared = np.maximum(bandit.private, bandit.private[bandit.best_public])
     for explorer in (FixedTilting(bandit.private), FixedTilting(spared), Earn(), Greedy()):
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             explorer,
             epsilon=settings["epsilon"],
@@ -103,7 +103,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         pulls.append(runs.pulls.values)
     detected = [
         [
-            simulate(
+            simulate_resumably(
                 bandit,
                 explorer,
                 epsilon=epsilon,
@@ -141,7 +141,7 @@ def _given_up(settings: dict[str, Any], seed: int, tick: Tick) -> Any:
     """Whether, with known means, the best public arm has less than half of the pulls of the second half of a run."""
     risky, horizon = settings["risky"], settings["risky_horizon"]
     bandit = Bandit(risky["public"], risky["private"])
-    runs = simulate(
+    runs = simulate_resumably(
         bandit,
         FixedTilting(bandit.private),
         epsilon=risky["epsilon"],
@@ -205,7 +205,7 @@ def _locked(data: xr.Dataset, case: str) -> Any:
     return (added < _LOCKED * growth * data.predicted.values[earns]).any(1)
 
 
-def _law(data: xr.Dataset, case: str) -> list[Claim]:
+def _law(data: xr.Dataset, case: str) -> list[Finding]:
     """The gain's constant and the proportions of pulls, over the last decade of time."""
     first, growth = _decade(data)
     t = data.time.values
@@ -218,7 +218,7 @@ def _law(data: xr.Dataset, case: str) -> list[Claim]:
     ratio = added[:, one] / np.maximum(1, added[:, other]) / predicted
     what = f"t = {t[first]:,} to {t[-1]:,}, median of runs"
     return [
-        Claim(
+        Finding(
             f"gain ∝ √(εT), by {_LABELS[case]}",
             OURS,
             f"slope of the gain in √(εt) ÷ √(2 Σ g²/d), {what}",
@@ -226,7 +226,7 @@ def _law(data: xr.Dataset, case: str) -> list[Claim]:
             at_least=0.95,
             at_most=1.05,
         ),
-        Claim(
+        Finding(
             f"pulls ∝ g/d, by {_LABELS[case]}",
             OURS,
             f"pulls of arm {one} over those of arm {other} ÷ that of g/d, {what}",
@@ -237,7 +237,7 @@ def _law(data: xr.Dataset, case: str) -> list[Claim]:
     ]
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """The √T law, its proportions, linear regret, lock-in, and detection against Algorithm 1.
 
     Greedy tilting by the private means reaches the constant, also if it presses no arm down, and so does an agent who
@@ -255,7 +255,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     given_up = share_interval(int(data.given_up.sum()), data.sizes["risky_run"], LEVEL)
     return [
         *found,
-        Claim(
+        Finding(
             "private regret stays linear",
             OURS,
             "power of t in the private regret of Earn over the last decade, median of runs",
@@ -263,9 +263,9 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             at_least=0.9,
             at_most=1.1,
         ),
-        Claim("tilting by estimated means locks in", OURS, locks, *locked["estimated"], at_least=_OFTEN),
-        Claim("tilting by posterior draws does not lock in", OURS, locks, *locked["drawn"], at_most=_OFTEN),
-        Claim(
+        Finding("tilting by estimated means locks in", OURS, locks, *locked["estimated"], at_least=_OFTEN),
+        Finding("tilting by posterior draws does not lock in", OURS, locks, *locked["drawn"], at_most=_OFTEN),
+        Finding(
             "the law is not one of the mean",
             OURS,
             f"share of runs with known means, {settings['risky']}, whose best public arm has less than half of the "
@@ -277,7 +277,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _detection(data: xr.Dataset) -> list[Claim]:
+def _detection(data: xr.Dataset) -> list[Finding]:
     """Both explorers on the same seeds; a run that is never detected is later than any that is.
 
     Algorithm 1 spreads its boosts over two arms, Earn returns to the arms that pay.
@@ -287,7 +287,7 @@ def _detection(data: xr.Dataset) -> list[Claim]:
     for i, epsilon in enumerate(data.epsilon.values):
         earn, explore = times[:, i]
         found.append(
-            Claim(
+            Finding(
                 f"earning is noticed before exploring, ε = {epsilon:g}",
                 OURS,
                 "share of seeds on which the observer's alarm comes later for Earn than for Algorithm 1; median pulls "

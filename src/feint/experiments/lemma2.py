@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from feint.experiments.claims import LEVEL, Claim
 from feint.experiments.contract import Tick
+from feint.experiments.findings import LEVEL, Finding
 from feint.intervals import median_interval
 from feint.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import bernoulli_limit, bernoulli_process
@@ -71,13 +71,13 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Near the limit at the end."""
     found = []
     for process in range(data.sizes["process"]):
         one = data.isel(process=process, time=-1)
         found.append(
-            Claim(
+            Finding(
                 f"Lemma 2, c = {float(one.success):g}, M₀ = {float(one.offset):g}",
                 "M_T/√(2cT) → 1",
                 f"median M_T/√(2cT) at T = {float(one.time):.0e}",

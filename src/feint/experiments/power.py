@@ -9,9 +9,9 @@ from scipy import stats
 
 from feint.bandit import Bandit
 from feint.budgets import TotalBudget
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.instances import PAPER
 from feint.intervals import FloatArray, Interval, bounded_mean_interval, share_interval
 from feint.numerics import boost_probability
@@ -50,7 +50,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     shape = (len(settings["totals"]), settings["replications"])
     p_value, log_ratio, floor, spent = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[0])
     for i, total in enumerate(settings["totals"]):
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             epsilon=TotalBudget(total, horizon),
             horizon=horizon,
@@ -138,7 +138,7 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Where log ratios are nearly normal, N(B, 2B), the best test has the power Φ(√2B − z_α), less than the bound."""
     alpha, spent = data.attrs["alpha"], data.spent.values
     bounds = np.asarray(boost_probability(alpha, spent))

@@ -7,9 +7,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from feint.experiments.claims import Claim, count_lines
 from feint.experiments.claims_page import LEVEL_WORDS, marked
 from feint.experiments.contract import caption_of, load_experiment, settings_of
+from feint.experiments.findings import Finding, count_lines
 from feint.files import write_whole
 from feint.version import VERSION
 
@@ -53,7 +53,7 @@ summary { color: var(--muted); font-size: .9rem; cursor: pointer; }
 """
 
 
-def _claims_table(claims: list[Claim]) -> str:
+def _claims_table(claims: list[Finding]) -> str:
     rows = []
     for claim in claims:
         interval = f"<br><small>{claim.interval}</small>" if claim.interval else ""
@@ -74,7 +74,7 @@ def _pairs(values: dict[str, Any]) -> str:
     )
 
 
-def _section(name: str, found: list[Claim], picture: bytes, quick: bool) -> str:
+def _section(name: str, found: list[Finding], picture: bytes, quick: bool) -> str:
     experiment = load_experiment(name)
     settings = settings_of(experiment, quick)
     title, caption = html.escape(experiment.TITLE), html.escape(caption_of(experiment, settings))
@@ -86,7 +86,7 @@ def _section(name: str, found: list[Claim], picture: bytes, quick: bool) -> str:
     )
 
 
-def write_report(out: Path, claims: dict[str, list[Claim]], *, seed: int, quick: bool) -> None:
+def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
     """Write report.html into `out`, from the figures there; the same run gives the same bytes, so there is no date."""
     everything = [claim for found in claims.values() for claim in found]
     contents = [f"<li><a href='#{name}'>{html.escape(load_experiment(name).TITLE)}</a></li>" for name in claims]

@@ -15,11 +15,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from feint.experiments.claims import Claim
 from feint.experiments.claims_page import write_claims
 from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
-from feint.experiments.kept import keeping
+from feint.experiments.findings import Finding
 from feint.experiments.report import write_report
+from feint.experiments.resumable import keep_blocks
 from feint.extras import need
 from feint.files import remove_leftovers, write_whole
 from feint.version import VERSION
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MANIFEST = "feint-reproduce.json"
 
 
-def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
+def prepare_folder(out: Path, seed: int, quick: bool, force: bool) -> None:
     """Make the folder ours, or refuse it."""
     settings = json.dumps([settings_of(load_experiment(name), quick) for name in NAMES])
     wanted = {"feint": VERSION, "seed": seed, "quick": quick, "settings": sha256(settings.encode()).hexdigest()[:8]}
@@ -55,14 +55,14 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
     write_whole(manifest, lambda name: name.write_text(text), force=True)
 
 
-def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset":
+def load_or_run(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset":
     """One experiment's data: read if it is there, else run and written whole."""
     import xarray as xr
 
     experiment = load_experiment(name)
     path, unfinished = out / "data" / f"{name}.zarr", out / "unfinished" / name
     if not path.exists():
-        with keeping(unfinished):
+        with keep_blocks(unfinished):
             data = experiment.run(settings_of(experiment, quick), seed, tick)
             write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
     # Also when an earlier run was killed after it had written the piece.
@@ -75,7 +75,7 @@ def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset"
     return loaded
 
 
-def draw(name: str, data: "Dataset", out: Path) -> None:
+def write_figure(name: str, data: "Dataset", out: Path) -> None:
     """The figure as PDF and PNG; one that is there is kept, for the data it came from has not changed."""
     figure = load_experiment(name).plot(data)
     for suffix in ("pdf", "png"):
@@ -86,15 +86,15 @@ def draw(name: str, data: "Dataset", out: Path) -> None:
             write_whole(path, partial(figure.savefig, dpi=200, metadata=metadata))
 
 
-def check_claims(name: str, data: "Dataset", quick: bool) -> list[Claim]:
+def check_claims(name: str, data: "Dataset", quick: bool) -> list[Finding]:
     """The claims about one experiment's data."""
     experiment = load_experiment(name)
-    found: list[Claim] = experiment.claims(data, settings_of(experiment, quick))
+    found: list[Finding] = experiment.claims(data, settings_of(experiment, quick))
     return found
 
 
 @contextmanager
-def no_progress(name: str, total: int) -> Iterator[Tick]:
+def hide_progress(name: str, total: int) -> Iterator[Tick]:
     """Show nothing."""
     yield lambda steps: None
 
@@ -106,21 +106,21 @@ def reproduce(
     seed: int = 0,
     quick: bool = False,
     force: bool = False,
-    progress: Callable[[str, int], Any] = no_progress,
-) -> dict[str, list[Claim]]:
+    progress: Callable[[str, int], Any] = hide_progress,
+) -> dict[str, list[Finding]]:
     """Run the named experiments (all, if none is named) into `out`; returns the claims by experiment."""
     chosen = [name for name in NAMES if name in names] if names else list(NAMES)
     for name in names:
         load_experiment(name)
     for library in ("matplotlib", "zarr"):
         need(library, "feint reproduce")
-    prepare(out, seed, quick, force)
+    prepare_folder(out, seed, quick, force)
     claims = {}
     for name in chosen:
         experiment = load_experiment(name)
         with progress(name, experiment.steps(settings_of(experiment, quick))) as tick:
-            data = piece(name, out, seed, quick, tick)
-        draw(name, data, out)
+            data = load_or_run(name, out, seed, quick, tick)
+        write_figure(name, data, out)
         claims[name] = check_claims(name, data, quick)
     rows = {name: [claim.to_json() for claim in found] for name, found in claims.items()}
     text = json.dumps({"feint": VERSION, "seed": seed, "quick": quick, "claims": rows}, indent=1, ensure_ascii=False)

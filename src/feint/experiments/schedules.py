@@ -7,9 +7,9 @@ import xarray as xr
 
 from feint.bandit import Bandit
 from feint.budgets import Constant, PowerLaw, TotalBudget
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
 from feint.instances import PAPER
 from feint.intervals import FloatArray, bootstrap, median_interval, normal_interval
@@ -84,7 +84,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     weights = np.eye(n)[boosted]
 
     def boosting(budget: Budget, until: int, runs: int, step: int, observe: bool) -> xr.Dataset:
-        return simulate(
+        return simulate_resumably(
             bandit,
             RoundRobin([boosted]),
             epsilon=budget,
@@ -176,7 +176,7 @@ def _label(data: xr.Dataset, schedule: int) -> str:
     return rf"$\varepsilon_t \propto t^{{-{exponent:g}}}$" if exponent else r"constant $\varepsilon$"
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Schedules agree, gain what the first order says, and what the fluid prediction says.
 
     Which totals are compared was chosen after data had been seen.
@@ -203,7 +203,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     for i, name in enumerate(names):
         text = f"median gain ÷ (2σ/Δ)√B at B = {totals[-1]:,.0f}, of which {float(data.spent[i, -1]):,.0f} were spent"
         found.append(
-            Claim(
+            Finding(
                 f"{name} gains (2σ/Δ)√B",
                 OURS,
                 text,

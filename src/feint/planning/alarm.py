@@ -57,7 +57,7 @@ class Bettors(NamedTuple):
         return Bettors(*(found[rows] for found in self))
 
 
-class Seen(NamedTuple):
+class SeenLeap(NamedTuple):
     """A leap of every path."""
 
     log_pi: FloatArray  # (K, R)
@@ -86,7 +86,7 @@ def bettors(rules: Rules, n_arms: int, n_paths: int) -> Bettors:
 
 @kernel
 def bet_leaps(
-    rules: Rules, bettors: Bettors, seen: Seen, leap: int, before: FloatArray, after: FloatArray, parts: FloatArray
+    rules: Rules, bettors: Bettors, seen: SeenLeap, leap: int, before: FloatArray, after: FloatArray, parts: FloatArray
 ) -> None:
     """Test a leap of every path: log E `before` and `after` it (R,), and in which part of it the test first reached its
     threshold, or NaN.

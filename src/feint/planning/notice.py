@@ -14,7 +14,7 @@ import numpy as np
 
 from feint.bandit import Bandit
 from feint.numerics._validate import FloatArray
-from feint.planning.law import draw_paths
+from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 
 PATHS = 500
@@ -35,15 +35,15 @@ class Notice:
     errors: dict[str, Any]
 
 
-def followed(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
+def draw_watched_paths(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
     """Paths until both observers have raised the alarm."""
     horizon = {"horizon": float(checkpoints[-1])} if len(checkpoints) else {}
     return draw_paths(
-        bandit, explorer, budget, paths_of(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, **horizon
+        bandit, explorer, budget, choose_path_count(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, **horizon
     )
 
 
-def paths_of(bandit: Bandit, n: int) -> int:
+def choose_path_count(bandit: Bandit, n: int) -> int:
     """Fewer paths of many arms: a step takes about in proportion to them, and there are more steps. Fewer of rewards
     that are not normal, whose posteriors are integrated.
     """

@@ -13,7 +13,7 @@ step's probabilities fixed and draws how often each arm is pulled, and what it p
 4. *Stopping.* Z = −Φ⁻¹(posterior error) moves between the ends of a leap about as a Brownian bridge, so that it has
    been above −Φ⁻¹(δ) in between with probability exp(−2·a·b/v), a and b what both ends lack and v the variance of its
    move. The agent looks only after pulls that bear on Z: so the bar is higher by 0.5826 of such a pull's move (Siegmund
-   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms likewise (`_seen`).
+   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms likewise (`_observe_leap`).
 """
 
 import math
@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.numerics._validate import FloatArray
-from feint.planning.alarm import Seen, bet_leaps, bettors, rules
+from feint.planning.alarm import SeenLeap, bet_leaps, bettors, rules
 from feint.planning.draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
 from feint.planning.lift import Lift
 from feint.planning.sides import Side
@@ -38,7 +38,7 @@ _OTHERS = 6  # uniform numbers of a leap beside those of arms
 
 
 @dataclass(frozen=True)
-class Task:
+class PathSettings:
     """What all paths have in common."""
 
     public: Side
@@ -115,31 +115,31 @@ class Paths:
     course: FloatArray
 
 
-def walk(task: Task, out: Paths) -> None:
+def walk_paths(settings: PathSettings, out: Paths) -> None:
     """All paths, into `out`."""
     n_paths, n_arms = out.pulls.shape
-    state = _begin(task, n_arms, n_paths)
-    sure = state.lead >= task.bar
+    state = _begin(settings, n_arms, n_paths)
+    sure = state.lead >= settings.bar
     out.stopped[sure] = n_arms
     _finish(state, sure, out)
     state.keep(~sure)
     watch = None
-    if task.threshold is not None:
-        test = rules(n_arms, task.threshold)
+    if settings.threshold is not None:
+        test = rules(n_arms, settings.threshold)
         watch = test, bettors(test, n_arms, state.path.size)
     number = 0
     while state.path.size:
         number += 1
         u = uniforms(state.key, number, 3 * n_arms + _OTHERS)
         of_arms, others = u[: 3 * n_arms].reshape(3, n_arms, -1), u[3 * n_arms :]
-        leap = _plan_leap(task, state, number == 1)
+        leap = _plan_leap(settings, state, number == 1)
         counts = multinomials(leap.steps, leap.rate, of_arms[0])
         before, t, lead = state.pulls, state.t, state.lead
         state.pulls = before + counts
-        state.public = task.public.after(state.public, state.pulls, counts, of_arms[1])
-        state.private = task.private.after(state.private, state.pulls, counts, of_arms[2])
-        _learn(task, state)
-        part, done = _stopped(task, state, before, lead, others)
+        state.public = settings.public.after(state.public, state.pulls, counts, of_arms[1])
+        state.private = settings.private.after(state.private, state.pulls, counts, of_arms[2])
+        _learn(settings, state)
+        part, done = _find_stops(settings, state, before, lead, others)
         steps = np.where(done, np.maximum(1.0, np.ceil(leap.steps * part)), leap.steps)
         state.t = t + steps
         state.pulls = np.where(done, before + part * counts, state.pulls)
@@ -147,20 +147,20 @@ def walk(task: Task, out: Paths) -> None:
         state.boosts = state.boosts + steps * leap.share
         out.stopped[state.path[done]] = state.t[done]
         if watch is not None:
-            seen = _seen(state, leap, counts)
+            seen = _observe_leap(state, leap, counts)
             told = np.empty((2, state.t.size))
             bet_leaps(*watch, seen, number, state.told[1], *told)
-            _watch(task, state, leap, seen, t, told, others)
-            done |= ~np.isnan(state.alarm).any(0) & (state.row == task.checkpoints.size)
-        _note(task, state, out)
-        done |= state.t >= task.horizon
+            _raise_alarms(settings, state, leap, seen, t, told, others)
+            done |= ~np.isnan(state.alarm).any(0) & (state.row == settings.checkpoints.size)
+        _fill_checkpoints(settings, state, out)
+        done |= state.t >= settings.horizon
         if done.any():
             _finish(state, done, out)
             state.keep(~done)
             watch = None if watch is None else (watch[0], watch[1].keep(~done))
 
 
-def _begin(task: Task, n_arms: int, n_paths: int) -> State:
+def _begin(settings: PathSettings, n_arms: int, n_paths: int) -> State:
     """After the initial round: every arm once, and nobody tests it."""
     path = np.arange(n_paths)
     key = keys_of(path)
@@ -171,8 +171,8 @@ def _begin(task: Task, n_arms: int, n_paths: int) -> State:
         key=key,
         t=np.full(n_paths, float(n_arms)),
         pulls=once,
-        public=task.public.after(nothing, once, once, u[1]),
-        private=task.private.after(nothing, once, once, u[2]),
+        public=settings.public.after(nothing, once, once, u[1]),
+        private=settings.private.after(nothing, once, once, u[2]),
         boosts=nothing,
         rate=nothing,
         log_best=nothing,
@@ -184,39 +184,41 @@ def _begin(task: Task, n_arms: int, n_paths: int) -> State:
         error=np.zeros((2, n_paths)),
         row=np.zeros(n_paths, dtype=np.int64),
     )
-    _learn(task, state)
+    _learn(settings, state)
     return state
 
 
-def _plan_leap(task: Task, state: State, is_first: bool) -> Leap:
+def _plan_leap(settings: PathSettings, state: State, is_first: bool) -> Leap:
     """How long it is, and with which probabilities arms are pulled in it."""
     n_paths = state.t.size
-    if task.weights is None:
-        share = task.shares(state.t, state.pulls, state.private, state.boosts, state.log_best)
+    if settings.weights is None:
+        share = settings.shares(state.t, state.pulls, state.private, state.boosts, state.log_best)
     else:
-        share = np.repeat(task.weights[:, None], n_paths, axis=1)
-    until = np.append(task.checkpoints, task.horizon)[state.row]
-    steps = np.ones(n_paths) if is_first else _length(task, state, until, state.rate, state.divergence)
-    if task.weights is not None:
+        share = np.repeat(settings.weights[:, None], n_paths, axis=1)
+    until = np.append(settings.checkpoints, settings.horizon)[state.row]
+    steps = np.ones(n_paths) if is_first else _length(settings, state, until, state.rate, state.divergence)
+    if settings.weights is not None:
         _take_turns(state, steps == 1.0, share)
-    leap = _leap(task, state, steps, share)
-    shorter = _length(task, state, until, leap.rate, leap.divergence)
+    leap = _leap(settings, state, steps, share)
+    shorter = _length(settings, state, until, leap.rate, leap.divergence)
     stale = np.flatnonzero(shorter < _STALE * steps)
     if stale.size:
-        leap.replace(stale, _leap(task, state, shorter[stale], share.take(stale, axis=1), stale))
+        leap.replace(stale, _leap(settings, state, shorter[stale], share.take(stale, axis=1), stale))
     state.rate, state.divergence = leap.rate, leap.divergence
     return leap
 
 
-def _length(task: Task, state: State, until: FloatArray, rate: FloatArray, divergence: FloatArray) -> FloatArray:
+def _length(
+    settings: PathSettings, state: State, until: FloatArray, rate: FloatArray, divergence: FloatArray
+) -> FloatArray:
     """Steps of the coming leap at these rates, and at this divergence where observers are followed."""
     longest = until - state.t
     with np.errstate(divide="ignore", invalid="ignore"):
-        if task.threshold is not None:
+        if settings.threshold is not None:
             short = np.maximum(_NATS / divergence, _SLOWEST * state.t)
             longest = np.where(np.isnan(state.alarm).any(0), np.minimum(longest, short), longest)
-        if task.lift.last < math.inf:
-            longest = np.where(state.t < task.lift.last, np.minimum(longest, task.lift.last - state.t), longest)
+        if settings.lift.last < math.inf:
+            longest = np.where(state.t < settings.lift.last, np.minimum(longest, settings.lift.last - state.t), longest)
         growth = (np.maximum(_LEAST, _GROWTH * state.pulls) / rate).min(0)
     return np.asarray(np.maximum(1.0, np.floor(np.minimum(longest, growth))))
 
@@ -229,26 +231,26 @@ def _take_turns(state: State, rows: Any, share: FloatArray) -> None:
     share[:, rows] = np.arange(len(share))[:, None] == behind.argmax(0)
 
 
-def _leap(task: Task, state: State, steps: FloatArray, share: FloatArray, rows: Any = None) -> Leap:
+def _leap(settings: PathSettings, state: State, steps: FloatArray, share: FloatArray, rows: Any = None) -> Leap:
     """So long, of some paths only if `rows` says so; with its divergence where observers are followed."""
     pulls, sums, rate, t = state.pulls, state.public, state.rate, state.t
     if rows is not None:  # `take`, since an index would change the layout for which kernels are compiled
         pulls, sums, rate, t = (found.take(rows, axis=-1) for found in (pulls, sums, rate, t))
     ahead = 1.0 + 0.5 * (steps - 1.0) * rate / pulls
-    log_pi = task.public.log_best(pulls * ahead, sums * ahead)
-    epsilon = task.lift.epsilon(np.floor(t + 0.5 * (steps - 1.0)) + 1.0)
-    leap = Leap(steps, *task.lift.step(epsilon, share, log_pi), divergence=np.zeros(steps.size))
-    if task.threshold is not None:
+    log_pi = settings.public.log_best(pulls * ahead, sums * ahead)
+    epsilon = settings.lift.epsilon(np.floor(t + 0.5 * (steps - 1.0)) + 1.0)
+    leap = Leap(steps, *settings.lift.step(epsilon, share, log_pi), divergence=np.zeros(steps.size))
+    if settings.threshold is not None:
         leap.divergence = np.maximum(0.0, (leap.rate * _gains(leap)).sum(0))
     return leap
 
 
-def _learn(task: Task, state: State) -> None:
+def _learn(settings: PathSettings, state: State) -> None:
     """The private posterior, and how sure the agent is."""
     from scipy.special import ndtri_exp
 
-    state.log_best = task.private.log_best(state.pulls, state.private)
-    if task.delta > 0.0:
+    state.log_best = settings.private.log_best(state.pulls, state.private)
+    if settings.delta > 0.0:
         state.lead = -ndtri_exp(np.minimum(log_error(state.log_best, state.log_best.argmax(0)), -1e-16))
 
 
@@ -259,12 +261,14 @@ def log_error(log_best: FloatArray, arm: Any) -> FloatArray:
     return np.asarray(top + np.log(np.exp(others - top).sum(0)))
 
 
-def _stopped(task: Task, state: State, before: FloatArray, lead: FloatArray, u: FloatArray) -> tuple[FloatArray, Any]:
+def _find_stops(
+    settings: PathSettings, state: State, before: FloatArray, lead: FloatArray, u: FloatArray
+) -> tuple[FloatArray, Any]:
     """In which part of the leap paths became sure, and which did."""
     part, done = np.ones(lead.size), np.zeros(lead.size, dtype=bool)
-    if task.delta == 0.0:
+    if settings.delta == 0.0:
         return part, done
-    bar = task.bar
+    bar = settings.bar
     rows = np.flatnonzero(np.maximum(lead, state.lead) > bar - _NEAR)
     if not rows.size:
         return part, done
@@ -273,11 +277,11 @@ def _stopped(task: Task, state: State, before: FloatArray, lead: FloatArray, u: 
     leader = log_best.argmax(0)
     leads = np.arange(len(now))[:, None] == leader
     part_of = np.exp(np.where(leads, -np.inf, log_best) - log_error(log_best, leader))
-    spread = task.private.variances / np.sqrt(now * then)
+    spread = settings.private.variances / np.sqrt(now * then)
     slope = part_of / np.sqrt(spread + spread[leader, np.arange(rows.size)])
     slope = np.where(leads, slope.sum(0), slope)
     pulled = now - then
-    moves = slope**2 * task.private.variances * pulled / (now * then)
+    moves = slope**2 * settings.private.variances * pulled / (now * then)
     variance = moves.sum(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         jump = np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
@@ -292,28 +296,30 @@ def _stopped(task: Task, state: State, before: FloatArray, lead: FloatArray, u: 
     return part, done
 
 
-def _watch(task: Task, state: State, leap: Leap, seen: Seen, before: FloatArray, told: Any, u: FloatArray) -> None:
+def _raise_alarms(
+    settings: PathSettings, state: State, leap: Leap, seen: SeenLeap, before: FloatArray, told: Any, u: FloatArray
+) -> None:
     """What the leap told the observers, `told` being log E and in which part of the leap it reached the threshold; and
     whether one of them raises the alarm.
     """
-    assert task.threshold is not None
+    assert settings.threshold is not None
     log_e, noticed = told
     ratio = state.told[0] + (seen.counts * _gains(leap)).sum(0)
-    raised = task.threshold + seen.excess
+    raised = settings.threshold + seen.excess
     variance = seen.variance * seen.steps
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         chance = np.exp(np.minimum(0.0, -2.0 * (raised - state.told[0]) * (raised - ratio) / variance))
-    found = (ratio >= task.threshold) | ((seen.steps > 1.0) & (u[3] < chance))
-    above = task.threshold - state.told[0]
+    found = (ratio >= settings.threshold) | ((seen.steps > 1.0) & (u[3] < chance))
+    above = settings.threshold - state.told[0]
     part = np.where(found, passage(above, ratio - state.told[0], variance, u[4], u[5]), np.nan)
     when = before + np.maximum(1.0, np.ceil(seen.steps * np.stack([part, noticed])))
     first = np.isnan(state.alarm) & ~np.isnan(when)
     state.alarm = np.where(first, when, state.alarm)
-    state.error = np.where(first, log_error(state.log_best, task.best), state.error)
+    state.error = np.where(first, log_error(state.log_best, settings.best), state.error)
     state.told = np.stack([ratio, log_e])
 
 
-def _seen(state: State, leap: Leap, counts: FloatArray) -> Seen:
+def _observe_leap(state: State, leap: Leap, counts: FloatArray) -> SeenLeap:
     """A leap as observers see it. What one pull tells is a rise by much or a fall by little, so that a bar is passed by
     E[rise²]/(2·E[rise]), the mean excess of renewal theory.
     """
@@ -321,7 +327,7 @@ def _seen(state: State, leap: Leap, counts: FloatArray) -> Seen:
     rises = leap.rate * np.maximum(gains, 0.0)
     excess = 0.5 * (rises * gains).sum(0) / np.maximum(rises.sum(0), 1e-300)
     variance = np.maximum((leap.rate * gains**2).sum(0) - state.divergence**2, 0.0)
-    return Seen(leap.log_pi, counts, leap.steps, variance, excess, state.key)
+    return SeenLeap(leap.log_pi, counts, leap.steps, variance, excess, state.key)
 
 
 def _gains(leap: Leap) -> FloatArray:
@@ -330,15 +336,15 @@ def _gains(leap: Leap) -> FloatArray:
         return np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)
 
 
-def _note(task: Task, state: State, out: Paths) -> None:
+def _fill_checkpoints(settings: PathSettings, state: State, out: Paths) -> None:
     """What there is to know at checkpoints."""
     while True:
-        at = np.append(task.checkpoints, math.inf)[state.row]
+        at = np.append(settings.checkpoints, math.inf)[state.row]
         rows = np.flatnonzero(state.t >= at)
         if not rows.size:
             return
         course = out.course[state.path[rows], state.row[rows]]
-        course[:, 0] = log_error(state.log_best[:, rows], task.best)
+        course[:, 0] = log_error(state.log_best[:, rows], settings.best)
         course[:, 1:3] = state.told[:, rows].T
         course[:, 3] = state.spent[:, rows].sum(0)
         course[:, 4:] = state.pulls[:, rows].T

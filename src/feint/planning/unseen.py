@@ -29,8 +29,8 @@ from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
 from feint.explorers import FixedBoosting, TopTwo
 from feint.numerics._validate import FloatArray, as_number, check_level, is_whole
-from feint.planning.law import draw_paths
-from feint.planning.notice import paths_of
+from feint.planning.notice import choose_path_count
+from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 from feint.theory.maximin import divergences_at, optimal_boosting, public_divergences
 from feint.theory.rates import fluid
@@ -204,4 +204,6 @@ def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
 
 def _paths(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:
     horizon = budget.horizon if end is None else end
-    return draw_paths(bandit, explorer, budget, paths_of(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon])
+    return draw_paths(
+        bandit, explorer, budget, choose_path_count(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon]
+    )

@@ -16,7 +16,7 @@ from feint.extras import need
 from feint.sweep.study import Study
 from feint.sweep.task import Shard, Task, Work, perform, work_of
 
-_A_CORE = 2  # tasks in flight: one that runs and one that waits
+_TASKS_PER_CORE = 2  # tasks in flight: one that runs and one that waits
 _PATIENCE = 60.0  # seconds for the first worker
 _LOOK = 2.0  # seconds between two looks at the number of cores
 
@@ -71,12 +71,12 @@ def run_on_cluster(
 
     left, done = iter(tasks), as_completed(loop=client.loop)
     running: dict[str, tuple[Any, Task]] = {}
-    ours, room, looked = versions(), _A_CORE, -_LOOK
+    ours, room, looked = versions(), _TASKS_PER_CORE, -_LOOK
 
     def top_up() -> None:
         nonlocal room, looked
         if time.monotonic() - looked > _LOOK:  # workers come and go
-            room, looked = _A_CORE * max(1, cores_of(client)), time.monotonic()
+            room, looked = _TASKS_PER_CORE * max(1, cores_of(client)), time.monotonic()
         for task in islice(left, max(0, room - len(running))):
             future = client.submit(_perform_pickled, _pickled(work_of(study, task)), pure=False)
             running[future.key] = (future, task)

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from feint.sweep.opening import open_sweep
-from feint.sweep.plan import Plan
-from feint.sweep.running import plan_run, run
+from feint.sweep.open_store import open_sweep
+from feint.sweep.runner import plan_study, run_study
 from feint.sweep.study import Study
+from feint.sweep.workload import Workload
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,7 +66,7 @@ class Sweep(Study):
         there is verified first, and what is damaged is run again; without `verify` only sizes are looked at.
         `progress` shows the plan and a bar; or it is a function to call with the number of steps just made.
         """
-        run(self, store, scheduler, workers, retry_failed, verify, progress)
+        run_study(self, store, scheduler, workers, retry_failed, verify, progress)
         return open_sweep(store)
 
     def plan(
@@ -77,6 +77,6 @@ class Sweep(Study):
         workers: int | None = None,
         retry_failed: bool = False,
         verify: bool = True,
-    ) -> Plan:
+    ) -> Workload:
         """What `run` would do, after a short measurement; nothing is written."""
-        return plan_run(self, store, scheduler, workers, retry_failed, verify)
+        return plan_study(self, store, scheduler, workers, retry_failed, verify)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from feint.dataset import versions
 from feint.numerics._threads import one_thread
-from feint.simulation import simulated
+from feint.simulation import run_simulation
 from feint.sweep.study import Cell, CellIndex, Study
 
 # Plain Python has one core of a process anyway, and an object of the user's need not bear two threads.
@@ -52,7 +52,7 @@ def perform(work: Work, tick: Callable[[int], object] | None = None) -> Shard:
     """Simulate on one thread; `tick` may raise to end it."""
     bandit, explorer, reference, budget = work.cell
     with _PLAIN if work.plain else nullcontext(), one_thread():
-        runs = simulated(
+        runs = run_simulation(
             bandit, explorer, reference, budget, replications=work.replications, progress=tick or False, **work.options
         )
     return Shard(runs.variables, versions())

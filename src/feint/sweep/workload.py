@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from feint.numerics._validate import BoolArray, FloatArray
-from feint.sweep.layout import Layout
+from feint.sweep.store_layout import StoreLayout
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.task import Task, Work, timed
 
@@ -19,7 +19,7 @@ _FIRST_STEPS, _GROWTH = 200, 5
 
 
 @dataclass(frozen=True)
-class Plan:
+class Workload:
     """The tasks of what is missing."""
 
     tasks: list[Task]
@@ -45,11 +45,11 @@ class Plan:
         )
 
 
-def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cores: int) -> Plan:
+def make_workload(study: Study, layout: StoreLayout, missing: BoolArray, failed: int, cores: int) -> Workload:
     """Measure, and cut what is missing into tasks."""
     seconds = measure(study, np.asarray(missing.any(axis=(3, 4))))
-    return Plan(
-        list(cut(study, layout.block, missing, seconds)),
+    return Workload(
+        list(cut_into_tasks(study, layout.block, missing, seconds)),
         int(study.wanted.sum()),
         int(study.wanted.sum()) * layout.n_blocks,
         int(missing.sum()),
@@ -59,7 +59,7 @@ def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cor
     )
 
 
-def cut(study: Study, block: int, missing: BoolArray, seconds: FloatArray) -> Iterator[Task]:
+def cut_into_tasks(study: Study, block: int, missing: BoolArray, seconds: FloatArray) -> Iterator[Task]:
     """Tasks of neighbouring blocks of a cell that take about a second together, or of one that takes longer."""
     n_blocks = missing.shape[-1]
     for index in map(tuple, np.argwhere(missing.any(axis=4)).tolist()):
@@ -134,7 +134,7 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
     return now * (horizon / steps) ** growth, took
 
 
-def store_bytes(study: Study, layout: Layout) -> int:
+def store_bytes(study: Study, layout: StoreLayout) -> int:
     """Size of all chunks, uncompressed."""
     a_block = sum(
         8 * layout.block * math.prod(layout.sizes[d] for d in dimensions[1:])

@@ -12,10 +12,10 @@ from feint.numerics._validate import is_whole
 from feint.progress import ticking
 from feint.sweep.cluster import connected, run_on_cluster, wait_for_workers
 from feint.sweep.local import run_locally
-from feint.sweep.plan import Plan, make_plan
-from feint.sweep.store import SweepStore
+from feint.sweep.store_writer import StoreWriter
 from feint.sweep.study import Study
 from feint.sweep.task import Shard, Task
+from feint.sweep.workload import Workload, make_workload
 
 Outcomes = Generator[tuple[Task, Shard | Exception], None, None]
 
@@ -24,20 +24,20 @@ class SweepWarning(UserWarning):
     """Some tasks of a sweep failed."""
 
 
-def plan_run(
+def plan_study(
     study: Study, place: "str | os.PathLike[str]", scheduler: Any, workers: int | None, retry_failed: bool, verify: bool
-) -> Plan:
+) -> Workload:
     """What `run` would do; nothing is written, and no cluster started."""
     _check_workers(scheduler, workers)
-    store = SweepStore(place, study, verify=verify)
+    store = StoreWriter(place, study, verify=verify)
     if scheduler is None:
-        return _plan(store, workers or thread_count(), retry_failed)
+        return _workload(store, workers or thread_count(), retry_failed)
     with connected(scheduler, None) as client:
-        return _plan(store, wait_for_workers(client), retry_failed)
+        return _workload(store, wait_for_workers(client), retry_failed)
 
 
 # One after the other as `Sweep.run` has them.
-def run(
+def run_study(
     study: Study,
     place: "str | os.PathLike[str]",
     scheduler: Any,
@@ -48,19 +48,19 @@ def run(
 ) -> None:
     """Measure, plan, run."""
     _check_workers(scheduler, workers)
-    store = SweepStore(place, study, verify=verify, progress=progress is True)
+    store = StoreWriter(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
         with store.writing():  # before the measurement: what cannot be written is said at once
-            plan = _plan(store, thread_count(), retry_failed)
-            _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
+            workload = _workload(store, thread_count(), retry_failed)
+            _run_tasks(store, workload, run_locally(study, workload.tasks, workload.cores), progress)
     else:
         with connected(scheduler, workers) as client, store.writing():
-            plan = _plan(store, wait_for_workers(client), retry_failed)
-            _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
+            workload = _workload(store, wait_for_workers(client), retry_failed)
+            _run_tasks(store, workload, run_on_cluster(study, workload.tasks, client), progress)
     if store.failed:
         index, message = store.failed[0]
         warnings.warn(
-            f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, "
+            f"{len(store.failed)} of {workload.cells} cells have failed tasks, the first of {study.name(index)}, "
             f"{message}; run "
             "again with `retry_failed` when it is mended.",
             SweepWarning,
@@ -75,16 +75,16 @@ def _check_workers(scheduler: Any, workers: int | None) -> None:
         raise ValueError("Give either `scheduler`, a cluster that is there, or `workers`, one to start; not both.")
 
 
-def _plan(store: SweepStore, cores: int, retry_failed: bool) -> Plan:
+def _workload(store: StoreWriter, cores: int, retry_failed: bool) -> Workload:
     failed = 0 if retry_failed else len(store.failed)
-    return make_plan(store.study, store.layout, store.missing(retry_failed), failed, cores)
+    return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores)
 
 
-def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any) -> None:
+def _run_tasks(store: StoreWriter, workload: Workload, outcomes: Outcomes, progress: Any) -> None:
     """Put into the store what tasks leave."""
     if progress is True:
-        print(f"feint: {plan}", file=sys.stderr)
-    with _following(progress, store.study, plan) as finished, closing(outcomes):
+        print(f"feint: {workload}", file=sys.stderr)
+    with _following(progress, store.study, workload) as finished, closing(outcomes):
         for task, outcome in outcomes:
             try:
                 if isinstance(outcome, Exception):
@@ -100,17 +100,17 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
 
 
 @contextmanager
-def _following(progress: Any, study: Study, plan: Plan) -> Iterator[Callable[[Task], object]]:
+def _following(progress: Any, study: Study, workload: Workload) -> Iterator[Callable[[Task], object]]:
     """A function to call with every finished task: it moves a bar, or tells whoever asked the steps that were made,
     first of all those that were there.
     """
     if callable(progress):
         horizon = study.options["horizon"]
-        left = sum(task.last - task.first for task in plan.tasks)
-        progress(horizon * (plan.cells * study.replications - left))
+        left = sum(task.last - task.first for task in workload.tasks)
+        progress(horizon * (workload.cells * study.replications - left))
         yield lambda task: progress(horizon * (task.last - task.first))
         return
-    with ticking(bool(progress and plan.tasks), "sweep", sum(map(_weight, plan.tasks)), "") as tick:
+    with ticking(bool(progress and workload.tasks), "sweep", sum(map(_weight, workload.tasks)), "") as tick:
         yield lambda task: tick(_weight(task))
 
 

@@ -28,7 +28,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Claim:
+class Finding:
     """That a number lies from `at_least` to `at_most`.
 
     `stated` has the paper's words, arms counted from 0 as everywhere, or is `OURS`. `low` and `high` bound the number
@@ -52,7 +52,7 @@ class Claim:
     def verdict(self) -> str:
         """Shown, refuted or undecided.
 
-        >>> Claim("shares are fair", OURS, "share", 0.5, 0.47, 0.53, 0.45, 0.55).verdict
+        >>> Finding("shares are fair", OURS, "share", 0.5, 0.47, 0.53, 0.45, 0.55).verdict
         'shown'
         """
         return verdict((self.measured, self.low, self.high), self.at_least, self.at_most)
@@ -114,7 +114,7 @@ def at_every_point(
     at_least: float = -math.inf,
     at_most: float = math.inf,
     **marks: bool,
-) -> Claim:
+) -> Finding:
     """A claim about all points, measured at the one that decides it.
 
     That is one that refutes it, or else one that leaves it open, or else the one nearest the edge of the range. The
@@ -128,16 +128,16 @@ def at_every_point(
 
     worst = max(points, key=severity)
     text = f"{quantity}; the worst of {len(points)} points, {worst.where}"
-    return Claim(name, stated, text, worst.value, worst.low, worst.high, at_least, at_most, **marks)
+    return Finding(name, stated, text, worst.value, worst.low, worst.high, at_least, at_most, **marks)
 
 
-def count(claims: Iterable[Claim], kind: str) -> dict[str, int]:
+def count(claims: Iterable[Finding], kind: str) -> dict[str, int]:
     """How many of a kind have each verdict."""
     found = [claim.verdict for claim in claims if claim.kind == kind]
     return {verdict: found.count(verdict) for verdict in VERDICTS}
 
 
-def count_lines(claims: Iterable[Claim]) -> list[str]:
+def count_lines(claims: Iterable[Finding]) -> list[str]:
     """One line a kind: how many are shown, refuted and undecided."""
     everything, lines = list(claims), []
     for kind in KINDS:

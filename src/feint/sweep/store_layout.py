@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from feint.dataset import about
 from feint.extras import need
-from feint.sweep.coordinates import make_coordinates
-from feint.sweep.marks import Marker
-from feint.sweep.root import RECORD, sealed
+from feint.sweep.checksums import Marker
+from feint.sweep.store_coordinates import make_coordinates
+from feint.sweep.store_root import RECORD, sealed
 from feint.sweep.study import AXES, CellIndex, Study
 from feint.sweep.target import ROOT
 from feint.version import VERSION
@@ -28,8 +28,8 @@ _BLOCK_SECONDS = 1.0
 # What a block holds must not depend on a measurement, which would differ from run to run.
 _PLAIN_STEP, _SLOW_STEP, _STEP = 2e-4, 1e-5, 1e-6
 _MOST_BYTES = 2**24  # of a chunk, before it is compressed
-_RECORDS_A_CHUNK = 2**14  # numbers, written anew with every task
-_FAILURES_A_CHUNK = 2**10
+_RECORDS_PER_CHUNK = 2**14  # numbers, written anew with every task
+_FAILURES_PER_CHUNK = 2**10
 _ZSTD: dict[str, Any] = {"level": 1, "checksum": True}
 _MOST_RUNS, _MOST_BLOCKS = 10**8, 10**7
 
@@ -43,7 +43,7 @@ def block_size(study: Study) -> int:
     return max(1, min(study.replications, int(_BLOCK_SECONDS / seconds), fits))
 
 
-class Layout:
+class StoreLayout:
     """A study's Zarr group in memory: the metadata and coordinates, and the encoder of chunks."""
 
     def __init__(self, study: Study) -> None:
@@ -80,14 +80,14 @@ class Layout:
         if name == RECORD:
             shape = (*self.study.shape, self.n_blocks, len(self.variables), 2)
             dimensions = (*AXES, "block", "variable", "mark")
-            chunks = _grouped(shape, _RECORDS_A_CHUNK)
+            chunks = _grouped(shape, _RECORDS_PER_CHUNK)
             attributes = {
                 "long_name": "bytes of a chunk (0: missing, −1: failed) and its checksum",
                 "variables": list(self.variables),
             }
         elif name == FAILURE:
             shape, dimensions, kind, fill = self.study.shape, AXES, "string", ""
-            chunks = _grouped(shape, _FAILURES_A_CHUNK)
+            chunks = _grouped(shape, _FAILURES_PER_CHUNK)
             attributes = {"long_name": "why replications of the cell are missing"}
         else:
             inner, sort = self.variables[name]

@@ -18,8 +18,7 @@ from feint.bandit import Bandit
 from feint.dataset import Runs
 from feint.explorers import TopTwo
 from feint.references import ThompsonSampling
-from feint.simulation import run_settings
-from feint.simulation import simulate as simulate_at_once
+from feint.simulation import run_settings, simulate
 from feint.sweep import Sweep, SweepWarning
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _WATCHED = 30  # a step with an observer takes as long as that many
 
 
 @contextmanager
-def keeping(folder: Path) -> Iterator[None]:
+def keep_blocks(folder: Path) -> Iterator[None]:
     """Keep blocks of long simulations in `folder` meanwhile."""
     token = _FOLDER.set(folder)
     try:
@@ -40,7 +39,7 @@ def keeping(folder: Path) -> Iterator[None]:
         _FOLDER.reset(token)
 
 
-def simulate(
+def simulate_resumably(
     bandit: Bandit,
     explorer: Any = TopTwo(),  # noqa: B008 - frozen
     *,
@@ -53,9 +52,7 @@ def simulate(
 ) -> "xr.Dataset":
     """As `feint.simulate`."""
     folder = _FOLDER.get()
-    at_once = partial(
-        simulate_at_once, bandit, explorer, reference=reference, epsilon=epsilon, horizon=horizon, **options
-    )
+    at_once = partial(simulate, bandit, explorer, reference=reference, epsilon=epsilon, horizon=horizon, **options)
     steps = horizon * replications * (_WATCHED if options.get("observe") else 1)
     if folder is None or steps < _LONG:
         return at_once(replications=replications, progress=progress)

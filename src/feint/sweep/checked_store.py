@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from zarr.abc.store import Store
 from zarr.storage import WrapperStore
 
-from feint.sweep.layout import FAILURE, chunk_places
-from feint.sweep.marks import DamageError
-from feint.sweep.root import RECORD, Root
+from feint.sweep.checksums import DamageError
+from feint.sweep.store_layout import FAILURE, chunk_places
+from feint.sweep.store_root import RECORD, Root
 from feint.sweep.target import ROOT, Target
 
 if TYPE_CHECKING:

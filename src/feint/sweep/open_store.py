@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from feint.extras import need
-from feint.sweep.layout import FAILED, FAILURE, chunk_key
-from feint.sweep.marks import DamageError
-from feint.sweep.root import RECORD, check_objects, read_root, without_seal
+from feint.sweep.checksums import DamageError
+from feint.sweep.store_layout import FAILED, FAILURE, chunk_key
+from feint.sweep.store_root import RECORD, check_objects, read_root, without_seal
 from feint.sweep.study import AXES
 from feint.sweep.target import Folder, target_of
 
@@ -48,7 +48,7 @@ def open_sweep(store: str | os.PathLike[str]) -> xr.Dataset:
     import xarray as xr
     import zarr
 
-    from feint.sweep.checked import CheckedStore, read_array
+    from feint.sweep.checked_store import CheckedStore, read_array
 
     target = target_of(store)
     root = read_root(target)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from feint.numerics._validate import BoolArray
 from feint.progress import ticking
-from feint.sweep.layout import FAILED, FAILURE, Layout
-from feint.sweep.marks import DamageError
-from feint.sweep.root import RECORD, Root, check_objects, read_root
+from feint.sweep.checksums import DamageError
+from feint.sweep.store_layout import FAILED, FAILURE, StoreLayout
+from feint.sweep.store_root import RECORD, Root, check_objects, read_root
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.target import ROOT, target_of
 from feint.version import VERSION
@@ -26,7 +26,7 @@ from feint.version import VERSION
 _LONG = 2**27  # bytes to verify, of which a bar tells
 
 
-class SweepStore:
+class StoreWriter:
     """The store of a study at a place; nothing is written before `writing`.
 
     `verify` reads every chunk that is kept; otherwise sizes alone are looked at. `progress` shows a bar where that
@@ -37,7 +37,7 @@ class SweepStore:
         self, place: "str | os.PathLike[str]", study: Study, *, verify: bool = True, progress: bool = False
     ) -> None:
         self.target = target_of(place)
-        self.layout = Layout(study)
+        self.layout = StoreLayout(study)
         self.study = study
         blocks = (*study.shape, self.layout.n_blocks)
         self._records: NDArray[np.int64] = np.zeros((*blocks, len(self.layout.variables), 2), dtype=np.int64)

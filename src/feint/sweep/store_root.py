@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from feint.sweep.marks import DamageError, Mark, Marker
+from feint.sweep.checksums import DamageError, Mark, Marker
 from feint.sweep.target import ROOT, Target
 
 RECORD = "chunk_record"  # an array that every store has, and no other Zarr group

@@ -13,7 +13,7 @@ from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray
 from feint.planning.lift import Lift
-from feint.planning.paths import Paths, Task, walk
+from feint.planning.paths import Paths, PathSettings, walk_paths
 from feint.planning.sides import Side
 from feint.theory.maximin import check_unique_best_public
 
@@ -44,7 +44,7 @@ def draw_paths(
         for family, means in zip(bandit.families, (bandit.public, bandit.private), strict=True)
     )
     shares, weights = _shares_of(explorer, bandit)
-    task = Task(
+    common = PathSettings(
         public=public,
         private=private,
         shares=shares,
@@ -57,7 +57,7 @@ def draw_paths(
         checkpoints=np.array(checkpoints, dtype=float),
         threshold=None if alpha is None else -math.log(alpha),
     )
-    shape = n_paths, len(task.checkpoints), 4 + n_arms
+    shape = n_paths, len(common.checkpoints), 4 + n_arms
     out = Paths(
         np.full(n_paths, np.nan),
         np.zeros((n_paths, n_arms)),
@@ -67,7 +67,7 @@ def draw_paths(
         np.zeros((n_paths, n_arms)),
         np.zeros(shape),
     )
-    walk(task, out)
+    walk_paths(common, out)
     return out
 
 
@@ -83,15 +83,15 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
 
     def shares(t: FloatArray, pulls: FloatArray, sums: FloatArray, boosts: FloatArray, log_best: FloatArray) -> Any:
         known = belief(family, usual_prior(family), np.zeros(bandit.n_arms))
-        seen = _Seen(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
-        found = np.empty(seen.pulls.shape)
-        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), seen, found)
+        inputs = _Inputs(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
+        found = np.empty(inputs.pulls.shape)
+        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
         return np.ascontiguousarray(found.T)
 
     return shares, np.array(explorer.weights) if isinstance(explorer, FixedBoosting) else None
 
 
-class _Seen(NamedTuple):
+class _Inputs(NamedTuple):
     """What an explorer may look at: (R,), and the others (R, K)."""
 
     times: FloatArray
@@ -102,9 +102,11 @@ class _Seen(NamedTuple):
 
 
 @kernel
-def _fill_rows(explorer: Any, private: Belief, scratch: FloatArray, seen: _Seen, shares: FloatArray) -> None:
+def _fill_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
     family = private.family
-    for i in range(seen.times.size):
-        means = seen.means[i]
-        view = View(int(seen.times[i]), seen.pulls[i], seen.boosts[i], means, means, family, family, scratch, private)
-        fill_shares(explorer, view, seen.log_best[i], shares[i])
+    for i in range(inputs.times.size):
+        means = inputs.means[i]
+        view = View(
+            int(inputs.times[i]), inputs.pulls[i], inputs.boosts[i], means, means, family, family, scratch, private
+        )
+        fill_shares(explorer, view, inputs.log_best[i], shares[i])

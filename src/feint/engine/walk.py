@@ -2,7 +2,7 @@ r"""Make many pulls of one arm at once, up to the first that leaves the region.
 
 While only D is pulled, its two sums of rewards are random walks with known steps. The region is left when a sum passes
 one of its two lines, mean = MEAN_LOW or MEAN_HIGH, which are straight in the number of pulls. To make n pulls, draw
-both sums at the end. If the bridges between the known ends pass any of the four lines with a probability of at most e⁻⁴⁵
+both sums at the end. If the bridges between the known ends pass any of the four lines with probability at most e⁻⁴⁵
 in all (`families.base.nats_to_cross`), assume that they do not; this is the only approximation here. Otherwise draw the
 middle of the bridges and look at the left half, then at the right half, down to single pulls, which are inside or not.
 So the first exit is found to the pull. What was drawn beyond it is forgotten: the walks have no memory of it.

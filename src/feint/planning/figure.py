@@ -1,4 +1,4 @@
-"""A plan drawn: confidence against evidence over time, with what the observers know."""
+"""A figure of a plan: confidence and the observers' evidence over time."""
 
 import math
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ _SHOWN = (0.1, 0.5, 0.9)
 
 
 def draw_plan(bandit: Bandit, plan: Plan) -> "Figure":
-    """Left the posterior error, right the evidence of both observers: medians, and 80 % of the runs."""
+    """Draw the posterior error (left) and the evidence of both observers (right): medians and 80 % of the runs."""
     from feint.style import COLOURS, GREY, new_figure, tidy
 
     end = plan.quantiles[2] if math.isfinite(plan.quantiles[2]) else 2.0 * plan.time

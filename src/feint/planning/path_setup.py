@@ -1,4 +1,4 @@
-"""From an instance, an explorer and a budget to many paths (`paths`)."""
+"""Set up and draw many paths (`paths`) from an instance, an explorer and a budget."""
 
 import math
 from collections.abc import Callable
@@ -17,10 +17,10 @@ from feint.planning.paths import Paths, PathSettings, walk_paths
 from feint.planning.sides import Side
 from feint.theory.maximin import check_unique_best_public
 
-LATEST = 1e15  # a path that is not sure by then never is
+LATEST = 1e15  # a path that is not sure by this time never is
 
 
-# A path has as many options as a simulation; they are not bundled for the same reason.
+# Paths have as many options as a simulation, and they are not bundled for the same reason.
 def draw_paths(
     bandit: Bandit,
     explorer: Any,
@@ -32,7 +32,7 @@ def draw_paths(
     checkpoints: Any = (),
     alpha: float | None = None,
 ) -> Paths:
-    """Paths until the error is δ, or, with `alpha`, until both observers have raised the alarm, or to the horizon."""
+    """Draw paths until the error is δ; with `alpha`, until both observers have raised the alarm; or to the horizon."""
     from scipy.special import ndtri_exp
 
     check_unique_best_public(bandit)
@@ -72,12 +72,12 @@ def draw_paths(
 
 
 def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray], FloatArray | None]:
-    """A function that says with which probability each arm is boosted; and the shares, where they are fixed."""
+    """Return a function that gives the probability with which each arm is boosted; and the shares, if fixed."""
     settings = explorer_settings(explorer, bandit.n_arms)
     if not isinstance(explorer, FixedBoosting) and not hasattr(type(settings), "fill_shares"):
         raise ValueError(
-            f"{explorer!r} does not say with which probability it boosts an arm; plan TopTwo(), TopTwoTransport() or "
-            "FixedBoosting(weights), or simulate it."
+            f"{explorer!r} does not say with which probability it boosts an arm; plan with TopTwo(), TopTwoTransport() "
+            "or FixedBoosting(weights), or simulate it."
         )
     family = bandit.families[1]
 
@@ -92,7 +92,7 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
 
 
 class _Inputs(NamedTuple):
-    """What an explorer may look at: (R,), and the others (R, K)."""
+    """What an explorer may look at; times are (R,), the others (R, K)."""
 
     times: FloatArray
     pulls: FloatArray

@@ -1,19 +1,19 @@
-r"""Paths of the agent in leaps: what `simulate` does step by step, in a hundred pieces whatever the horizon.
+r"""Paths of the agent in leaps: what `simulate` does step by step, done in about a hundred pieces for any horizon.
 
-All paths leap together, in NumPy, arms along the first axis and paths along the last. A leap of m steps holds the
-step's probabilities fixed and draws how often each arm is pulled, and what it paid:
+All paths leap together in NumPy, with arms along the first axis and paths along the last. A leap of m steps holds the
+step's probabilities fixed and draws how often each arm is pulled, and what it pays:
 
-1. *Probabilities.* π at the sample means of the public rewards and the pulls expected in the middle of the leap (those
-   now, plus half a leap at the last rates: so the error is of second order in the leap's length); w, the shares of
-   boosts, from the private posterior now; q*(π_b) for every b (`lift`); p_a = Σ_b w_b·q^b(a).
-2. *Length.* The largest m in which no arm is expected to gain more than `_GROWTH` of its pulls (or `_LEAST` of a pull,
-   if that is more). While observers are followed, the divergence Σ p·log(p/π) of a leap is at most `_NATS`, too, unless
-   that is less than `_SLOWEST` of the time so far, which matters only to observers who notice late.
-3. *Pulls.* Binomial numbers, one arm after the other. *Rewards.* Their sums (`sides`).
-4. *Stopping.* Z = −Φ⁻¹(posterior error) moves between the ends of a leap about as a Brownian bridge, so that it has
-   been above −Φ⁻¹(δ) in between with probability exp(−2·a·b/v), a and b what both ends lack and v the variance of its
-   move. The agent looks only after pulls that bear on Z: so the bar is higher by 0.5826 of such a pull's move (Siegmund
-   1985; Broadie, Glasserman & Kou 1997). Where in the leap, `draws.passage` says. Alarms likewise (`_observe_leap`).
+1. *Probabilities.* π is taken at the sample means of the public rewards and at the pulls expected in the middle of the
+   leap: those now, plus half a leap at the last rates. So the error is of second order in the leap's length. The shares
+   of boosts, w, come from the present private posterior, and `lift` gives q*(π_b) for every b and p_a = Σ_b w_b·q^b(a).
+2. *Length.* m is the largest number of steps in which no arm is expected to gain more than `_GROWTH` of its pulls (or
+   `_LEAST` of a pull, if that is more). While observers are followed, the divergence Σ p·log(p/π) of a leap is also at
+   most `_NATS`, unless the leap would be shorter than `_SLOWEST` of the time so far: only late alarms are affected.
+3. *Pulls* are binomial numbers, drawn one arm after the other. *Rewards* are drawn as sums (`sides`).
+4. *Stopping.* Between the ends of a leap, Z = −Φ⁻¹(posterior error) moves about as a Brownian bridge. So it has been
+   above −Φ⁻¹(δ) in between with probability exp(−2·a·b/v), where a and b are what both ends lack and v is the variance
+   of its move. The agent looks only after pulls that affect Z, so the bar is raised by 0.5826 of such a pull's move
+   (Siegmund 1985; Broadie, Glasserman & Kou 1997). `draws.passage` says where in the leap. Alarms are found likewise.
 """
 
 import math
@@ -32,22 +32,22 @@ from feint.planning.sides import Side
 _GROWTH = 0.15
 _LEAST = 0.3
 _NATS, _SLOWEST = 0.1, 0.03
-_STALE = 0.7  # a leap that turns out to be longer than this part of it allows is made shorter
-_NEAR = 1.2  # standard deviations below the bar: from there it is passed within a leap with probability below 1e-4
-_OTHERS = 6  # uniform numbers of a leap beside those of arms
+_STALE = 0.7  # a leap is shortened if its new rates allow less than this part of its length
+_NEAR = 1.2  # standard deviations below the bar: from further below, a leap passes it with probability below 1e-4
+_OTHERS = 6  # uniform numbers of a leap besides those of the arms
 
 
 @dataclass(frozen=True)
 class PathSettings:
-    """What all paths have in common."""
+    """The settings that all paths share."""
 
     public: Side
     private: Side
     shares: Any  # (t, pulls, private sums, boosts, log P) -> (K, R)
-    weights: FloatArray | None  # (K,) of `FixedBoosting`, which keeps them without drawing
+    weights: FloatArray | None  # (K,) of `FixedBoosting`, which keeps to them without drawing
     lift: Lift
     best: int  # the best private arm
-    delta: float  # the error to stop at; 0: never
+    delta: float  # the error to stop at; 0 for never
     bar: float  # −Φ⁻¹(δ)
     horizon: float
     checkpoints: FloatArray  # (C,)
@@ -56,7 +56,7 @@ class PathSettings:
 
 @dataclass
 class State:
-    """Of the paths that still go on: (R,) or (K, R)."""
+    """The state of the paths that still go on; arrays are (R,) or (K, R)."""
 
     path: npt.NDArray[np.int64]
     key: WordArray
@@ -65,44 +65,44 @@ class State:
     public: FloatArray  # sums of rewards
     private: FloatArray
     boosts: FloatArray
-    rate: FloatArray  # probabilities of a step of the last leap
+    rate: FloatArray  # probabilities per step in the last leap
     log_best: FloatArray  # of the private posterior
     lead: FloatArray  # Z
     spent: FloatArray
-    divergence: FloatArray  # of a step of the last leap
+    divergence: FloatArray  # per step in the last leap
     told: FloatArray  # (2, R) log evidence of the informed observer and of `Observer`
-    alarm: FloatArray  # (2, R) when they noticed; NaN: not yet
-    error: FloatArray  # (2, R) log posterior error by then
+    alarm: FloatArray  # (2, R) when they noticed; NaN for not yet
+    error: FloatArray  # (2, R) log posterior error at that time
     row: npt.NDArray[np.int64]  # of the next checkpoint
 
     def keep(self, rows: Any) -> None:
-        """Forget the other paths."""
+        """Keep only these paths."""
         for field in fields(self):  # `compress`, since an index would change the layout for which kernels are compiled
             setattr(self, field.name, getattr(self, field.name).compress(rows, axis=-1))
 
 
 @dataclass
 class Leap:
-    """What happens in one: (R,) or (K, R)."""
+    """What happens in one leap; arrays are (R,) or (K, R)."""
 
     steps: FloatArray
     share: FloatArray
     log_pi: FloatArray
     rate: FloatArray
-    cost: FloatArray  # KL spent a step on boosts of the arm
-    divergence: FloatArray  # of a step
+    cost: FloatArray  # KL spent per step on boosts of the arm
+    divergence: FloatArray  # per step
 
     def replace(self, rows: Any, other: "Leap") -> None:
-        """By another's for some paths."""
+        """Replace the leap of these paths by another one."""
         for field in fields(self):
             getattr(self, field.name)[..., rows] = getattr(other, field.name)
 
 
 @dataclass(frozen=True)
 class Paths:
-    """(R,) of each path; `pulls`, `boosts` and the KL `spent` on them (R, K) at its end.
+    """The results of R paths: when each stopped; and `pulls`, `boosts` and the KL `spent` on them (R, K) at its end.
 
-    `stopped` is NaN where the path was never sure; so are the alarms, which come with log errors at their time.
+    `stopped` is NaN where the path was never sure. The alarms, with the log errors at their times, are NaN likewise.
     `course` (R, C, 4 + K) has log error, log floor ratio, log E, KL spent and the pulls at the checkpoints.
     """
 
@@ -116,7 +116,7 @@ class Paths:
 
 
 def walk_paths(settings: PathSettings, out: Paths) -> None:
-    """All paths, into `out`."""
+    """Follow all paths to their ends and fill `out`."""
     n_paths, n_arms = out.pulls.shape
     state = _begin(settings, n_arms, n_paths)
     sure = state.lead >= settings.bar
@@ -161,7 +161,7 @@ def walk_paths(settings: PathSettings, out: Paths) -> None:
 
 
 def _begin(settings: PathSettings, n_arms: int, n_paths: int) -> State:
-    """After the initial round: every arm once, and nobody tests it."""
+    """Return the state after the initial round, in which every arm is pulled once and nothing is tested."""
     path = np.arange(n_paths)
     key = keys_of(path)
     u = uniforms(key, 0, 3 * n_arms + _OTHERS)[: 3 * n_arms].reshape(3, n_arms, -1)
@@ -189,7 +189,7 @@ def _begin(settings: PathSettings, n_arms: int, n_paths: int) -> State:
 
 
 def _plan_leap(settings: PathSettings, state: State, is_first: bool) -> Leap:
-    """How long it is, and with which probabilities arms are pulled in it."""
+    """Choose how long the next leap is and with which probabilities arms are pulled in it."""
     n_paths = state.t.size
     if settings.weights is None:
         share = settings.shares(state.t, state.pulls, state.private, state.boosts, state.log_best)
@@ -211,7 +211,7 @@ def _plan_leap(settings: PathSettings, state: State, is_first: bool) -> Leap:
 def _length(
     settings: PathSettings, state: State, until: FloatArray, rate: FloatArray, divergence: FloatArray
 ) -> FloatArray:
-    """Steps of the coming leap at these rates, and at this divergence where observers are followed."""
+    """Return the length of the coming leap at these rates, and at this divergence if observers are followed."""
     longest = until - state.t
     with np.errstate(divide="ignore", invalid="ignore"):
         if settings.threshold is not None:
@@ -224,7 +224,7 @@ def _length(
 
 
 def _take_turns(state: State, rows: Any, share: FloatArray) -> None:
-    """Shares that are kept without drawing: one step boosts the arm furthest behind (`FixedBoosting`)."""
+    """Make single steps boost the arm that is furthest behind its share, as `FixedBoosting` does without drawing."""
     rows = np.flatnonzero(rows)
     boosts, weights = state.boosts[:, rows], share[:, rows]
     behind = np.where(weights > 0.0, (boosts.sum(0) + 1.0) * weights - boosts, -np.inf)
@@ -232,7 +232,7 @@ def _take_turns(state: State, rows: Any, share: FloatArray) -> None:
 
 
 def _leap(settings: PathSettings, state: State, steps: FloatArray, share: FloatArray, rows: Any = None) -> Leap:
-    """So long, of some paths only if `rows` says so; with its divergence where observers are followed."""
+    """Return a leap of this many steps, of the paths in `rows` if given; with divergence if observers are followed."""
     pulls, sums, rate, t = state.pulls, state.public, state.rate, state.t
     if rows is not None:  # `take`, since an index would change the layout for which kernels are compiled
         pulls, sums, rate, t = (found.take(rows, axis=-1) for found in (pulls, sums, rate, t))
@@ -246,7 +246,7 @@ def _leap(settings: PathSettings, state: State, steps: FloatArray, share: FloatA
 
 
 def _learn(settings: PathSettings, state: State) -> None:
-    """The private posterior, and how sure the agent is."""
+    """Compute the private posterior and how sure the agent is."""
     from scipy.special import ndtri_exp
 
     state.log_best = settings.private.log_best(state.pulls, state.private)
@@ -255,7 +255,7 @@ def _learn(settings: PathSettings, state: State) -> None:
 
 
 def log_error(log_best: FloatArray, arm: Any) -> FloatArray:
-    """log P(another arm is the best one), (R,)."""
+    """Return log P(another arm than `arm` is the best), (R,)."""
     others = np.where(np.arange(len(log_best))[:, None] == arm, -np.inf, log_best)
     top = others.max(0)
     return np.asarray(top + np.log(np.exp(others - top).sum(0)))
@@ -264,7 +264,7 @@ def log_error(log_best: FloatArray, arm: Any) -> FloatArray:
 def _find_stops(
     settings: PathSettings, state: State, before: FloatArray, lead: FloatArray, u: FloatArray
 ) -> tuple[FloatArray, Any]:
-    """In which part of the leap paths became sure, and which did."""
+    """Return at which fraction of the leap paths became sure, and which paths did."""
     part, done = np.ones(lead.size), np.zeros(lead.size, dtype=bool)
     if settings.delta == 0.0:
         return part, done
@@ -272,7 +272,7 @@ def _find_stops(
     rows = np.flatnonzero(np.maximum(lead, state.lead) > bar - _NEAR)
     if not rows.size:
         return part, done
-    # What Z moves by when a mean does: rivals in proportion to their part of the error.
+    # How far Z moves when a mean does: rivals count in proportion to their part of the error.
     log_best, now, then = state.log_best[:, rows], state.pulls[:, rows], before[:, rows]
     leader = log_best.argmax(0)
     leads = np.arange(len(now))[:, None] == leader
@@ -299,8 +299,8 @@ def _find_stops(
 def _raise_alarms(
     settings: PathSettings, state: State, leap: Leap, seen: SeenLeap, before: FloatArray, told: Any, u: FloatArray
 ) -> None:
-    """What the leap told the observers, `told` being log E and in which part of the leap it reached the threshold; and
-    whether one of them raises the alarm.
+    """Update the observers' evidence after a leap, and the alarms that they raise. `told` is log E of `Observer` and
+    the fraction of the leap at which it reached the threshold.
     """
     assert settings.threshold is not None
     log_e, noticed = told
@@ -320,8 +320,8 @@ def _raise_alarms(
 
 
 def _observe_leap(state: State, leap: Leap, counts: FloatArray) -> SeenLeap:
-    """A leap as observers see it. What one pull tells is a rise by much or a fall by little, so that a bar is passed by
-    E[rise²]/(2·E[rise]), the mean excess of renewal theory.
+    """Return a leap as observers see it. The evidence of one pull either rises by much or falls by little, so a bar is
+    passed by E[rise²]/(2·E[rise]), the mean excess of renewal theory.
     """
     gains = _gains(leap)
     rises = leap.rate * np.maximum(gains, 0.0)
@@ -331,13 +331,13 @@ def _observe_leap(state: State, leap: Leap, counts: FloatArray) -> SeenLeap:
 
 
 def _gains(leap: Leap) -> FloatArray:
-    """log p/π, (K, R)."""
+    """Return log p/π, (K, R)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)
 
 
 def _fill_checkpoints(settings: PathSettings, state: State, out: Paths) -> None:
-    """What there is to know at checkpoints."""
+    """Fill the course at the checkpoints that have been reached."""
     while True:
         at = np.append(settings.checkpoints, math.inf)[state.row]
         rows = np.flatnonzero(state.t >= at)
@@ -353,7 +353,7 @@ def _fill_checkpoints(settings: PathSettings, state: State, out: Paths) -> None:
 
 
 def _finish(state: State, done: Any, out: Paths) -> None:
-    """Keep what is known of paths that are done."""
+    """Store the results of the paths that are done."""
     rows = state.path[done]
     for name in ("spent", "pulls", "boosts"):
         getattr(out, name)[rows] = getattr(state, name)[:, done].T

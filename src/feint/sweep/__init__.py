@@ -1,4 +1,4 @@
-"""Sweeps: many cells, on one machine or on a cluster, into one store that no interrupt can harm."""
+"""Sweeps: simulate many cells, on one machine or a cluster, into one store that survives any interrupt."""
 
 from feint.sweep.open_store import open_sweep
 from feint.sweep.plot import draw_sweep

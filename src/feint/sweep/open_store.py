@@ -1,4 +1,4 @@
-"""A store as a Dataset that reads what is asked for."""
+"""Open a store as a Dataset that reads its numbers when they are needed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 
 def open_sweep(store: str | os.PathLike[str]) -> xr.Dataset:
-    """The runs of a sweep, finished or not, by bandit, explorer, reference, epsilon, replication, time and arm.
+    """Open the runs of a sweep, finished or not, by bandit, explorer, reference, epsilon, replication, time and arm.
 
-    Numbers are read when they are asked for. They are NaN where a bandit has fewer arms than others (`is_arm` is False
+    Numbers are read when they are needed. They are NaN where a bandit has fewer arms than others (`is_arm` is False
     there) and where a replication has not been run (`complete` is False there; `failure` says why, if it was tried).
-    `epsilon` has numbers if all budgets are numbers, else labels; `budget` has them in words. The attributes `study`,
-    `text` and `versions` say what was run: as JSON, as it was written in its file, and by which versions. A chunk that
-    is damaged or missing is named when it is read, labels and metadata at once; running the same sweep again mends it.
+    `epsilon` has numbers if all budgets are numbers, otherwise labels; `budget` describes them in words. The attributes
+    `study`, `text` and `versions` say what was run: as JSON, as written in its file, and by which versions. A damaged
+    or missing chunk is named when it is read; damaged labels and metadata are named at once. Running the same sweep
+    again mends it.
 
     Parameters
     ----------

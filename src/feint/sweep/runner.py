@@ -1,4 +1,4 @@
-"""Run a study into its store: what is missing, and only that."""
+"""Run what is missing of a study, and only that, into its store."""
 
 import os
 import sys
@@ -21,13 +21,13 @@ Outcomes = Generator[tuple[Task, Shard | Exception], None, None]
 
 
 class SweepWarning(UserWarning):
-    """Some tasks of a sweep failed."""
+    """The warning that some tasks of a sweep failed."""
 
 
 def plan_study(
     study: Study, place: "str | os.PathLike[str]", scheduler: Any, workers: int | None, retry_failed: bool, verify: bool
 ) -> Workload:
-    """What `run` would do; nothing is written, and no cluster started."""
+    """Return what `run_study` would do; write nothing and start no cluster."""
     _check_workers(scheduler, workers)
     store = StoreWriter(place, study, verify=verify)
     if scheduler is None:
@@ -36,7 +36,7 @@ def plan_study(
         return _workload(store, wait_for_workers(client), retry_failed)
 
 
-# One after the other as `Sweep.run` has them.
+# The arguments are those of `Sweep.run`, in the same order.
 def run_study(
     study: Study,
     place: "str | os.PathLike[str]",
@@ -46,11 +46,11 @@ def run_study(
     verify: bool,
     progress: Any,
 ) -> None:
-    """Measure, plan, run."""
+    """Measure how long cells take, cut what is missing into tasks, and run them."""
     _check_workers(scheduler, workers)
     store = StoreWriter(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
-        with store.writing():  # before the measurement: what cannot be written is said at once
+        with store.writing():  # before the measurement, to say at once if the store cannot be written
             workload = _workload(store, thread_count(), retry_failed)
             _run_tasks(store, workload, run_locally(study, workload.tasks, workload.cores), progress)
     else:
@@ -61,8 +61,7 @@ def run_study(
         index, message = store.failed[0]
         warnings.warn(
             f"{len(store.failed)} of {workload.cells} cells have failed tasks, the first of {study.name(index)}, "
-            f"{message}; run "
-            "again with `retry_failed` when it is mended.",
+            f"{message}; mend it and run again with `retry_failed`.",
             SweepWarning,
             stacklevel=3,
         )
@@ -72,7 +71,7 @@ def _check_workers(scheduler: Any, workers: int | None) -> None:
     if workers is not None and not is_whole(workers, 1):
         raise ValueError(f"workers is {workers!r}; give a whole number of processes, 1 or more.")
     if workers is not None and scheduler is not None:
-        raise ValueError("Give either `scheduler`, a cluster that is there, or `workers`, one to start; not both.")
+        raise ValueError("Give either `scheduler`, an existing cluster, or `workers`, to start one; not both.")
 
 
 def _workload(store: StoreWriter, cores: int, retry_failed: bool) -> Workload:
@@ -81,7 +80,7 @@ def _workload(store: StoreWriter, cores: int, retry_failed: bool) -> Workload:
 
 
 def _run_tasks(store: StoreWriter, workload: Workload, outcomes: Outcomes, progress: Any) -> None:
-    """Put into the store what tasks leave."""
+    """Write into the store what tasks return."""
     if progress is True:
         print(f"feint: {workload}", file=sys.stderr)
     with _following(progress, store.study, workload) as finished, closing(outcomes):
@@ -94,15 +93,15 @@ def _run_tasks(store: StoreWriter, workload: Workload, outcomes: Outcomes, progr
             except OSError as error:
                 raise OSError(
                     f"{store.target} cannot be written: {error.strerror or error}. What is recorded stays; mend it and "
-                    "run the same again."
+                    "run the same sweep again."
                 ) from None
             finished(task)
 
 
 @contextmanager
 def _following(progress: Any, study: Study, workload: Workload) -> Iterator[Callable[[Task], object]]:
-    """A function to call with every finished task: it moves a bar, or tells whoever asked the steps that were made,
-    first of all those that were there.
+    """Yield a function to call with every finished task. It moves a bar, or calls `progress` with the steps just made,
+    starting with those that were already in the store.
     """
     if callable(progress):
         horizon = study.options["horizon"]
@@ -115,5 +114,5 @@ def _following(progress: Any, study: Study, workload: Workload) -> Iterator[Call
 
 
 def _weight(task: Task) -> int:
-    """Expected milliseconds: long tasks move the bar further than short ones."""
+    """Return the expected milliseconds, so that long tasks move the bar further than short ones."""
     return max(1, round(1000 * task.seconds))

@@ -66,7 +66,7 @@ _LINE = 69  # of a name and its interval
 
 
 def claim_lines(claims: "list[Finding]") -> list[str]:
-    """A line a claim, of at most 80 columns, by kind, and how many of each have which verdict."""
+    """Return one line per claim, of at most 80 columns, by kind, and how many of each kind have which verdict."""
     from rich.markup import escape
 
     from feint.experiments.claims_page import marked

@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "early": 3_000,
     "horizon": 300_000,
     "replications": 100,
-    "replications_asymmetric": 1_000,  # 100 are too few for what is left of the difference of arms 2 and 3
+    "replications_asymmetric": 1_000,  # 100 are too few to see what is left of the difference between arms 2 and 3
 }
 QUICK: dict[str, Any] = {"horizon": 20_000, "replications": 40, "replications_asymmetric": 40}
 TITLE = "Impact of asymmetry"
@@ -35,12 +35,12 @@ CASES = {"symmetric": "replications", "asymmetric": "replications_asymmetric"}  
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     return int(settings["horizon"] * sum(settings[runs] for runs in CASES.values()))
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """The proportions of all samples, `symmetric` and `asymmetric`, each (its own runs, time, arm)."""
+    """Return the proportions of samples, `symmetric` and `asymmetric`, each (its own runs, time, arm)."""
     parts = {}
     for case, number in CASES.items():
         runs = simulate_resumably(
@@ -57,7 +57,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """One panel a public instance."""
+    """Draw one panel per public instance."""
     figure = new_figure(7.2, 3.0)
     panels = figure.subplots(1, 2, sharey=True)
     t = data.time.values
@@ -77,10 +77,10 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """Under asymmetry arm 1 is pulled more than before, and arm 2 less than arm 3: early, and ever less so.
+    """Test that under asymmetry arm 1 is pulled more, and arm 2 less than arm 3: early, and less and less so.
 
-    Arms 2 and 3 have the same private gap, so information balance makes their pulls equal in the limit: what differs
-    there is the boosts that they take.
+    Arms 2 and 3 have the same private gap, so information balance makes their pulls equal in the limit. There they
+    differ only in the boosts that they take.
     """
     last = int(data.time[-1])
     final = [np.log(data[case].isel(time=-1, arm=1).values) for case in CASES]

@@ -20,12 +20,12 @@ CAPTION = "Figure 5: how far a budget of ε = {epsilon} raises a probability, ex
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """One."""
+    """Return 1: there is one thing to do."""
     return 1
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """Both boosts over p from 10^smallest_log10_p to 1, half of the points evenly in log p, half evenly in p."""
+    """Return both boosts over p from 10^smallest_log10_p to 1: half of the points evenly in log p, half evenly in p."""
     n = settings["points"] // 2
     p = np.unique(np.concatenate([np.logspace(settings["smallest_log10_p"], 0, n), np.linspace(0, 1, n + 1)[1:]]))
     epsilon = settings["epsilon"]
@@ -39,7 +39,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Left: the boosts on the paper's linear axes. Right: the share of q* that q-hat reaches, down to small p."""
+    """Draw the boosts on the paper's linear axes (left) and the share of q* that q-hat reaches, down to small p (right)."""
     figure = new_figure(7.2, 2.9)
     left, right = figure.subplots(1, 2)
     p = data["p"].values
@@ -57,7 +57,7 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """q-hat never exceeds q*, and becomes exact as p falls."""
+    """Test that q-hat never exceeds q*, and becomes exact as p falls."""
     ratio = (data["approximate"] / data["exact"]).values
     p = data["p"].values
     return [

@@ -1,4 +1,4 @@
-"""The claims as a page of Markdown, `claims.md`: the paper's, ours, and theorems apart."""
+"""The claims as a page of Markdown, `claims.md`: the paper's, ours and theorems in separate tables."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,9 +7,9 @@ from feint.experiments.findings import KINDS, LEVEL, REFUTED, Finding, count_lin
 from feint.files import write_whole
 
 LEVEL_WORDS = (
-    f"An interval misses the truth with probability {100 * LEVEL:g} % at most; a claim is shown if it lies inside "
-    "what is claimed, refuted if outside, and undecided else. Those marked * are exploratory: their settings were "
-    "chosen after data had been seen."
+    f"An interval misses the truth with probability at most {100 * LEVEL:g} %. A claim is shown if its interval lies "
+    "inside what is claimed, refuted if outside, and otherwise undecided. Those marked * are exploratory: their "
+    "settings were chosen after data had been seen."
 )
 
 
@@ -20,7 +20,7 @@ def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, quic
 
 
 def claims_page(claims: dict[str, list[Finding]], origin: str) -> str:
-    """The page; `origin` says what made it."""
+    """Return the page; `origin` says what made it."""
     everything = [claim for found in claims.values() for claim in found]
     parts = ["# Claims\n", f"Made by {origin}. {LEVEL_WORDS} Arms count from 0.\n"]
     parts += [f"- {line}" for line in count_lines(everything)]
@@ -47,10 +47,10 @@ def _quantities(claims: dict[str, list[Finding]]) -> Iterable[str]:
 
 
 def _plain(text: str) -> str:
-    """Stars and underscores that are no markup."""
+    """Escape stars and underscores, so that they are no markup."""
     return text.replace("*", "\\*").replace("_", "\\_")
 
 
 def marked(claim: Finding) -> str:
-    """Its name, with a star if it is exploratory."""
+    """Return the name of a claim, with a star if it is exploratory."""
     return claim.name + (" *" if claim.exploratory else "")

@@ -32,12 +32,12 @@ CAPTION = (
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     return int(len(settings["public"]) * settings["horizon"] * settings["replications"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`shortfall(instance, replication, time)` = Γ* − Γ(w_t), and `optimum(instance)` = Γ*."""
+    """Return `shortfall(instance, replication, time)` = Γ* − Γ(w_t), and `optimum(instance)` = Γ*."""
     shortfalls, optima = [], []
     for public, private in zip(settings["public"], settings["private"], strict=True):
         bandit = Bandit(public, private)
@@ -62,7 +62,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """The shortfall on log axes."""
+    """Draw the shortfall on log axes."""
     figure = new_figure(4.6, 3.1)
     axes = figure.subplots()
     late = data.time.values >= 100
@@ -77,7 +77,7 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """The shortfall falls, and is small at the end."""
+    """Test that the shortfall falls and is small at the end."""
     found = []
     t = data.time.values
     early = int(np.searchsorted(t, t[-1] / 10))

@@ -1,7 +1,7 @@
-"""What a deceiver earns who spends the KL budget on private reward, and how soon that is noticed.
+"""What a deceiver earns by spending the KL budget on private reward, and how soon that is noticed.
 
-Medians over runs: in a few runs the best public arm starts so badly that the reference gives it up, the tilt costs
-nothing from then on, and the gain is linear; they decide every mean.
+Results are medians over runs. In a few runs the best public arm starts so badly that the reference gives it up; the
+tilt then costs nothing, and the gain is linear. These runs would decide every mean.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +30,8 @@ SETTINGS: dict[str, Any] = {
     "epsilon": 0.1,
     "horizon": 50_000,
     "replications": 60,
-    "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared,
-    "watched": (6_000, 1_000, 200),  # and for how long
+    "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared
+    "watched": (6_000, 1_000, 200),  # pulls that are watched at each of them
     "watched_replications": 100,
     "risky": {"public": (1.4, 0.0), "private": (0.0, 0.5), "epsilon": 1.0},  # the best public arm may be given up
     "risky_horizon": 3_000,
@@ -47,7 +47,7 @@ CAPTION = (
     "Left: private gain in units of √(εt), median and quartiles of {replications} seeds. Right: share of "
     "{watched_replications} seeds detected so far."
 )
-CASES = ("known", "spared", "drawn", "estimated")  # along `case`: by what the agent tilts
+CASES = ("known", "spared", "drawn", "estimated")  # along `case`: the values by which the agent tilts
 WATCHED = ("Earn", "TopTwo")  # along `explorer`
 _LOCKED = 0.25  # an arm with less than this share of its predicted pulls, over the last decade of time
 _OFTEN = 0.05
@@ -74,19 +74,21 @@ class Greedy:
     """Tilt by the estimated private means: what `Earn` would be if it did not explore."""
 
     def kernel(self, n_arms: int) -> GreedyKernel:
-        """It has no settings."""
+        """Return its settings, of which it has none."""
         return GreedyKernel()
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     earned = len(CASES) * settings["horizon"] * settings["replications"]
     watched = len(WATCHED) * sum(settings["watched"]) * settings["watched_replications"]
     return int(earned + watched + settings["risky_horizon"] * settings["risky_replications"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`pulls(case, run, time, arm)`, `detection_time(explorer, epsilon, watched_run)` (NaN for never), `given_up`."""
+    """Return `pulls(case, run, time, arm)`, `detection_time(explorer, epsilon, watched_run)` (NaN: never) and
+    `given_up(risky_run)`.
+    """
     bandit = Bandit(settings["public"], settings["private"])
     pulls = []
     spared = np.maximum(bandit.private, bandit.private[bandit.best_public])
@@ -129,7 +131,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
             "epsilon": list(settings["epsilons"]),
             "watched": ("epsilon", list(settings["watched"])),
             "advantage": ("arm", np.array(bandit.private) - bandit.private[bandit.best_public]),
-            "predicted": ("arm", best.pulls),  # a unit of √(εT)
+            "predicted": ("arm", best.pulls),  # per unit of √(εT)
             "best_public": bandit.best_public,
             "spent": settings["epsilon"],
             "constant": best.gain,
@@ -138,7 +140,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def _given_up(settings: dict[str, Any], seed: int, tick: Tick) -> Any:
-    """Whether, with known means, the best public arm has less than half of the pulls of the second half of a run."""
+    """Return in which runs with known means the best public arm has less than half the pulls of the second half."""
     risky, horizon = settings["risky"], settings["risky_horizon"]
     bandit = Bandit(risky["public"], risky["private"])
     runs = simulate_resumably(
@@ -155,12 +157,12 @@ def _given_up(settings: dict[str, Any], seed: int, tick: Tick) -> Any:
 
 
 def _gains(data: xr.Dataset, case: str) -> FloatArray:
-    """Σ g_a·N_a, the private reward over always pulling the best public arm; (run, time)."""
+    """Return Σ g_a·N_a, the private reward in excess of always pulling the best public arm, (run, time)."""
     return np.asarray(data.pulls.values[CASES.index(case)] @ data.advantage.values)
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Left: the gain over √(εt), median and quartiles of the runs. Right: the share of runs detected so far."""
+    """Draw the gain over √(εt), median and quartiles (left), and the share of runs detected so far (right)."""
     figure = new_figure(7.2, 4.2)
     left, right = figure.subplots(1, 2)
     t = data.time.values
@@ -185,20 +187,20 @@ def plot(data: xr.Dataset) -> "Figure":
             right.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
     right.set(xscale="log", xlabel="time $t$", ylabel="share of runs detected, α = 5 %", ylim=(-0.02, 1.02))
     right.legend(**below, ncols=2)
-    right.xaxis.set_minor_formatter("")  # else the shortest runs have too many
+    right.xaxis.set_minor_formatter("")  # otherwise the shortest runs have too many
     tidy(left, right)
     return figure
 
 
 def _decade(data: xr.Dataset) -> tuple[int, float]:
-    """The index of the checkpoint a decade before the end, and by how much √(εt) grows from there."""
+    """Return the index of the checkpoint a decade before the end, and by how much √(εt) grows from there."""
     t = data.time.values
     first = int(np.searchsorted(t, t[-1] / 10))
     return first, float(np.sqrt(data.spent * t[-1]) - np.sqrt(data.spent * t[first]))
 
 
 def _locked(data: xr.Dataset, case: str) -> Any:
-    """Whether, in each run, an arm that should earn has hardly been pulled over the last decade."""
+    """Return in which runs an arm that should earn has hardly been pulled over the last decade."""
     first, growth = _decade(data)
     earns = data.advantage.values > 0
     added = np.diff(data.pulls.values[CASES.index(case)][:, [first, -1]], axis=1)[:, 0, earns]
@@ -206,7 +208,7 @@ def _locked(data: xr.Dataset, case: str) -> Any:
 
 
 def _law(data: xr.Dataset, case: str) -> list[Finding]:
-    """The gain's constant and the proportions of pulls, over the last decade of time."""
+    """Test the constant of the gain and the proportions of pulls, over the last decade of time."""
     first, growth = _decade(data)
     t = data.time.values
     gains = _gains(data, case)
@@ -238,11 +240,11 @@ def _law(data: xr.Dataset, case: str) -> list[Finding]:
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """The √T law, its proportions, linear regret, lock-in, and detection against Algorithm 1.
+    """Test the √T law, its proportions, linear regret, lock-in, and detection against Algorithm 1.
 
-    Greedy tilting by the private means reaches the constant, also if it presses no arm down, and so does an agent who
-    has to learn them; what looks bad once is suppressed and not looked at again, unless one explores; and now and then
-    the reference gives the best public arm up, and the gain is linear.
+    Greedy tilting by the private means reaches the constant, even if it presses no arm down, and so does an agent that
+    has to learn the means. Without exploration, an arm that looks bad once is suppressed and never looked at again. And
+    now and then the reference gives the best public arm up, and the gain is linear.
     """
     found = [claim for case in ("known", "spared", "drawn") for claim in _law(data, case)]
     first, _ = _decade(data)
@@ -278,9 +280,9 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
 
 
 def _detection(data: xr.Dataset) -> list[Finding]:
-    """Both explorers on the same seeds; a run that is never detected is later than any that is.
+    """Compare both explorers on the same seeds; a run that is never detected counts as later than any that is.
 
-    Algorithm 1 spreads its boosts over two arms, Earn returns to the arms that pay.
+    Algorithm 1 spreads its boosts over two arms, while Earn returns to the arms that pay.
     """
     found = []
     times = np.where(np.isnan(data.detection_time), np.inf, data.detection_time)

@@ -29,12 +29,12 @@ TOLERANCE = 0.01
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Processes."""
+    """Return the number of processes."""
     return len(settings["parameters"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`ratio(process, replication, time)` = M_T/√(2cT)."""
+    """Return `ratio(process, replication, time)` = M_T/√(2cT)."""
     times = np.unique(np.logspace(1, settings["log10_horizon"], 60).astype(np.int64))
     ratios = []
     for success, offset in settings["parameters"]:
@@ -52,7 +52,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """The ratio against time."""
+    """Draw the ratio against time."""
     figure = new_figure(4.6, 3.0)
     axes = figure.subplots()
     for process, colour in zip(range(data.sizes["process"]), COLOURS, strict=False):
@@ -72,7 +72,7 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """Near the limit at the end."""
+    """Test that the ratio is near its limit at the end."""
     found = []
     for process in range(data.sizes["process"]):
         one = data.isel(process=process, time=-1)

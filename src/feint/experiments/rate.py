@@ -37,12 +37,12 @@ _DRAWN = 100  # the figure begins here
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     return int(settings["horizon"] * settings["replications"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`pulls(replication, time, arm)` of the boosted arms, and the predictions of each order (time, arm)."""
+    """Return `pulls(replication, time, arm)` of the boosted arms, and the predictions of each order (time, arm)."""
     bandit = Bandit(settings["public"], settings["private"])
     boosted = list(settings["boosted"])
     runs = simulate_resumably(
@@ -65,7 +65,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Above: pulls against time on log axes. Below: their ratio to φ."""
+    """Draw pulls against time on log axes (above) and their ratio to φ (below)."""
     figure = new_figure(7.2, 4.4)
     panels = figure.subplots(2, data.sizes["arm"], sharex=True, sharey="row", height_ratios=(3, 2))
     t = data.time.values
@@ -92,10 +92,10 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """φ underestimates, and the ratio falls towards 1. Medians: a few runs that start badly move a mean.
+    """Test that φ underestimates, and that the ratio falls towards 1. Use medians, since a few bad starts move a mean.
 
-    The paper names no times, so both are about all that the figure shows: in the end φ is right, and neither an
-    underestimate nor getting any closer. That was seen before the claims were put so.
+    The paper names no times, so both claims are about all that the figure shows. In the end φ is right: it is no longer
+    an underestimate, and gets no closer. The claims were worded after this had been seen.
     """
     found = []
     t = data.time.values

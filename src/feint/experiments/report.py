@@ -1,4 +1,4 @@
-"""One self-contained HTML page: contents; figure, claims and settings of each experiment; errata and versions."""
+"""The report, one self-contained HTML page: figure, claims and settings of each experiment, errata and versions."""
 
 import base64
 import html
@@ -87,7 +87,7 @@ def _section(name: str, found: list[Finding], picture: bytes, quick: bool) -> st
 
 
 def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
-    """Write report.html into `out`, from the figures there; the same run gives the same bytes, so there is no date."""
+    """Write report.html into `out` from the figures there; it has no date, so the same run gives the same bytes."""
     everything = [claim for found in claims.values() for claim in found]
     contents = [f"<li><a href='#{name}'>{html.escape(load_experiment(name).TITLE)}</a></li>" for name in claims]
     versions = {"feint": VERSION, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}

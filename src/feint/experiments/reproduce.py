@@ -1,9 +1,9 @@
-"""Run experiments into a folder, piece by piece, so that an interrupted run goes on where it stopped.
+"""Run experiments into a folder, piece by piece, so that an interrupted run continues where it stopped.
 
 A piece is one experiment's data, a Zarr store. It is written under a temporary name and renamed when it is complete,
-so a half-written piece is never taken for a finished one. Of a piece that is not finished, long simulations are kept
-block by block (`kept`), so that an interrupt loses seconds. A manifest names the settings; a folder with other
-settings, or one that is not ours, is refused. Figures, claims and the report are made from the pieces alone.
+so a half-written piece is never taken for a finished one. Long simulations of an unfinished piece are kept block by
+block (`resumable`), so that an interrupt loses only seconds. A manifest names the settings; a folder with other
+settings is refused, and so is one that is not ours. Figures, claims and the report are made from the pieces alone.
 """
 
 import json
@@ -31,7 +31,7 @@ MANIFEST = "feint-reproduce.json"
 
 
 def prepare_folder(out: Path, seed: int, quick: bool, force: bool) -> None:
-    """Make the folder ours, or refuse it."""
+    """Prepare the folder for this run, or refuse it."""
     settings = json.dumps([settings_of(load_experiment(name), quick) for name in NAMES])
     wanted = {"feint": VERSION, "seed": seed, "quick": quick, "settings": sha256(settings.encode()).hexdigest()[:8]}
     manifest = out / MANIFEST
@@ -56,7 +56,7 @@ def prepare_folder(out: Path, seed: int, quick: bool, force: bool) -> None:
 
 
 def load_or_run(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset":
-    """One experiment's data: read if it is there, else run and written whole."""
+    """Return one experiment's data: read it if it exists, otherwise run the experiment and write it whole."""
     import xarray as xr
 
     experiment = load_experiment(name)
@@ -65,9 +65,9 @@ def load_or_run(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Da
         with keep_blocks(unfinished):
             data = experiment.run(settings_of(experiment, quick), seed, tick)
             write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
-    # Also when an earlier run was killed after it had written the piece.
+    # Needed even now if an earlier run was killed after it had written the piece.
     shutil.rmtree(unfinished, ignore_errors=True)
-    with suppress(OSError):  # what was interrupted of others is still there
+    with suppress(OSError):  # interrupted simulations of others are still there
         unfinished.parent.rmdir()
     # Always read back, so that a resumed and an uninterrupted run see the same bytes.
     with xr.open_zarr(path, consolidated=False) as stored:
@@ -76,7 +76,7 @@ def load_or_run(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Da
 
 
 def write_figure(name: str, data: "Dataset", out: Path) -> None:
-    """The figure as PDF and PNG; one that is there is kept, for the data it came from has not changed."""
+    """Draw the figure as PDF and PNG; an existing one is kept, since its data have not changed."""
     figure = load_experiment(name).plot(data)
     for suffix in ("pdf", "png"):
         path = out / "figures" / f"{name}.{suffix}"
@@ -87,7 +87,7 @@ def write_figure(name: str, data: "Dataset", out: Path) -> None:
 
 
 def check_claims(name: str, data: "Dataset", quick: bool) -> list[Finding]:
-    """The claims about one experiment's data."""
+    """Return the claims about one experiment's data."""
     experiment = load_experiment(name)
     found: list[Finding] = experiment.claims(data, settings_of(experiment, quick))
     return found
@@ -95,7 +95,7 @@ def check_claims(name: str, data: "Dataset", quick: bool) -> list[Finding]:
 
 @contextmanager
 def hide_progress(name: str, total: int) -> Iterator[Tick]:
-    """Show nothing."""
+    """Yield a function to call with progress that shows nothing."""
     yield lambda steps: None
 
 
@@ -108,7 +108,7 @@ def reproduce(
     force: bool = False,
     progress: Callable[[str, int], Any] = hide_progress,
 ) -> dict[str, list[Finding]]:
-    """Run the named experiments (all, if none is named) into `out`; returns the claims by experiment."""
+    """Run the named experiments (all, if none is named) into `out`, and return the claims by experiment."""
     chosen = [name for name in NAMES if name in names] if names else list(NAMES)
     for name in names:
         load_experiment(name)

@@ -122,9 +122,7 @@ def _outcome(future: Any, ours: dict[str, str]) -> Shard | Exception:
 
     from distributed.comm import CommClosedError
 
-    gone = ConnectionError(
-        "The Dask scheduler is gone; start one and run the same sweep again: what is recorded stays."
-    )
+    gone = ConnectionError("The Dask scheduler is gone; start one and run the sweep again: what is recorded stays.")
     if future.status == "cancelled":
         raise gone
     try:

@@ -62,10 +62,10 @@ class Sweep(Study):
 
         By default it runs on this machine's cores. With `scheduler` (an address or a `distributed.Client`) it runs on
         that Dask cluster; with `workers`, on that many local processes, which Dask starts. The store is the same, bit
-        for bit, in all cases and however often the run was interrupted. Tasks that raise are recorded and left out until
-        `retry_failed`. What is in the store is verified first, and what is damaged is run again; without `verify` only
-        sizes are checked. `progress` shows what there is to do and a bar, or is a function to call with the number of
-        steps just made.
+        for bit, in all cases and however often the run was interrupted. Tasks that raise are recorded and left out
+        until `retry_failed`. What is in the store is verified first, and what is damaged is run again; without `verify`
+        only sizes are checked. `progress` shows what there is to do and a bar, or is a function to call with the number
+        of steps just made.
         """
         run_study(self, store, scheduler, workers, retry_failed, verify, progress)
         return open_sweep(store)

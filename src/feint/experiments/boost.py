@@ -39,7 +39,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Draw the boosts on the paper's linear axes (left) and the share of q* that q-hat reaches, down to small p (right)."""
+    """Draw the boosts on the paper's linear axes (left) and the share of q* that q-hat reaches (right)."""
     figure = new_figure(7.2, 2.9)
     left, right = figure.subplots(1, 2)
     p = data["p"].values

@@ -97,7 +97,7 @@ def neyman_pearson(log_ratios: FloatArray, alpha: float) -> FloatArray:
 
 
 def best_interval(values: FloatArray, level: float = 0.05) -> Interval:
-    """Return the best test's power and interval, from the values of `neyman_pearson`: the least, α·e^c, plus the rest."""
+    """Return the best test's power and interval from the values of `neyman_pearson`: the least, α·e^c, and the rest."""
     least = float(values.min())
     above = bounded_mean_interval(values - least, level)
     value, low, high = (min(1.0, least + end) for end in above)

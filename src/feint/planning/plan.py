@@ -82,7 +82,7 @@ class Plan:
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
-    """A plan in words, for the terminal and for notebooks."""
+    """Return a plan in words, as (what, answer), for the terminal and for notebooks."""
     low, median, high = plan.quantiles
     found = [
         ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),

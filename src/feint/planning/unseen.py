@@ -78,7 +78,7 @@ class Unseen:
 
 
 def unseen_facts(found: Unseen) -> list[tuple[str, str]]:
-    """In words, for the terminal and for notebooks."""
+    """Return the answer in words, as (what, answer), for the terminal and for notebooks."""
     ways = "; ".join(f"{name} {gained:.3g}" for name, (gained, _) in found.ways.items())
     return [
         ("total KL", f"{found.total:.4g} nats leave any level-{found.alpha:g} test a power of at most {found.power:g}"),

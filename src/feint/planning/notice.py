@@ -37,15 +37,15 @@ class Notice:
     errors: dict[str, Any]
 
 
-def draw_watched_paths(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
+def watch_paths(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
     """Draw paths until both observers have raised the alarm."""
     horizon = {"horizon": float(checkpoints[-1])} if len(checkpoints) else {}
     return draw_paths(
-        bandit, explorer, budget, choose_path_count(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, **horizon
+        bandit, explorer, budget, path_count(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, **horizon
     )
 
 
-def choose_path_count(bandit: Bandit, n: int) -> int:
+def path_count(bandit: Bandit, n: int) -> int:
     """Return how many paths to draw: n, or fewer with many arms, whose steps are more and take longer; also fewer where
     rewards are not normal, since their posteriors are integrated.
     """

@@ -16,15 +16,7 @@ from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import FloatArray, check_level
-from feint.planning.notice import (
-    Notice,
-    choose_path_count,
-    draw_watched_paths,
-    mean_error,
-    notice_of,
-    quantile_errors,
-    quantiles_of,
-)
+from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.paths import Paths
 from feint.theory.maximin import optimal_allocation, optimal_boosting
@@ -163,7 +155,7 @@ def plan(
     check_level(alpha, "alpha, the level of a test,")
     unlimited = checked_at(budget, 1) == math.inf
     best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit)
-    paths, seen = stopping_paths(bandit, explorer, budget, delta), draw_watched_paths(bandit, explorer, budget, alpha)
+    paths, seen = stopping_paths(bandit, explorer, budget, delta), watch_paths(bandit, explorer, budget, alpha)
     done = ~np.isnan(paths.stopped)
     if not done.mean() > 0.5:
         raise ValueError(
@@ -232,7 +224,7 @@ def planned_median(bandit: Bandit, epsilon: Any, delta: float) -> float:
 
 def stopping_paths(bandit: Bandit, explorer: Any, budget: Any, delta: float, horizon: float = LATEST) -> Paths:
     """Draw paths until the agent is sure."""
-    return draw_paths(bandit, explorer, budget, choose_path_count(bandit, _PATHS), delta=delta, horizon=horizon)
+    return draw_paths(bandit, explorer, budget, path_count(bandit, _PATHS), delta=delta, horizon=horizon)
 
 
 def first_order_time(budget: Any, root: float) -> float:

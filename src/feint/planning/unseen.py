@@ -29,7 +29,7 @@ from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
 from feint.explorers import FixedBoosting, TopTwo
 from feint.numerics._validate import FloatArray, as_number, check_level, is_whole
-from feint.planning.notice import choose_path_count
+from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 from feint.theory.maximin import divergences_at, optimal_boosting, public_divergences
@@ -205,5 +205,5 @@ def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
 def _paths(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:
     horizon = budget.horizon if end is None else end
     return draw_paths(
-        bandit, explorer, budget, choose_path_count(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon]
+        bandit, explorer, budget, path_count(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon]
     )

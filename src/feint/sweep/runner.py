@@ -31,9 +31,9 @@ def plan_study(
     _check_workers(scheduler, workers)
     store = StoreWriter(place, study, verify=verify)
     if scheduler is None:
-        return _workload(store, workers or thread_count(), retry_failed)
+        return _plan(store, workers or thread_count(), retry_failed)
     with connected(scheduler, None) as client:
-        return _workload(store, wait_for_workers(client), retry_failed)
+        return _plan(store, wait_for_workers(client), retry_failed)
 
 
 # The arguments are those of `Sweep.run`, in the same order.
@@ -51,16 +51,16 @@ def run_study(
     store = StoreWriter(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
         with store.writing():  # before the measurement, to say at once if the store cannot be written
-            workload = _workload(store, thread_count(), retry_failed)
-            _run_tasks(store, workload, run_locally(study, workload.tasks, workload.cores), progress)
+            plan = _plan(store, thread_count(), retry_failed)
+            _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
     else:
         with connected(scheduler, workers) as client, store.writing():
-            workload = _workload(store, wait_for_workers(client), retry_failed)
-            _run_tasks(store, workload, run_on_cluster(study, workload.tasks, client), progress)
+            plan = _plan(store, wait_for_workers(client), retry_failed)
+            _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
     if store.failed:
         index, message = store.failed[0]
         warnings.warn(
-            f"{len(store.failed)} of {workload.cells} cells have failed tasks, the first of {study.name(index)}, "
+            f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, "
             f"{message}; mend it and run again with `retry_failed`.",
             SweepWarning,
             stacklevel=3,
@@ -74,16 +74,16 @@ def _check_workers(scheduler: Any, workers: int | None) -> None:
         raise ValueError("Give either `scheduler`, an existing cluster, or `workers`, to start one; not both.")
 
 
-def _workload(store: StoreWriter, cores: int, retry_failed: bool) -> Workload:
+def _plan(store: StoreWriter, cores: int, retry_failed: bool) -> Workload:
     failed = 0 if retry_failed else len(store.failed)
     return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores)
 
 
-def _run_tasks(store: StoreWriter, workload: Workload, outcomes: Outcomes, progress: Any) -> None:
+def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress: Any) -> None:
     """Write into the store what tasks return."""
     if progress is True:
-        print(f"feint: {workload}", file=sys.stderr)
-    with _following(progress, store.study, workload) as finished, closing(outcomes):
+        print(f"feint: {plan}", file=sys.stderr)
+    with _following(progress, store.study, plan) as finished, closing(outcomes):
         for task, outcome in outcomes:
             try:
                 if isinstance(outcome, Exception):
@@ -99,17 +99,17 @@ def _run_tasks(store: StoreWriter, workload: Workload, outcomes: Outcomes, progr
 
 
 @contextmanager
-def _following(progress: Any, study: Study, workload: Workload) -> Iterator[Callable[[Task], object]]:
+def _following(progress: Any, study: Study, plan: Workload) -> Iterator[Callable[[Task], object]]:
     """Yield a function to call with every finished task. It moves a bar, or calls `progress` with the steps just made,
     starting with those that were already in the store.
     """
     if callable(progress):
         horizon = study.options["horizon"]
-        left = sum(task.last - task.first for task in workload.tasks)
-        progress(horizon * (workload.cells * study.replications - left))
+        left = sum(task.last - task.first for task in plan.tasks)
+        progress(horizon * (plan.cells * study.replications - left))
         yield lambda task: progress(horizon * (task.last - task.first))
         return
-    with ticking(bool(progress and workload.tasks), "sweep", sum(map(_weight, workload.tasks)), "") as tick:
+    with ticking(bool(progress and plan.tasks), "sweep", sum(map(_weight, plan.tasks)), "") as tick:
         yield lambda task: tick(_weight(task))
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import feint
 from benchmarks.threads import threads
 from feint.instances import PAPER
-from feint.sweep.layout import FAILURE
-from feint.sweep.store import SweepStore
+from feint.sweep.store_layout import FAILURE
+from feint.sweep.store_writer import StoreWriter
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0)
 _HORIZON, _REPLICATIONS = 200_000, 40  # a cell is a task or two of one second
@@ -120,7 +120,7 @@ def many_sweep() -> feint.Sweep:
 
 def _fill(place: Path) -> None:
     """All but some blocks of that study, as if they had been run: the chunks of one of them everywhere."""
-    store = SweepStore(place, many_sweep())
+    store = StoreWriter(place, many_sweep())
     with store.writing():
         zeros = {name: np.zeros((1, 1, 2)[: len(d)], dtype=kind) for name, (d, kind) in store.layout.variables.items()}
         chunks = store.layout.encode_block((0, 0, 0, 0), 0, zeros)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import feint
 from cases import HANGS, PAPER
-from feint.sweep import running
-from feint.sweep.store import SweepStore
+from feint.sweep import runner
+from feint.sweep.store_writer import StoreWriter
 
 COINS = feint.Bandit([0.6, 0.3], [0.2, 0.5], family=feint.Bernoulli())
 
@@ -67,14 +67,14 @@ def count_tasks(monkeypatch):
             ran.append(task)
             yield task, outcome
 
-    original = running.run_locally
-    monkeypatch.setattr(running, "run_locally", watching)
+    original = runner.run_locally
+    monkeypatch.setattr(runner, "run_locally", watching)
     return ran
 
 
 def missing_blocks(sweep, folder):
     """How many blocks a store lacks."""
-    return int(SweepStore(folder, sweep).missing().sum())
+    return int(StoreWriter(folder, sweep).missing().sum())
 
 
 def start(*arguments, **options):

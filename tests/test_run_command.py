@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import feint
 from cases import first_is_quick
 from feint.cli import app
-from feint.one_run import Trace, draw_run, follow
+from feint.one_run import Trace, draw_run, trace_run
 from feint.options import EXPLORERS
 from layout import crowded
 from shell import typed
@@ -181,17 +181,17 @@ def test_one_run_as_a_picture(tmp_path, monkeypatch):
     assert picture.stat().st_size > 20_000
     drawn = []
     with monkeypatch.context() as patch:
-        patch.setattr("feint.one_run.follow", lambda trace, until: drawn.append(until) or follow(trace, until))
+        patch.setattr("feint.one_run.trace_run", lambda trace, until: drawn.append(until) or trace_run(trace, until))
         invoke(*MEANS, "--picture", str(picture), "--force")
         invoke(*MEANS, "--picture", str(picture), "--force", "--delta", "0.4")
     assert drawn[0] == 300
     assert 3 <= drawn[1] < 300  # until it was sure
     bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
-    one = follow(Trace(bandit, epsilon=0.1), 300)
+    one = trace_run(Trace(bandit, epsilon=0.1), 300)
     runs = feint.simulate(bandit, epsilon=0.1, horizon=300, replications=1, observe=True, checkpoints=[300])
     assert np.bincount(one.arm, minlength=3).tolist() == runs.pulls.values[0, -1].tolist()
     assert float(one.log_e_value[-1]) == pytest.approx(float(runs.log_e_value[0, -1]), rel=1e-9)
     assert float(one.log_error[-1]) == pytest.approx(float(runs.log_error[0, -1]), rel=1e-9)
     assert crowded(draw_run(one, 0.05)) == []
     with pytest.raises(ValueError, match="at most 100,000"):
-        follow(Trace(bandit, epsilon=0.1), 10**6)
+        trace_run(Trace(bandit, epsilon=0.1), 10**6)

@@ -1,4 +1,4 @@
-"""The agent live, for someone whose rewards come from elsewhere."""
+"""A live agent, for rewards that come from elsewhere."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def _decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms
 
 @kernel
 def _fill_log_best(private: Belief, out: FloatArray) -> None:
-    """A kernel of its own is kept on disk; the part, called from Python, would take seconds in every process."""
+    """Fill `out` with log P(arm is best).
+
+    A kernel of its own is cached on disk; the part, called from Python, would compile for seconds in every process.
+    """
     fill_log_best(private.family, private.posterior, private.ws, out)
 
 
@@ -62,7 +65,7 @@ class Agent:
     explorer, reference
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md).
     epsilon
-        KL budget a step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
+        KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     sigma, family
         How rewards are distributed: a family, or a pair for public and private rewards; `sigma` is short for
         `family=Gaussian(sigma)`.
@@ -80,7 +83,7 @@ class Agent:
     True
     """
 
-    # As `simulate`: each option stands alone and has a usual value.
+    # As in `simulate`, each option stands alone and has a usual value.
     def __init__(
         self,
         n_arms: int,
@@ -118,31 +121,31 @@ class Agent:
 
     @property
     def n_arms(self) -> int:
-        """K."""
+        """The number of arms, K."""
         return int(self._known.pulls.size)
 
     @property
     def time(self) -> int:
-        """Pulls made."""
+        """The number of pulls made."""
         return int(self._known.pulls.sum())
 
     @property
     def pulls(self) -> Any:
-        """Pulls of each arm."""
+        """The pulls of each arm."""
         return self._known.pulls.copy()
 
     @property
     def boosts(self) -> Any:
-        """Boosts of each arm."""
+        """The boosts of each arm."""
         return self._known.boosts.copy()
 
     def probabilities(self) -> FloatArray:
-        """The distribution that the next pull is drawn from; in the initial round a single arm."""
+        """Return the distribution of the next pull; in the initial round it is a single arm."""
         self._decide()
         return self._space.policy.copy()
 
     def reference_probabilities(self) -> FloatArray:
-        """What the observer expects of the next pull; in the initial round the same single arm."""
+        """Return what the observer expects of the next pull; in the initial round it is the same single arm."""
         self._decide()
         return self._space.pi.copy()
 
@@ -153,7 +156,7 @@ class Agent:
         return self._boosted
 
     def pull(self) -> int:
-        """The arm to pull now. Asking again before `update` gives the same arm."""
+        """Return the arm to pull now. Asking again before `update` gives the same arm."""
         self._decide()
         if self.time < self.n_arms:
             return self.time
@@ -196,12 +199,12 @@ class Agent:
 
     @property
     def log_error(self) -> float:
-        """log(1 − confidence), exact however small."""
+        """log(1 − confidence), exact even where the error is tiny."""
         logs = self._private_logs()
         return float(log_complement(logs, likeliest(logs)))
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on identically, as plain JSON types."""
+        """Return everything needed to continue identically, as plain JSON types."""
         known = self._known
         counts = {"pulls": known.pulls.tolist(), "boosts": known.boosts.tolist()}
         sums = {"public_sums": known.public.sums.tolist(), "private_sums": known.private.sums.tolist()}
@@ -217,7 +220,7 @@ class Agent:
         epsilon: Epsilon | None = None,
         family: Families | None = None,
     ) -> Agent:
-        """The agent that `state` described; explorer, reference, budget or families of your own are handed in again."""
+        """Return the agent that `state` describes; pass an explorer, reference, budget or family of your own again."""
         if not isinstance(state, dict) or state.get("feint_agent") != _VERSION:
             raise ValueError(f"This is not the state of an agent of version {_VERSION}; save it with Agent.save.")
         own = (None, None) if family is None else family_pair(family)
@@ -264,7 +267,7 @@ class Agent:
         epsilon: Epsilon | None = None,
         family: Families | None = None,
     ) -> Agent:
-        """Read what `save` wrote; what is of your own is handed in again, as to `from_state`."""
+        """Read what `save` wrote; pass parts of your own again, as to `from_state`."""
         state = load_state(path)
         return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family)
 

@@ -1,4 +1,4 @@
-"""From what a user names (families, explorer, reference) to what kernels take, for the simulation and the agent."""
+"""Turn what a user names (families, explorer, reference) into what kernels take, for simulations and the agent."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from feint.step import Known, Problem, space
 
 
 class Assembly(NamedTuple):
-    """An agent that has been checked and can be made any number of times."""
+    """A checked description of an agent, from which any number of agents can be made."""
 
     n_arms: int
     families: Any
@@ -24,8 +24,8 @@ class Assembly(NamedTuple):
     own_samples: bool
     follows_posterior: bool
     has_bounds: bool
-    has_event_boosts: bool  # whether the explorer says what the event-driven method asks
-    has_sums: bool  # and the families
+    has_event_boosts: bool  # whether the explorer offers what the event-driven method needs
+    has_sums: bool  # whether the families do
     tilts: bool  # whether a step does more than boost one arm
 
     def instantiate(self) -> tuple[Problem, Known]:
@@ -47,13 +47,13 @@ class Assembly(NamedTuple):
 
 
 def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assembly:
-    """Check that they fit each other."""
+    """Check that these parts fit each other, and describe the agent that they make."""
     settings = stepwise_settings(reference, families[0], n_arms)
     reference_prior(reference, families[0])
     compiled = explorer_settings(explorer, n_arms)
     plain = compiled is None or isinstance(settings, Plain) or not all(hasattr(side, "kernel") for side in families)
     tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
-    # The bounds of a region are those of boosts.
+    # A region bounds boosts only.
     has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)
     has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
     has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
@@ -63,7 +63,7 @@ def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assem
 
 
 def _plain_explorer(explorer: Any, known: Known, reference: Any) -> PlainExplorer:
-    """With the probabilities that it may ask for."""
+    """Wrap an explorer in plain Python, with the probabilities that it may ask for."""
     scratch = space(known.pulls.size)
 
     def private() -> Any:

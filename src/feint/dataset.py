@@ -1,4 +1,4 @@
-"""Data sets that describe themselves: means, gaps and settings as coordinates, long names and units on variables."""
+"""Data sets that describe themselves: means, gaps and settings are coordinates, variables have long names and units."""
 
 import json
 import platform
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ABOUT = {
     "pulls": ("pulls of an arm", "pulls"),
     "boosts": ("boosts of an arm", "steps"),
-    "log_error": ("log of the posterior probability that the best private arm is another", "nats"),
+    "log_error": ("log of the posterior probability that the true best private arm is not the best", "nats"),
     "recommendation": ("arm that is most likely the best private one", "arm"),
     "public_regret": ("public reward forgone against the best public arm, in expectation", "reward"),
     "private_regret": ("private reward forgone against the best private arm, in expectation", "reward"),
@@ -40,12 +40,15 @@ _ABOUT = {
     "private_gap": ("gap to the best private mean", "reward"),
     "best_public": ("best public arm", "arm"),
     "best_private": ("best private arm", "arm"),
-    "epsilon": ("KL budget a step", "nats"),
+    "epsilon": ("KL budget per step", "nats"),
 }
 
 
 class Runs(NamedTuple):
-    """What a simulation leaves: plain arrays, and the data set they make, whose library takes a second to import."""
+    """The result of a simulation: plain arrays, from which `dataset` makes a data set.
+
+    They are kept apart because the library for data sets takes a second to import.
+    """
 
     bandit: Bandit
     which: range  # replications
@@ -55,7 +58,7 @@ class Runs(NamedTuple):
     budget: Any
 
     def dataset(self) -> "xr.Dataset":
-        """The runs with their instance and settings. What distinguishes one simulation from another is a scalar
+        """Return the runs with their instance and settings. Each setting that distinguishes simulations is a scalar
         coordinate, so that `xr.concat` keeps it.
         """
         import xarray as xr
@@ -99,7 +102,7 @@ class Runs(NamedTuple):
 
 
 def seed_coordinate(seed: int) -> np.int64 | np.uint64:
-    """A seed that Zarr can store: what NumPy makes of a number above 2⁶³ by itself is a type that Zarr does not know.
+    """Return a seed that Zarr can store; of a number above 2⁶³ NumPy alone would make a type that Zarr does not know.
 
     >>> seed_coordinate(7).dtype, seed_coordinate(2**64 - 1).dtype
     (dtype('int64'), dtype('uint64'))
@@ -108,12 +111,12 @@ def seed_coordinate(seed: int) -> np.int64 | np.uint64:
 
 
 def about(name: str) -> dict[str, str]:
-    """Long name and unit of a variable, where it has them."""
+    """Return the long name and the unit of a variable, where it has them."""
     return dict(zip(("long_name", "units"), _ABOUT.get(name, ()), strict=False))
 
 
 def versions() -> dict[str, str]:
-    """Of what the numbers depend on."""
+    """Return the versions of the software that the numbers depend on."""
     import numba
 
     return {
@@ -125,7 +128,7 @@ def versions() -> dict[str, str]:
 
 
 def text(value: str) -> Any:
-    """Of variable length: Zarr has no specification of fixed ones."""
+    """Return a text of variable length, since Zarr does not specify texts of fixed length."""
     return np.array(value, dtype=object)
 
 

@@ -1,8 +1,8 @@
-"""Write a file or a folder whole or not at all, and never over one that is there unless asked; states as JSON.
+"""Write files and folders whole or not at all, and overwrite nothing unless asked; save states as JSON.
 
-What is being written lies in a folder of its own beside its place, with a name that nobody else gives. Its writer holds
-a lock on that folder, which ends with the process, however that ends: whoever can take the lock has the proof that the
-writer is dead, and removes what it left.
+An unfinished file lies in a folder of its own beside its destination, under a name that nobody else uses. The writer
+holds a lock on that folder, which ends with the process, however that ends. Whoever can take the lock therefore knows
+that the writer is dead, and removes what it left.
 """
 
 import json
@@ -19,7 +19,7 @@ from feint.strict_json import parse_json
 
 _UNFINISHED = ".feint-unfinished-"
 _LEFTOVER = re.compile(re.escape(_UNFINISHED) + "[0-9a-f]{16}")
-_LARGEST_STATE = 2**28  # bytes; what is larger is no state, and would have to fit into memory
+_LARGEST_STATE = 2**28  # bytes; a larger file is no state, and might not fit into memory
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
@@ -46,10 +46,10 @@ def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = Fa
 
 
 def _replace_folder(path: Path, unfinished: Path, folder: Path) -> None:
-    """Put a folder in the place of another, over which it cannot be moved."""
+    """Replace a folder by another, which cannot be moved over it directly."""
     if not unfinished.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file cannot take its place. Choose another name.")
-    # Outside of what is removed when this process is killed right here.
+    # Outside the folder that the next process removes if this one is killed right here.
     old = folder.with_name(f"{folder.name}-replaced")
     path.rename(old)
     unfinished.rename(path)
@@ -58,15 +58,15 @@ def _replace_folder(path: Path, unfinished: Path, folder: Path) -> None:
 
 @contextmanager
 def own_folder(parent: Path) -> Iterator[Path]:
-    """Make a folder in `parent` for files of this process, and remove it in the end; of killed processes, the next one
-    does. Only this user can look into it.
+    """Make a folder in `parent` for files of this process, and remove it at the end. If the process is killed, the next
+    one removes it. Only this user can look into it.
     """
     remove_leftovers(parent)
     while True:
         folder = parent / f"{_UNFINISHED}{secrets.token_hex(8)}"
         folder.mkdir(mode=0o700)
         held = _lock(folder, wait=True)
-        if held is not None or folder.exists():  # else another process took it for a leftover before it was locked
+        if held is not None or folder.exists():  # otherwise another process took it for a leftover before it was locked
             break
     try:
         yield folder
@@ -77,7 +77,7 @@ def own_folder(parent: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove what killed writers left in a folder; what may belong to a living one stays."""
+    """Remove what killed writers left in a folder; leave what may belong to a living one."""
     try:
         with os.scandir(parent) as entries:
             found = [Path(entry.path) for entry in entries if _LEFTOVER.fullmatch(entry.name)]
@@ -91,8 +91,8 @@ def remove_leftovers(parent: Path) -> None:
 
 
 def _lock(folder: Path, *, wait: bool) -> int | None:
-    """Lock a folder until the descriptor that is returned is closed. Return None if the folder is gone or another
-    process holds the lock, and where there are no locks (Windows, some network disks).
+    """Lock a folder until the descriptor that is returned is closed. Return None if the folder is gone, if another
+    process holds the lock, or where locks do not exist (Windows, some network disks).
     """
     try:
         import fcntl
@@ -121,12 +121,12 @@ def save_state(state: dict[str, Any], path: str | Path, *, force: bool = False) 
 
 
 def load_state(path: str | Path) -> Any:
-    """Read what `save_state` wrote, or whatever else is there: it is checked by who knows what it must be."""
+    """Read what `save_state` wrote, or any other JSON: callers check what they get."""
     file = Path(path)
-    if file.exists() and not file.is_file():  # of a device there may be no end
-        raise ValueError(f"{path} is no file, so it holds no state; give the path of one.")
+    if file.exists() and not file.is_file():  # reading a device might never end
+        raise ValueError(f"{path} is not a file, so it holds no state; give the path of a file.")
     if file.stat().st_size > _LARGEST_STATE:
-        raise ValueError(f"{path} has {file.stat().st_size:,} bytes, which no state has; give another file.")
+        raise ValueError(f"{path} has {file.stat().st_size:,} bytes, more than any state has; give another file.")
     try:
         return parse_json(file.read_text(encoding="utf-8"))
     except ValueError as error:

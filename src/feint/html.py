@@ -1,4 +1,4 @@
-"""Small tables for notebooks, and texts of others on a page."""
+"""HTML tables for notebooks, and the escaping of other people's texts."""
 
 from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
@@ -8,12 +8,12 @@ from feint.printable import printable
 
 
 def escape(text: str) -> str:
-    """Return `text` for a page: its markup and its control characters can be seen, and do nothing."""
+    """Return `text` for a page: its markup and control characters are shown and have no effect."""
     return escape_markup(printable(text))
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> str:
-    """An HTML table with a caption and lines below it; every text is escaped."""
+    """Return an HTML table with a title above and notes below; every text is escaped."""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     below = "".join(f"<div>{escape(note)}</div>" for note in notes)

@@ -1,4 +1,4 @@
-"""Confidence intervals (value, low, high) that miss with probability `level` at most.
+"""Confidence intervals (value, low, high) that miss the truth with probability at most `level`.
 
 Those of medians, shares and bounded means hold for any law; a bootstrap's is approximate, and its level is measured.
 """
@@ -16,10 +16,10 @@ _RESAMPLES = 1000
 
 
 def median_interval(times: FloatArray, level: float = 0.05) -> Interval:
-    """The median and its interval between two order statistics, exact for any law; NaN is a time that never came.
+    """Return the median and its interval between order statistics, exact for any law; NaN is a time that never came.
 
-    The interval is (x_(k), x_(n + 1 − k)) with the largest k for which P(Bin(n, ½) < k) ≤ level/2; with fewer than
-    1 + log₂(1/level) runs there is none, and it is the whole line.
+    The interval is (x_(k), x_(n + 1 − k)) with the largest k for which P(Bin(n, ½) < k) ≤ level/2. With fewer than
+    1 + log₂(1/level) runs there is no such k, and the interval is the whole line.
     """
     from scipy import stats
 
@@ -31,14 +31,14 @@ def median_interval(times: FloatArray, level: float = 0.05) -> Interval:
 
 
 def gappy_median_interval(values: FloatArray, level: float = 0.05) -> Interval:
-    """The same where NaN is a value that may lie anywhere: it counts on both sides."""
+    """Return the same where a NaN is a value that may lie anywhere: it counts on both sides."""
     low = median_interval(np.where(np.isnan(values), -math.inf, values), level)[1]
     high = median_interval(values, level)[2]
     return min(max(float(np.nanmedian(values)), low), high), low, high
 
 
 def share_interval(successes: int, trials: int, level: float = 0.05) -> Interval:
-    """A share and its interval (Clopper and Pearson): exact, and conservative if the trials' probabilities differ."""
+    """Return a share and its interval (Clopper and Pearson): exact; conservative if trials differ in probability."""
     from scipy import stats
 
     found = stats.binomtest(successes, trials).proportion_ci(1 - level)
@@ -46,10 +46,10 @@ def share_interval(successes: int, trials: int, level: float = 0.05) -> Interval
 
 
 def bounded_mean_interval(values: FloatArray, level: float = 0.05) -> Interval:
-    """The mean of values from 0 to 1 and its interval, valid for any law.
+    """Return the mean of values from 0 to 1 and its interval, valid for any law.
 
-    Hoeffding (1963): n·KL(sample mean ‖ mean), the KL of coins, exceeds log(2/level) with probability `level` at most.
-    Student's t would be shorter, and is wrong where most values are equal.
+    Hoeffding (1963): n·KL(sample mean ‖ mean), the KL of coins, exceeds log(2/level) with probability at most `level`.
+    Student's t would give a shorter interval, but it is wrong where most values are equal.
     """
     from scipy.optimize import brentq
     from scipy.special import rel_entr
@@ -66,9 +66,9 @@ def bounded_mean_interval(values: FloatArray, level: float = 0.05) -> Interval:
 
 
 def bootstrap(statistic: Callable[[FloatArray], FloatArray], medians_of: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A statistic of medians over runs, (..., run) -> (...), and its standard error.
+    """Return a statistic of medians over runs, (..., run) -> (...), and its standard error.
 
-    Whole runs are drawn, for those of different points may share their seeds. `statistic` takes medians (..., draw).
+    Whole runs are resampled, since runs of different points may share seeds. `statistic` takes medians (..., draw).
     """
     runs = medians_of.shape[-1]
     drawn = np.random.default_rng(0).integers(runs, size=(_RESAMPLES, runs))
@@ -77,7 +77,7 @@ def bootstrap(statistic: Callable[[FloatArray], FloatArray], medians_of: FloatAr
 
 
 def normal_interval(value: float, error: float, level: float = 0.05) -> Interval:
-    """A normal estimate and its interval."""
+    """Return a normally distributed estimate and its interval."""
     from scipy import stats
 
     half = stats.norm.isf(level / 2) * error

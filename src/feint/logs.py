@@ -1,4 +1,4 @@
-"""What an observer sees of a run, as a log that `feint audit` reads: time, arm and public reward of every pull."""
+"""Logs of what an observer sees of a run, for `feint audit`: time, arm and public reward of every pull."""
 
 import csv
 from pathlib import Path
@@ -27,7 +27,7 @@ class RewardStream:
         self._first = -_BLOCK
 
     def rewards(self, t: int, arm: int) -> tuple[float, float]:
-        """(public, private) if `arm` is pulled after t pulls."""
+        """Return the (public, private) reward of `arm` if it is pulled after t pulls."""
         if not self._first <= t < self._first + _BLOCK:
             self._first = t
             self._normals, self._chances = (
@@ -53,7 +53,7 @@ def public_log(
     replication: int = 0,
     delta: float | None = None,
 ) -> dict[str, Any]:
-    """Columns time, arm and reward of one replication of `simulate`, from a live agent; it ends where that stops.
+    """Return columns time, arm and reward of one replication of `simulate`, from a live agent, until it stops.
 
     >>> from feint.explorers import TopTwo
     >>> table = public_log(Bandit([0.6, 0.3], [0.2, 0.5]), TopTwo(), epsilon=0.1, horizon=5)
@@ -83,7 +83,7 @@ def public_log(
 
 
 def write_log(table: dict[str, Any], path: Path) -> None:
-    """As CSV or Parquet, by the suffix; numbers keep all their digits."""
+    """Write a log as CSV or Parquet, by the suffix; numbers keep all their digits."""
     if path.suffix == ".parquet":
         need("pyarrow", path.name)
         import pyarrow as pa

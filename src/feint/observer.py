@@ -1,4 +1,4 @@
-"""The observer: sees arms and public rewards, expects a reference, and says how much speaks against it."""
+"""The observer: sees arms and public rewards, expects a reference, and measures the evidence against it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VERSION = 3
 def _watch(
     reference: Any, belief: Belief, bets: Bets, pi: FloatArray, log_pi: FloatArray, arm: int, reward: float
 ) -> float:
-    """One pull in one call: the calls of separate kernels would take as long as they do."""
+    """Test one pull in one call: calls of separate kernels would take as long as their work."""
     t = 0
     for a in range(belief.pulls.size):
         t += belief.pulls[a]
@@ -41,10 +41,9 @@ def _watch(
 class Observer:
     """Test, pull by pull, whether an agent follows the reference it claims (`BoostMixture` is the test).
 
-    The first K pulls, and where the reference has no prior those before every arm has been pulled once, are not tested.
-    What is tested is that each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw:
-    with `ObservedUCB` it would be rejected, and only an agent that draws from the observer's belief, as `Agent` does,
-    would not.
+    The first K pulls are not tested; nor, where the reference has no prior, are those before every arm has been pulled.
+    The test is whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so
+    with `ObservedUCB` it would be rejected. An agent that draws from the observer's belief, as `Agent` does, would not.
 
     Parameters
     ----------
@@ -53,11 +52,11 @@ class Observer:
     reference
         What the agent claims to follow: of `feint.references`, or your own with `log_probabilities(view)`.
     sigma, family
-        Of the public rewards: `sigma` is short for `family=Gaussian(sigma)`.
+        The family of the public rewards; `sigma` is short for `family=Gaussian(sigma)`.
     initial_round
         Whether the agent pulls every arm once first. False tests the first K pulls too, where the prior allows it.
     epsilons
-        (n,) grid of KL budgets a step that the test bets on.
+        (n,) grid of KL budgets per step that the test bets on.
     share
         How much of the test's capital changes arms with every pull: the faster a deceiver changes arms, the larger.
 
@@ -91,41 +90,41 @@ class Observer:
 
     @property
     def n_arms(self) -> int:
-        """K."""
+        """The number of arms, K."""
         return self._test.n_arms
 
     @property
     def time(self) -> int:
-        """Pulls seen."""
+        """The number of pulls seen."""
         return self._expected.time
 
     @property
     def tested(self) -> int:
-        """Pulls tested."""
+        """The number of pulls tested."""
         return self._test.tested
 
     @property
     def log_e_value(self) -> float:
-        """log E: the evidence against the reference, 0 at the start. Reject at level α once it reaches log(1/α)."""
+        """The evidence against the reference, log E; 0 at the start. Reject at level α once it reaches log(1/α)."""
         return self._test.log_e_value
 
     @property
     def p_value(self) -> float:
-        """1/max_t E_t, valid whenever it is looked at."""
+        """The anytime p-value, 1/max_t E_t: valid whenever you look at it."""
         return self._test.p_value
 
     @property
     def likeliest(self) -> tuple[int, float]:
-        """The (arm, ε) of the grid whose constant boost explains the pulls best, be it poorly."""
+        """The (arm, ε) of the grid whose constant boost explains the pulls best, even if poorly."""
         return self._test.likeliest
 
     def reference_probabilities(self) -> FloatArray | None:
-        """What the reference says of the coming pull; None while it is not tested."""
+        """Return the reference's probabilities of the coming pull; None if that pull is not tested."""
         log_pi = self._expected.log_probabilities()
         return None if log_pi is None else np.exp(log_pi)
 
     def update(self, arm: int, public_reward: float) -> float:
-        """Test a pull and learn its public reward; returns log E. With `ObservedUCB`, the observer's own sample."""
+        """Test a pull, learn its public reward (with `ObservedUCB`, the observer's own sample), and return log E."""
         if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(f"arm is {arm!r}; with {self.n_arms} arms it must be from 0 to {self.n_arms - 1}.")
         expected = self._expected
@@ -144,7 +143,7 @@ class Observer:
         return self.log_e_value
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on identically, as plain JSON types."""
+        """Return everything needed to continue identically, as plain JSON types."""
         past = {"pulls": self._expected.belief.pulls.tolist(), "sums": self._expected.belief.sums.tolist()}
         config = {
             "reference": config_of(self._expected.reference, "reference"),
@@ -157,7 +156,7 @@ class Observer:
     def from_state(
         cls, state: dict[str, Any], *, reference: Reference | None = None, family: Family | None = None
     ) -> Observer:
-        """The observer that `state` described; a reference or a family of your own is handed in again."""
+        """Return the observer that `state` describes; pass a reference or a family of your own again."""
         if not isinstance(state, dict) or state.get("feint_observer") != _VERSION:
             raise ValueError(f"This is not the state of an observer of version {_VERSION}; save it with Observer.save.")
         try:

@@ -1,4 +1,4 @@
-"""One run, pull by pull: what the agent does, what the observer expects, and the evidence that this leaves."""
+"""One run, pull by pull: what the agent does, what the observer expects, and the evidence that builds up."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ LONGEST = 100_000  # pulls of a live agent and a live observer, some seconds
 
 
 class Trace:
-    """A live agent, and a live observer of it; the pulls are those of `simulate` for the same seed and replication."""
+    """A live agent with its live observer; pulls are those of `simulate` for the same seed and replication."""
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class Trace:
 
     @property
     def time(self) -> int:
-        """Pulls made."""
+        """The number of pulls made."""
         return len(self.arms)
 
     def advance(self) -> None:
-        """One pull."""
+        """Make one pull."""
         arm = self.agent.pull()
         public, private = self._rewards.rewards(self.time, arm)
         self.agent.update(arm, public, private)
@@ -57,22 +57,23 @@ class Trace:
         self.log_e_values.append(self.observer.update(arm, public))
 
     def policy(self) -> tuple[FloatArray, FloatArray]:
-        """(the agent's probabilities of the coming pull, what the observer expects)."""
+        """Return (the agent's probabilities of the coming pull, the observer's)."""
         return self.agent.probabilities(), self.agent.reference_probabilities()
 
 
-def follow(trace: Trace, horizon: int) -> "Dataset":
-    """A whole run by time: `arm(time)`; `policy` and `expected(time, arms)`, NaN in the initial round; `log_error` and
-    `log_e_value(time)`.
+def trace_run(trace: Trace, horizon: int) -> "Dataset":
+    """Make a whole run and return it by time.
 
-    >>> run = follow(Trace(Bandit([0.6, 0.3], [0.2, 0.5]), epsilon=0.1), 20)
+    It has `arm(time)`; `policy` and `expected(time, arms)`, NaN in the initial round; `log_error`, `log_e_value(time)`.
+
+    >>> run = trace_run(Trace(Bandit([0.6, 0.3], [0.2, 0.5]), epsilon=0.1), 20)
     >>> bool((abs(run.policy.sum("arms")[2:] - 1) < 1e-12).all()), run.arm.values[:2].tolist()
     (True, [0, 1])
     """
     import xarray as xr
 
     if horizon > LONGEST:
-        raise ValueError(f"horizon is {horizon:,}; a single run is followed for at most {LONGEST:,} pulls.")
+        raise ValueError(f"horizon is {horizon:,}; a single run is traced for at most {LONGEST:,} pulls; give fewer.")
     n = trace.agent.n_arms
     policy, expected = np.full((2, horizon, n), np.nan)
     for t in range(horizon):
@@ -92,7 +93,7 @@ def follow(trace: Trace, horizon: int) -> "Dataset":
 
 
 def draw_run(run: "Dataset", alpha: float) -> "Figure":
-    """From above: which arm was pulled, the policy against what is expected, the evidence against its threshold."""
+    """Draw, from above: the pulled arms, the policy against what is expected, the evidence against its threshold."""
     figure = new_figure(7.2, 6.0)
     pulled, policy, evidence = figure.subplots(3, 1, sharex=True, height_ratios=(2, 4, 3))
     t = run.time.values
@@ -101,7 +102,7 @@ def draw_run(run: "Dataset", alpha: float) -> "Figure":
         at = t[run.arm.values == arm]
         pulled.plot(at, np.full(at.size, arm), "|", color=colour, markersize=5, rasterized=True)
         policy.plot(t, run.expected.sel(arms=arm), color=colour, linewidth=0.8)
-        # Dots: who is boosted changes from pull to pull, and lines would fill the panel.
+        # Dots, since the boosted arm changes from pull to pull and lines would fill the panel.
         policy.plot(t, run.policy.sel(arms=arm), ".", color=colour, markersize=1.5, rasterized=True)
         policy.plot([], [], "s", color=colour, markersize=5, label=f"arm {arm}")
     policy.plot([], [], ".", color=GREY, markersize=3, label="policy")

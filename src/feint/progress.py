@@ -1,4 +1,4 @@
-"""Progress on standard error, where it mixes with no result."""
+"""Progress on standard error, where it does not mix with results."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -17,8 +17,9 @@ def say_once(line: str) -> None:
 
 @contextmanager
 def progress_bars(unit: str = "", *, always: bool = False) -> Iterator[Callable[[str, int], Tick]]:
-    """Yields start(what, total), which shows a bar and returns a function to call with progress. Nothing is shown where
-    standard error is no terminal, unless `always`. `unit` adds a speed.
+    """Yield start(what, total), which shows a bar and returns a function to call with progress.
+
+    Nothing is shown where standard error is not a terminal, unless `always`. `unit` adds a speed.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -45,13 +46,13 @@ def progress_bars(unit: str = "", *, always: bool = False) -> Iterator[Callable[
             return lambda done: bars.advance(task, done)
 
         yield start
-        for task in bars.tasks:  # runs that stopped early took fewer steps than were foreseen
+        for task in bars.tasks:  # runs that stopped early took fewer steps than expected
             bars.update(task.id, completed=task.total)
 
 
 @contextmanager
 def ticking(show: bool | Tick, what: str, total: int, unit: str) -> Iterator[Tick]:
-    """A function to call with progress: the one that was given, a bar's if asked to show one, or none."""
+    """Yield a function to call with progress: the one given, one that moves a bar, or one that does nothing."""
     if callable(show):
         yield show
     elif show:

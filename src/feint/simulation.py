@@ -1,4 +1,4 @@
-"""simulate: many replications of the agent on one instance, all cores, memory that does not grow with the horizon."""
+"""Simulate many replications of the agent on one instance, on all cores; memory does not grow with the horizon."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feint.dataset import Runs
 from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
 from feint.engine.rewards import rewards_of
-from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, Nobody, watch
+from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
 from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.kinds import config_of
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
@@ -33,7 +33,7 @@ _CHECKPOINTS = 100
 _MOST = 2**53
 
 
-# The options of a run, each of which can be left out or named: a bundle of them would only hide their names.
+# The options of a run can each be left out or named; bundling them would only hide their names.
 def simulate(
     bandit: Bandit,
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
@@ -60,50 +60,50 @@ def simulate(
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md). In plain Python
         a step takes about 200 µs; with a kernel, well below 1 µs.
     epsilon
-        KL budget a step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
+        KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     horizon
-        Pulls a replication, the initial round included.
+        Pulls per replication, the initial round included.
     replications
-        How many, or which: a range runs a shard.
+        How many to run, or which: a range runs a shard.
     seed
-        Replication r of a seed is the same whatever the number of replications or threads, and lazy or eager.
+        Replication r of a seed is the same for any number of replications or threads, lazy or eager.
     checkpoints
         (n,) times to record, from K to the horizon; by default about 100 on a logarithmic grid.
     delta
-        Stop a replication when the largest private posterior probability reaches 1 − δ. What it had then is repeated
-        at later checkpoints.
+        Stop a replication when the largest private posterior probability reaches 1 − δ. Later checkpoints repeat its
+        last values.
     observe
         Run the observer's test (`Observer`, with its usual settings) beside the agent. It needs the reference's
-        probabilities at every step, so a step takes about 10 µs then. The trajectories are the same.
+        probabilities at every step, so each step then takes about 10 µs. The trajectories are the same.
     alpha
         Level of that test: it raises the alarm when the e-value reaches 1/α.
     method
         "lazy" evaluates posteriors only where rigorous bounds do not decide; "eager" at every step. The trajectories
-        are identical. Families without bounds, explorers that tilt, and whatever is in plain Python, run eagerly.
-        "event" goes from one pull of a rarely pulled arm to the next, at a cost that grows like the square root of the
-        horizon: for horizons from 10⁷ to 10¹² and beyond. It is equal to the others in law, not step by step (its
-        numbers depend on the checkpoints and the horizon too), and needs Thompson Sampling, an explorer that boosts,
-        other than `Tracking`, and Gaussian, Bernoulli or Poisson rewards.
+        are identical. Families without bounds, explorers that tilt, and anything in plain Python run eagerly.
+        "event" goes from one pull of a rarely pulled arm to the next. Its cost grows like the square root of the
+        horizon, so it suits horizons from 10⁷ to 10¹² and beyond. It equals the others in law, not step by step: its
+        numbers also depend on the checkpoints and the horizon. It needs Thompson Sampling, an explorer that boosts
+        (other than `Tracking`), and Gaussian, Bernoulli or Poisson rewards.
     progress
         Show a progress bar; or a function to call with the number of steps just made.
 
     Returns
     -------
     xarray.Dataset
-        `pulls`, `boosts` (replication, time, arm); `log_error` = log P(the best private arm is another than the true
-        one), `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time); and
+        `pulls`, `boosts` (replication, time, arm); `log_error` = log P(the best private arm is not the true one),
+        `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time); and
         `stopping_time` (replication) if `delta` is given (NaN where not reached). `time` counts pulls made.
         With an explorer that tilts, such as `Earn`, also `private_gain` (replication, time) = Σ private mean × (its
         pulls − those of an honest twin); the twin is the reference itself on the same draws, so ε = 0 (NaN after a
         stop).
 
-        If observed, also, by (replication, time), `kl_spent`, the divergence so far; `log_e_value`, the evidence it
-        left; `log_likelihood_ratio`, that of an observer who knows every boost; and `log_floor_ratio`, that of one who
-        knows all that the agent knows but not its draws, which is the most that a real observer can hope for (NaN where
-        the explorer does not say with which probability it boosts an arm). By replication `detection_time` and
-        `floor_time`, the first alarms of the observer and of the latter (NaN where there was none), and `p_value`, the
-        anytime p-value at the end, so that one run serves every level. Means, gaps and what distinguishes the run are
-        coordinates.
+        With `observe`, also by (replication, time): `kl_spent`, the divergence so far; `log_e_value`, the evidence it
+        left; `log_likelihood_ratio`, the evidence of an observer who knows every boost; and `log_floor_ratio`, that of
+        one who knows all that the agent knows except its draws. The last is the most that a real observer can hope for
+        (NaN where the explorer does not give its probabilities of boosting). By replication: `detection_time` and
+        `floor_time`, the first alarms of the observer and of the one behind `log_floor_ratio` (NaN where there was
+        none), and `p_value`, the anytime p-value at the end, so that one run serves every level. Coordinates hold the
+        means, the gaps and what distinguishes the run.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def simulate(
     >>> bool((runs.pulls.sum("arm") == runs.time).all())
     True
     """
-    return simulated(
+    return run_simulation(
         bandit,
         explorer,
         reference,
@@ -129,8 +129,8 @@ def simulate(
     ).dataset()
 
 
-# As `simulate` has them.
-def simulated(
+# The options are those of `simulate`.
+def run_simulation(
     bandit: Bandit,
     explorer: Explorer,
     reference: Reference,
@@ -146,7 +146,7 @@ def simulated(
     alpha: float = 0.05,
     progress: bool | Callable[[int], object] = False,
 ) -> Runs:
-    """What `simulate` does, in plain arrays: for who needs no data set, or makes one of many."""
+    """Do what `simulate` does, but return plain arrays, for callers that need no data set or make one of many."""
     check_bandit(bandit)
     check_flag(observe, "observe")
     level = check_level(alpha, "alpha, the level of the observer's test,")
@@ -170,7 +170,7 @@ def simulated(
         private_rewards = rewards._replace(
             **{name: getattr(rewards, name).copy() for name in ("words", "uniforms", "normals", "chances")}
         )
-        watcher = watch(bandit.n_arms, level, now, recorded) if observe else Nobody()
+        watcher = make_watch(bandit.n_arms, level, now, recorded) if observe else NoObserver()
         parts = problem, private_rewards, known, space(bandit.n_arms), records, watcher
         return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
 
@@ -193,7 +193,7 @@ def simulated(
             "p_value": np.exp(-now[:, HIGHEST]),
         }
     if agent.tilts:
-        honest = simulated(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
+        honest = run_simulation(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
         variables["private_gain"] = _gain(bandit, records, honest.variables["pulls"])
     pulls = records.pulls
     variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
@@ -203,7 +203,7 @@ def simulated(
 
 
 def run_settings(explorer: Any, reference: Any, budget: Any, which: range, options: dict[str, Any]) -> dict[str, Any]:
-    """What a data set says of how it was made, as plain JSON."""
+    """Return how a data set was made, as plain JSON, for its attributes."""
     return {
         "explorer": config_of(explorer, "explorer"),
         "reference": config_of(reference, "reference"),
@@ -219,13 +219,13 @@ def run_settings(explorer: Any, reference: Any, budget: Any, which: range, optio
 
 
 def _gain(bandit: Bandit, records: Records, honest: Any) -> Any:
-    """Private reward over the twin's, in expectation; the twin does not stop where the agent does."""
+    """Return the expected private reward in excess of the twin's; NaN after a stop, since the twin does not stop."""
     gain = (records.pulls - honest) @ np.array(bandit.private)
     return np.where(records.checkpoints > records.stopping_time[:, None], np.nan, gain)
 
 
 def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Records, Any, Any]:
-    """(what the agent leaves, the observer's state of every replication, what the observer leaves)."""
+    """Allocate (the agent's records, the observer's state in every replication, the observer's records)."""
     shape = (n, times.size, n_arms)
     try:
         records = Records(
@@ -249,7 +249,7 @@ def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Reco
 
 
 def check_bandit(bandit: Bandit) -> None:
-    """Whether rewards can be drawn around its means."""
+    """Check that rewards can be drawn around the means of this bandit."""
     if not isinstance(bandit, Bandit):
         raise ValueError(f"bandit is {bandit!r}; make one with feint.Bandit(public, private).")
     for side, means, family in zip(
@@ -264,7 +264,7 @@ def check_bandit(bandit: Bandit) -> None:
 
 
 def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
-    """Whether the event-driven method can run them, or why not."""
+    """Check that the event-driven method can run this agent with this budget; say why not."""
     public, private = agent.families
     obstacles = {
         "observe=True, whose test needs every step": observe,
@@ -279,16 +279,17 @@ def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
 
 
 def check_most_pulls(bandit: Bandit, horizon: int) -> None:
-    """Whether its families bear so many pulls."""
+    """Check that posteriors stay accurate for this many pulls."""
     for family in bandit.families:
         if horizon > getattr(family, "most_pulls", _MOST):
             raise ValueError(
-                f"horizon is {horizon:,}; posteriors of {family!r} keep their digits up to {family.most_pulls:,} pulls."
+                f"horizon is {horizon:,}; posteriors of {family!r} are accurate up to {family.most_pulls:,} pulls; "
+                "give a shorter one."
             )
 
 
 def check_whole(value: Any, name: str, least: int) -> int:
-    """A whole number from `least` on."""
+    """Return `value` as an int, if it is a whole number of at least `least`."""
     if not is_whole(value, least, _MOST):
         raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more (and at most 2⁵³).")
     return int(value)
@@ -303,10 +304,10 @@ def _which(replications: Any) -> range:
 
 
 def checkpoint_times(checkpoints: ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
-    """The times to record; about a hundred if none are given."""
+    """Return the times to record; about a hundred if none are given."""
     if checkpoints is None:
         return np.unique(np.geomspace(n_arms, horizon, _CHECKPOINTS).round().astype(np.int64))
-    what = f"checkpoints must be increasing whole numbers from {n_arms} (one pull an arm) to the horizon, {horizon}"
+    what = f"checkpoints must be increasing whole numbers from {n_arms} (one pull per arm) to the horizon, {horizon}"
     times = as_integers(checkpoints, what)
     if times.size == 0 or (np.diff(times) <= 0).any() or times[0] < n_arms or times[-1] > horizon:
         raise ValueError(f"{what}; got {checkpoints!r}.")

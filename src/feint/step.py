@@ -1,9 +1,8 @@
-"""Algorithm 1 of the paper, one step: the live agent and the eager engine both call it.
+"""One step of Algorithm 1 of the paper; the live agent and the eager engine both call it.
 
-Everything here is a part, compiled into whoever calls it; with an explorer, a reference or a family in plain Python the
-same functions run as Python. The draw cuts (0, 1) into the boosted arm first, then the other arms in index order but
-the most pulled arm D, and D last. D takes nearly every step, so "u lies above everything else" is what the lazy engine
-tests.
+Everything here is a part, compiled into its callers; with an explorer, a reference or a family in plain Python the same
+functions run as Python. The draw cuts (0, 1) into intervals: the boosted arm first, then the others in index order, and
+the most pulled arm D last. D takes nearly every step, so the lazy engine tests whether u lies above everything else.
 """
 
 import math
@@ -21,7 +20,7 @@ from feint.references.base import expect
 
 
 class Problem(NamedTuple):
-    """Who the agent is: settings for kernels, or their plain stand-ins."""
+    """The agent's parts: settings for kernels, or their plain stand-ins."""
 
     explorer: Any
     reference: Any
@@ -50,14 +49,14 @@ class Space(NamedTuple):
 
 
 def space(n_arms: int) -> Space:
-    """Allocate it."""
+    """Allocate the space for decisions among `n_arms` arms."""
     rows = (BOUND_ROWS, n_arms), (LOG_ROWS, n_arms), n_arms, n_arms, n_arms, (SCRATCH_ROWS, n_arms)
     return Space(*(np.empty(shape) for shape in rows))
 
 
 @shared_inlined
 def view_of(known: Known, scratch: FloatArray, t: int) -> View:
-    """What an explorer sees."""
+    """Return what an explorer sees after t pulls."""
     public, private = known.public, known.private
     families = public.family, private.family
     return View(t, known.pulls, known.boosts, public.means, private.means, *families, scratch, private)
@@ -65,7 +64,7 @@ def view_of(known: Known, scratch: FloatArray, t: int) -> View:
 
 @shared
 def decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
-    """Lines 3 to 8 after t pulls, t ≥ K: the boosted arm is returned, the policy stands in `s.policy`."""
+    """Make lines 3 to 8 after t pulls, t ≥ K: return the boosted arm and leave the policy in `s.policy`."""
     boosted = choose_exactly(problem, known, s, t, uniforms)  # lines 3–6
     set_policy(problem, known, s, t, boosted)  # lines 7 and 8
     return boosted
@@ -73,7 +72,7 @@ def decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms)
 
 @shared
 def choose_exactly(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
-    """The arm to boost, from exact private probabilities where the explorer asks for them."""
+    """Return the arm to boost, from exact private probabilities where the explorer asks for them."""
     if problem.uses_posterior:
         fill_log_best(known.private.family, known.private.posterior, known.private.ws, s.logs[EXACT])
         fill_exact_bounds(s.logs, s.bounds)
@@ -82,7 +81,7 @@ def choose_exactly(problem: Problem, known: Known, s: Space, t: int, uniforms: U
 
 @shared
 def set_policy(problem: Problem, known: Known, s: Space, t: int, boosted: int) -> None:
-    """The probabilities with which the (t + 1)-th pull is drawn when `boosted` is, into `s.policy`."""
+    """Fill `s.policy` with the probabilities of the (t + 1)-th pull when the arm `boosted` is boosted."""
     expect(problem.reference, known.public, t, s.pi, s.log_pi)
     view = view_of(known, s.explorer, t)
     fill_policy(problem.explorer, view, s.pi, s.log_pi, boosted, epsilon_at(problem.budget, t + 1), s.policy)
@@ -90,7 +89,7 @@ def set_policy(problem: Problem, known: Known, s: Space, t: int, boosted: int) -
 
 @part
 def draw_arm(policy: FloatArray, boosted: int, dominant: int, u: float) -> int:
-    """Line 9: the arm on which u falls."""
+    """Line 9: return the arm whose interval contains u."""
     before = 0.0
     if boosted != dominant:
         before = policy[boosted]
@@ -106,7 +105,7 @@ def draw_arm(policy: FloatArray, boosted: int, dominant: int, u: float) -> int:
 
 @shared_inlined
 def add_rewards(known: Known, arm: int, public: float, private: float) -> None:
-    """Line 10: a pull and its two rewards; the posterior follows by `update`, when something asks for it."""
+    """Line 10: record a pull and its two rewards. The posterior waits for `update`, until something asks for it."""
     known.pulls[arm] += 1
     known.public.sums[arm] += public
     known.private.sums[arm] += private
@@ -114,14 +113,14 @@ def add_rewards(known: Known, arm: int, public: float, private: float) -> None:
 
 @shared_inlined
 def update_means(known: Known, arm: int) -> None:
-    """Sample means of an arm from its count and sums."""
+    """Compute the sample means of an arm from its count and sums."""
     known.public.means[arm] = known.public.sums[arm] / known.pulls[arm]
     known.private.means[arm] = known.private.sums[arm] / known.pulls[arm]
 
 
 @shared_inlined
 def update(known: Known, arm: int) -> None:
-    """Means and posteriors of an arm from its count and sums."""
+    """Compute the means and posteriors of an arm from its count and sums."""
     update_means(known, arm)
     set_posterior(known.public.family, known.public, arm)
     set_posterior(known.private.family, known.private, arm)
@@ -129,7 +128,7 @@ def update(known: Known, arm: int) -> None:
 
 @part
 def most_pulled(pulls: IntArray) -> int:
-    """D, the first of the arms with the most pulls."""
+    """Return D, the first of the arms with the most pulls."""
     dominant = 0
     for a in range(1, pulls.size):
         if pulls[a] > pulls[dominant]:
@@ -139,14 +138,14 @@ def most_pulled(pulls: IntArray) -> int:
 
 @inlined
 def still_most_pulled(pulls: IntArray, dominant: int, pulled: int) -> int:
-    """D after one more pull of an arm, where it was `dominant` before."""
+    """Return D after one more pull of the arm `pulled`, where D was `dominant` before."""
     ahead = pulls[pulled] - pulls[dominant]
     return pulled if ahead > 0 or (ahead == 0 and pulled < dominant) else dominant
 
 
 @inlined
 def likeliest(logs: FloatArray) -> int:
-    """The arm with the largest private probability, the first of equals, from the row EXACT of `logs`."""
+    """Return the arm with the largest private probability, the first of equals, from the row EXACT of `logs`."""
     top = 0
     for a in range(1, logs.shape[1]):
         if logs[EXACT, a] > logs[EXACT, top]:
@@ -156,7 +155,7 @@ def likeliest(logs: FloatArray) -> int:
 
 @inlined
 def log_complement(logs: FloatArray, arm: int) -> float:
-    """log(1 − P(arm)): the logarithm of the sum of the others, from the row EXACT of `logs`."""
+    """Return log(1 − P(arm)), the logarithm of the sum of the others, from the row EXACT of `logs`."""
     top = -math.inf
     for a in range(logs.shape[1]):
         if a != arm:

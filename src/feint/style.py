@@ -1,4 +1,4 @@
-"""How figures look: one palette that colour-blind readers can tell apart, thin axes, bands of 95 %."""
+"""How figures look: one palette that colour-blind readers can tell apart, thin axes, and 95 % bands."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ GREY = "#777777"
 
 
 def ordered_colours(n: int) -> list[str]:
-    """So many colours from dark to light, for what has an order, such as budgets (viridis, without its yellow end)."""
+    """Return n colours from dark to light, for things in order, such as budgets (viridis, without its yellow end)."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -28,7 +28,7 @@ def ordered_colours(n: int) -> list[str]:
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """An empty figure in inches, laid out so that nothing overlaps."""
+    """Return an empty figure of this size in inches, laid out so that nothing overlaps."""
     need("matplotlib", "A figure")
     from matplotlib.figure import Figure
 
@@ -36,7 +36,7 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def band(axes: "Axes", x: FloatArray, values: FloatArray, colour: str, label: str, **line: Any) -> None:
-    """Mean over replications (first axis) with its 95 % interval."""
+    """Draw the mean over replications (first axis) with its 95 % band."""
     from scipy import stats
 
     mean = values.mean(0)
@@ -48,14 +48,14 @@ def band(axes: "Axes", x: FloatArray, values: FloatArray, colour: str, label: st
 def draw_intervals(
     axes: "Axes", x: FloatArray, points: list[tuple[float, float, float]], colour: str, **line: Any
 ) -> None:
-    """Points with their intervals; what is infinite is not drawn."""
+    """Draw points with their intervals; infinite values are left out."""
     middle, low, high = np.where(np.isinf(points), np.nan, points).T
     axes.vlines(x, low, high, color=colour, linewidth=1.2, alpha=0.6)
     axes.plot(x, middle, color=colour, markersize=3.5, **line)
 
 
 def spread_ticks(axis: "Axis") -> None:
-    """Ticks at 1 and 3 times powers of ten, in plain numbers, for a log axis too short for powers alone."""
+    """Put ticks at 1 and 3 times powers of ten, in plain numbers, on a log axis too short for powers alone."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))

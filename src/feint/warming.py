@@ -1,5 +1,5 @@
-"""Compile what a first use would, ahead of it: each task in a process of its own, since one process compiles one kernel
-at a time.
+"""Compile ahead what a first use would compile: each task in its own process, since a process compiles one kernel at a
+time.
 """
 
 import subprocess

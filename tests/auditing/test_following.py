@@ -291,8 +291,8 @@ class TestStates:
         path.write_text(HEADER + "".join(ROWS))
         for name in ("/dev/zero", tmp_path):
             code, said = resumed(path, name)
-            assert (code, "is no file, so it holds no state" in said) == (2, True)
+            assert (code, "is not a file, so it holds no state" in said) == (2, True)
         with open(tmp_path / "large.json", "wb") as file:
             file.truncate(2**40)
         code, said = resumed(path, tmp_path / "large.json")
-        assert (code, "bytes, which no state has" in said) == (2, True)
+        assert (code, "bytes, more than any state has" in said) == (2, True)

@@ -102,10 +102,10 @@ def test_rows_hold_where_the_arms_are_and_over_a_region_about_them(data, n_arms,
         known.pulls[a] += more
         for side in (known.public, known.private):
             side.sums[a] += more * side.means[a] + data.draw(st.floats(-2, 2)) * math.sqrt(more)
-        compared.follow(known, c, a)
-    if compared.bound_private(known.private, c):
+        compared.update_and_displace(known, c, a)
+    if compared.bound_private_by_tangents(known.private, c):
         check_private(c.bounds, known.private)
-    if compared.bound_reference(known.public, c):
+    if compared.bound_reference_by_tangents(known.public, c):
         check_reference(c.reference, known.public)
     dominant = int(np.argmax(known.pulls))
     if not compared.enter_by_tangents(r, known, c, dominant, True, True):
@@ -130,9 +130,9 @@ def test_rows_hold_below_where_the_quick_exponential_ends():
         c = compared.comparison(2)
         compared.evaluate(known.private, c.private, np.empty(2))
         compared.evaluate(known.public, c.public, np.empty(2))
-        assert compared.bound_private(known.private, c)
+        assert compared.bound_private_by_tangents(known.private, c)
         check_private(c.bounds, known.private)
-        assert compared.bound_reference(known.public, c)
+        assert compared.bound_reference_by_tangents(known.public, c)
         check_reference(c.reference, known.public)
 
 
@@ -145,6 +145,6 @@ def test_bounds_decide_most_steps():
     for a in range(4):
         known.pulls[a] += 20
         known.private.sums[a] += rng.normal(0.0, math.sqrt(20.0)) + 20 * known.private.means[a]
-        compared.follow(known, c, a)
-    assert compared.bound_private(known.private, c)
+        compared.update_and_displace(known, c, a)
+    assert compared.bound_private_by_tangents(known.private, c)
     assert (c.bounds[P_HIGH] - c.bounds[P_LOW]).sum() < 0.04

@@ -235,10 +235,10 @@ def test_bounds_hold_everywhere_in_the_region(region, places):
         set_posterior(known.family, known, a)
     dominant = int(np.argmax(pulls))
     r = regions_of.region(pulls.size)
-    lasting = regions_of.lasting_of(int(pulls[dominant]), radius)
-    fill_region(known.family, known, dominant, radius, lasting, r.private_box, r.extremes)
-    regions_of.bound_private(known, dominant, r)
-    regions_of.bound_reference(known, dominant, r)
+    max_pulls = regions_of.choose_max_pulls(int(pulls[dominant]), radius)
+    fill_region(known.family, known, dominant, radius, max_pulls, r.private_box, r.extremes)
+    regions_of.bound_private_in_region(known, dominant, r)
+    regions_of.bound_reference_in_region(known, dominant, r)
     low, high, most = r.private_box
     least, greatest = family.mean_range
     assert low <= means[dominant] <= high

@@ -7,20 +7,20 @@ import pytest
 from scipy import stats
 
 from feint.cli.reproduce import claim_lines
-from feint.experiments.claims import (
+from feint.experiments.claims_page import claims_page
+from feint.experiments.findings import (
     KINDS,
     LEVEL,
     OURS,
     REFUTED,
     SHOWN,
     UNDECIDED,
-    Claim,
+    Finding,
     Point,
     at_every_point,
     count,
     count_lines,
 )
-from feint.experiments.claims_page import claims_page
 from feint.intervals import (
     bootstrap,
     bounded_mean_interval,
@@ -47,11 +47,11 @@ class TestVerdicts:
     )
     def test_inside_outside_or_neither(self, low, high, expected):
         middle = 0.5 if math.isinf(low) else (low + high) / 2
-        assert Claim("a", OURS, "q", middle, low, high, 0.0, 1.0).verdict == expected
+        assert Finding("a", OURS, "q", middle, low, high, 0.0, 1.0).verdict == expected
 
     def test_one_sided(self):
-        assert Claim("a", OURS, "q", 2.0, 1.0, 3.0, at_least=0.0).verdict == SHOWN
-        assert Claim("a", OURS, "q", 2.0, 1.0, 3.0, at_most=0.0).verdict == REFUTED
+        assert Finding("a", OURS, "q", 2.0, 1.0, 3.0, at_least=0.0).verdict == SHOWN
+        assert Finding("a", OURS, "q", 2.0, 1.0, 3.0, at_most=0.0).verdict == REFUTED
 
     def test_a_claim_about_points_is_refuted_by_one_and_shown_by_all(self):
         inside, open_, outside = Point("in", 0.5, 0.4, 0.6), Point("open", 0.9, 0.7, 1.1), Point("out", 1.5, 1.2, 1.8)
@@ -69,9 +69,9 @@ class TestVerdicts:
 
     def test_kinds_are_counted_apart(self):
         claims = [
-            Claim("a", "the paper says", "q", 1.0, 1.0, 1.0, at_least=0.0),
-            Claim("b", OURS, "q", 1.0, 1.0, 1.0, at_most=0.0, exploratory=True),
-            Claim("c", "a theorem of the paper", "q", 1.0, 0.0, 2.0, at_most=1.0, theorem=True),
+            Finding("a", "the paper says", "q", 1.0, 1.0, 1.0, at_least=0.0),
+            Finding("b", OURS, "q", 1.0, 1.0, 1.0, at_most=0.0, exploratory=True),
+            Finding("c", "a theorem of the paper", "q", 1.0, 0.0, 2.0, at_most=1.0, theorem=True),
         ]
         paper, ours, theorems = KINDS
         assert count(claims, paper) == {SHOWN: 1, REFUTED: 0, UNDECIDED: 0}
@@ -180,35 +180,35 @@ class TestPlanted:
     @pytest.mark.parametrize(("centre", "expected"), [(1.0, SHOWN), (1.2, REFUTED), (0.8, REFUTED), (1.05, UNDECIDED)])
     def test_medians(self, centre, expected):
         values = np.random.default_rng(0).normal(centre, 0.05, 100)
-        assert Claim("a", OURS, "q", *median_interval(values, LEVEL), 0.95, 1.05).verdict == expected
+        assert Finding("a", OURS, "q", *median_interval(values, LEVEL), 0.95, 1.05).verdict == expected
 
     @pytest.mark.parametrize(("wrong", "expected"), [(10, SHOWN), (50, UNDECIDED), (200, REFUTED)])
     def test_shares(self, wrong, expected):
-        assert Claim("a", OURS, "q", *share_interval(wrong, 1_000, LEVEL), at_most=0.05).verdict == expected
+        assert Finding("a", OURS, "q", *share_interval(wrong, 1_000, LEVEL), at_most=0.05).verdict == expected
 
     @pytest.mark.parametrize(("power", "expected"), [(0.5, SHOWN), (0.6, UNDECIDED), (0.9, REFUTED)])
     def test_means(self, power, expected):
         values = np.random.default_rng(0).random(1_500) < power
-        assert Claim("a", OURS, "q", *bounded_mean_interval(values, LEVEL), 0.38, 0.62).verdict == expected
+        assert Finding("a", OURS, "q", *bounded_mean_interval(values, LEVEL), 0.38, 0.62).verdict == expected
 
     @pytest.mark.parametrize(("factor", "expected"), [(1.0, SHOWN), (1.25, UNDECIDED), (1.6, REFUTED), (0.6, REFUTED)])
     def test_bootstraps(self, factor, expected):
         times = factor * np.random.default_rng(0).lognormal(0, 0.5, (14, 110))
         value, error = bootstrap(lambda m: np.log(m).mean(0)[None], times)
         interval = normal_interval(float(value[0]), float(error[0]), LEVEL)
-        assert Claim("a", OURS, "q", *interval, -math.log(1.25), math.log(1.25)).verdict == expected
+        assert Finding("a", OURS, "q", *interval, -math.log(1.25), math.log(1.25)).verdict == expected
 
     def test_more_data_decide_more(self):
         rng = np.random.default_rng(0)
         values = rng.normal(0.1, 1.0, 20_000)
         verdicts = [
-            Claim("a", OURS, "q", *median_interval(values[:n], LEVEL), at_least=0.0).verdict for n in (20, 20_000)
+            Finding("a", OURS, "q", *median_interval(values[:n], LEVEL), at_least=0.0).verdict for n in (20, 20_000)
         ]
         assert verdicts == [UNDECIDED, SHOWN]
 
 
 def test_a_claim_is_one_line_of_80_columns():
-    claims = [Claim("x" * 50, OURS, "q", -0.001234, -0.0012345, -0.0011111, at_most=0.0)]
+    claims = [Finding("x" * 50, OURS, "q", -0.001234, -0.0012345, -0.0011111, at_most=0.0)]
     for line in claim_lines(claims):
         plain = line.replace("[green]", "").replace("[/]", "").replace("[bold]", "")
         assert len(plain) <= 80

@@ -9,9 +9,9 @@ import xarray as xr
 
 import feint
 from feint.experiments import paper_method, reference_table
-from feint.experiments.claims import KINDS, LEVEL, REFUTED, VERDICTS
 from feint.experiments.claims_page import marked
 from feint.experiments.contract import NAMES, caption_of, load_experiment, settings_of
+from feint.experiments.findings import KINDS, LEVEL, REFUTED, VERDICTS
 from layout import crowded
 
 TINY = {

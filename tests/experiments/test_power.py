@@ -9,7 +9,7 @@ from scipy import stats
 
 import feint
 from feint.experiments import power
-from feint.experiments.claims import LEVEL
+from feint.experiments.findings import LEVEL
 from feint.experiments.power import best_interval, claims, neyman_pearson
 
 ALPHA = 0.05

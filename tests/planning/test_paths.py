@@ -9,7 +9,7 @@ from scipy import stats
 from feint.budgets import Constant, PowerLaw, TotalBudget
 from feint.evidence.boost_mixture import BoostMixture
 from feint.numerics import boost_probability
-from feint.planning.alarm import Seen, bet_leaps, bettors, rules
+from feint.planning.alarm import SeenLeap, bet_leaps, bettors, rules
 from feint.planning.draws import keys_of, multinomials, passage, uniforms
 from feint.planning.lift import Lift
 from feint.planning.notice import quantile_errors
@@ -115,7 +115,7 @@ def bet_all(rule, log_pi, arms, size):
     values = []
     for number, pulled in enumerate(np.split(arms, arms.shape[1] // size, axis=1)):
         counts = np.stack([(pulled == a).sum(1) for a in range(3)]).astype(float)
-        seen = Seen(np.repeat(log_pi[:, None], len(arms), axis=1), counts, size * every, 0 * every, 0 * every, keys)
+        seen = SeenLeap(np.repeat(log_pi[:, None], len(arms), axis=1), counts, size * every, 0 * every, 0 * every, keys)
         bet_leaps(rule, observer, seen, number, found.copy(), found, part)
         values.append(found.copy())
     return np.array(values)

@@ -2,22 +2,22 @@
 
 import pytest
 
-from feint.sweep import layout, plan
+from feint.sweep import store_layout, workload
 from sweep_cases import contents, small_sweep
 
 
 @pytest.fixture
 def three_blocks(monkeypatch):
     """Three replications a block and a task a block, so that seven make three."""
-    monkeypatch.setattr(layout, "_BLOCK_SECONDS", 3 * 300 * 1e-6)
-    monkeypatch.setattr(plan, "TASK_SECONDS", 1e-9)
+    monkeypatch.setattr(store_layout, "_BLOCK_SECONDS", 3 * 300 * 1e-6)
+    monkeypatch.setattr(workload, "TASK_SECONDS", 1e-9)
 
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory):
     """An undisturbed run, and its files."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "_BLOCK_SECONDS", 3 * 300 * 1e-6)
+        patch.setattr(store_layout, "_BLOCK_SECONDS", 3 * 300 * 1e-6)
         path = tmp_path_factory.mktemp("whole") / "out.zarr"
         small_sweep().run(path)
     return path, contents(path)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import feint
-from feint.sweep import SweepWarning, store
-from feint.sweep.store import SweepStore
+from feint.sweep import SweepWarning, store_writer
+from feint.sweep.store_writer import StoreWriter
 from shell import typed
 from sweep_cases import PAPER, contents, count_tasks, missing_blocks, small_sweep, unpack
 
@@ -100,7 +100,7 @@ class TestChunks:
         """A block that was written and not recorded when its process was killed is not complete, so it is not there."""
         path = tmp_path / "out.zarr"
         sweep = small_sweep()
-        writer = SweepStore(path, sweep)
+        writer = StoreWriter(path, sweep)
         with writer.writing():
             values = {
                 name: np.zeros((3, *(writer.layout.sizes[d] for d in inner[1:])))
@@ -125,8 +125,8 @@ class TestChunks:
         assert contents(out) == whole[1]
 
     def test_verifying_tells_how_far_it_is(self, out, whole, monkeypatch, capsys):
-        monkeypatch.setattr(store, "_LONG", 0)
-        SweepStore(out, small_sweep(), progress=True)
+        monkeypatch.setattr(store_writer, "_LONG", 0)
+        StoreWriter(out, small_sweep(), progress=True)
         assert "verifying" in capsys.readouterr().err
 
     def test_in_object_stores(self, whole):
@@ -232,7 +232,7 @@ class TestRecords:
 
     def test_a_record_of_no_cell_is_mended_too(self, tmp_path, monkeypatch):
         """A chunk of records all of whose cells are left out is written by no task."""
-        monkeypatch.setattr("feint.sweep.layout._RECORDS_A_CHUNK", 1)
+        monkeypatch.setattr("feint.sweep.store_layout._RECORDS_PER_CHUNK", 1)
         path, sweep = tmp_path / "out.zarr", small_sweep(cells=[{"bandit": "coins"}])
         sweep.run(path)
         before = contents(path)

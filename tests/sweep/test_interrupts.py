@@ -10,7 +10,7 @@ import pytest
 
 import feint
 from cases import HANGS
-from feint.sweep.reading import load_study
+from feint.sweep.study_file import load_study
 from sweep_cases import LONG, PAPER, cluster, contents, first_record, missing_blocks, start, wait_until
 
 
@@ -73,7 +73,7 @@ def test_a_scheduler_that_disappears(study, tmp_path):
         _, errors = client.communicate(timeout=HANGS)
         assert client.returncode == 2
         assert errors.splitlines()[-1] == (
-            "feint: The Dask scheduler is gone; start one and run the same again: what is recorded stays."
+            "feint: The Dask scheduler is gone; start one and run the sweep again: what is recorded stays."
         )
     assert 0 < missing_blocks(sweep, out) < 12
     sweep.run(out)

@@ -12,9 +12,9 @@ import pytest
 import zarr
 
 import feint
-from feint.sweep import SweepWarning, plan, running, target
-from feint.sweep.marks import Marker
-from feint.sweep.root import RECORD, sealed
+from feint.sweep import SweepWarning, runner, target, workload
+from feint.sweep.checksums import Marker
+from feint.sweep.store_root import RECORD, sealed
 from sweep_cases import COINS, PAPER, contents, count_tasks, missing_blocks, small_sweep, unpack
 
 pytestmark = pytest.mark.usefixtures("three_blocks")
@@ -90,7 +90,7 @@ def test_chunks_are_the_bytes_that_zarr_writes(whole, tmp_path):
 
 def test_any_grouping_and_any_number_of_threads_gives_the_same_bytes(whole, tmp_path, monkeypatch):
     for seconds, threads in ((1e-9, "1"), (1e9, "3")):
-        monkeypatch.setattr(plan, "TASK_SECONDS", seconds)
+        monkeypatch.setattr(workload, "TASK_SECONDS", seconds)
         monkeypatch.setenv("FEINT_THREADS", threads)
         path = tmp_path / threads
         small_sweep().run(path)
@@ -101,7 +101,7 @@ def test_resuming_runs_what_is_missing_and_only_that(whole, tmp_path, monkeypatc
     path = tmp_path / "out.zarr"
     sweep = small_sweep()
     with monkeypatch.context() as patch:
-        patch.setattr(running, "run_locally", _stops_after(5, running.run_locally))
+        patch.setattr(runner, "run_locally", _stops_after(5, runner.run_locally))
         with pytest.raises(KeyboardInterrupt):
             sweep.run(path)
     assert missing_blocks(sweep, path) == 24 - 5
@@ -282,8 +282,8 @@ def test_tasks_take_about_a_second_each():
     sweep = small_sweep(bandits={"paper": PAPER}, epsilons=[0.1], replications=200)
     seconds = np.array([0.02, 3.0]).reshape(1, 2, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "TASK_SECONDS", 1.0)
-        tasks = list(plan.cut(sweep, 5, wanted, seconds))
+        patch.setattr(workload, "TASK_SECONDS", 1.0)
+        tasks = list(workload.cut_into_tasks(sweep, 5, wanted, seconds))
     quick = [task for task in tasks if task.cell[1] == 0]
     assert [(task.first, task.last) for task in quick] == [(0, 50), (50, 100), (100, 150), (150, 200)]
     assert [task.seconds for task in quick] == pytest.approx([1.0] * 4)
@@ -294,8 +294,8 @@ def test_tasks_take_about_a_second_each():
 def test_stopping_does_not_wait_for_long_tasks(monkeypatch):
     """Tasks of minutes end within a piece of the engine when nobody listens any more."""
     sweep = small_sweep(bandits={"paper": PAPER}, epsilons=[0.1], horizon=10**9, replications=2, checkpoints=[10**9])
-    tasks = [plan.Task((0, 0, 0, 0), r, r + 1, 60.0) for r in range(2)]
-    outcomes = running.run_locally(sweep, [*tasks, *tasks], 2)
+    tasks = [workload.Task((0, 0, 0, 0), r, r + 1, 60.0) for r in range(2)]
+    outcomes = runner.run_locally(sweep, [*tasks, *tasks], 2)
     monkeypatch.setattr("feint.sweep.local.wait", lambda running, return_when: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import feint
-from feint.sweep.reading import load_study
 from feint.sweep.study import Study
+from feint.sweep.study_file import load_study
 from shell import typed
 from sweep_cases import COINS, PAPER, small_sweep
 
@@ -256,6 +256,6 @@ def test_more_runs_than_a_store_holds_are_refused(tmp_path):
         assert "replications is 1,000,000,000,000" in result.stderr
         assert "a store holds at most 100,000,000 runs" in result.stderr
     # Few runs, but of so many pulls that each is a block of its own.
-    with pytest.raises(ValueError, match=r"20,000,000 blocks of them; a store holds .* 10,000,000 blocks"):
+    with pytest.raises(ValueError, match=r"20,000,000 blocks; a store holds .* 10,000,000 blocks"):
         small_sweep(horizon=10**8, replications=2_500_000).plan(tmp_path / "out.zarr")
     assert not (tmp_path / "out.zarr").exists()

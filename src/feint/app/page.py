@@ -7,7 +7,7 @@ import panel as pn
 from feint.app.audit import Audit
 from feint.app.explore import Explore
 from feint.app.instance import InstanceForm
-from feint.app.plan import Plan
+from feint.app.plan import PlanTab
 from feint.version import VERSION
 
 _VERBS = ("Explore", "Plan", "Audit")
@@ -47,7 +47,7 @@ def new_page() -> Any:
         form.take(epsilon, explorer, pulls)
         verbs.value = "Explore"
 
-    views = {"Explore": explore.view, "Plan": Plan(form, take).view, "Audit": Audit().view}
+    views = {"Explore": explore.view, "Plan": PlanTab(form, take).view, "Audit": Audit().view}
     body = pn.Column(*views.values(), sizing_mode="stretch_width", styles={"flex": "3 1 330px", "min-width": "0"})
 
     def show(event: Any = None) -> None:

@@ -35,7 +35,7 @@ class Job(NamedTuple):
     show: Callable[[Any], None]
 
 
-class Plan:
+class PlanTab:
     """Plans of the instance, a point after the other; `take` brings one into Explore: ε, explorer, pulls."""
 
     def __init__(self, form: InstanceForm, take: Callable[[float, str, int], object]) -> None:

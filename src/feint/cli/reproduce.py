@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from xarray import Dataset
 
-    from feint.experiments.claims import Claim
+    from feint.experiments.findings import Finding
 
 
 @app.command()
@@ -65,12 +65,12 @@ _NAME = 50  # columns of the longest name
 _LINE = 69  # of a name and its interval
 
 
-def claim_lines(claims: "list[Claim]") -> list[str]:
-    """A line a claim, of at most 80 columns, by kind, and how many of each have which verdict."""
+def claim_lines(claims: "list[Finding]") -> list[str]:
+    """Return one line per claim, of at most 80 columns, by kind, and how many of each kind have which verdict."""
     from rich.markup import escape
 
-    from feint.experiments.claims import KINDS, LEVEL, count_lines
     from feint.experiments.claims_page import marked
+    from feint.experiments.findings import KINDS, LEVEL, count_lines
 
     lines = []
     for kind, title in KINDS.items():

@@ -56,7 +56,7 @@ def run(
     from rich.console import Console
 
     from feint.files import write_whole
-    from feint.simulation import simulated
+    from feint.simulation import run_simulation
 
     bandit = read_bandit(public, private, sigma, family, instance)
     check_output(save, (".zarr",), force)
@@ -68,7 +68,7 @@ def run(
     level = 0.05 if alpha is None else alpha
     chosen, pulls = explorer_of(explorer, bandit), whole(horizon, "--horizon")
     budget, expected = budget_of(epsilon, pulls), reference_of(reference)
-    runs = simulated(
+    runs = run_simulation(
         bandit,
         chosen,
         expected,
@@ -99,11 +99,11 @@ def run(
         save_figure(_draw(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
     if picture is not None:
-        from feint.one_run import Trace, draw_run, follow
+        from feint.one_run import Trace, draw_run, trace_run
 
         sure = math.nan if delta is None else float(runs.variables["stopping_time"][0])
         until = pulls if math.isnan(sure) else int(sure)
-        one = follow(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), until)
+        one = trace_run(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), until)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 

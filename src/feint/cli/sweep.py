@@ -48,7 +48,7 @@ def run(
     import warnings
 
     from feint.sweep import SweepWarning
-    from feint.sweep.reading import load_study
+    from feint.sweep.study_file import load_study
 
     sweep = load_study(study)
     if dry_run:

@@ -1,11 +1,12 @@
-r"""A step's decisions by the bounds of tangents: wherever all posteriors have moved since they were last evaluated.
+r"""Decide a step by the bounds of tangents, which hold wherever the posteriors have moved since the last evaluation.
 
-The family bounds every log P(a) (`families.base.fill_log_bounds`, with the proof in its file). Here they become what a
-step compares its uniform numbers with: bounds of the private probabilities and their cuts for the explorer, and those
-of the reference's for the draw of the arm. What the bounds do not decide is evaluated exactly, and there is the next
-centre. The same bounds with D anywhere in a box make a region, at the price of a step and not of four evaluations.
+The family bounds every log P(a) (`families.base.fill_log_bounds`, with the proof in its file). Here the bounds become
+what a step compares its uniform numbers with: bounds of the private probabilities and their cuts for the explorer, and
+bounds of the reference's probabilities for the draw of the arm. What they do not decide is evaluated exactly, and that
+point is the next centre. The same bounds with D anywhere in a box make a region, for the price of one step instead of
+four evaluations.
 
-All bounds are widened by 1e-8, and as much of |log p|, which exceeds the error of the slopes and of the kernel.
+All bounds are widened by 1e-8, and by as much of |log p|, which exceeds the error of the slopes and of the kernel.
 """
 
 import math
@@ -20,12 +21,12 @@ from feint.engine.region import (
     PI_LOW,
     REFERENCE_ROWS,
     Region,
+    choose_max_pulls,
+    choose_radius,
     cuts_are_old,
     draw_in_region,
     forget_cuts,
-    lasting_of,
     place_cuts,
-    radius_of,
 )
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
 from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
@@ -47,14 +48,14 @@ from feint.numerics.normal import EXP_FLOOR, exp_nonpositive
 from feint.step import Known, update, update_means
 
 _WIDE = 1e-8
-_RADIUS = 0.5  # of a region that is built without evaluations, in that of others: cheaper ones may be smaller
-_NOTHING = 1e-290  # the others' shares of less than this are left to the exact evaluation
-MOST_ARMS = 16  # slopes cost K² a node, and widths add up over arms: beyond, regions alone are quicker
-_WIDEST = 0.5  # of all bounds together: wider ones decide too little to be looked at
+_RADIUS = 0.5  # of a region built without evaluations, relative to others: cheaper regions may be smaller
+_NOTHING = 1e-290  # where the others' shares are below this, the exact evaluation decides
+MOST_ARMS = 16  # slopes cost K² per node, and widths add up over arms: with more arms, regions alone are faster
+_WIDEST = 0.5  # of all bounds together: wider ones decide too little to be worth a look
 
 
 class Comparison(NamedTuple):
-    """Tangents of both sides and what follows from them, owned by the caller."""
+    """The tangents of both sides and the bounds that follow from them, owned by the caller."""
 
     private: Tangents
     public: Tangents
@@ -64,11 +65,11 @@ class Comparison(NamedTuple):
     more_logs: FloatArray  # (LOG_ROWS, K) scratch
     corners: FloatArray  # (4, 2) scratch
     boosts: FloatArray  # TABLE_SHAPE of `boost_table`
-    late: FloatArray  # (1,) 1 if D has been pulled since its posteriors were computed
+    late: FloatArray  # (1,) 1 if D has been pulled since its posteriors were computed, 0 otherwise
 
 
 def comparison(n_arms: int) -> Comparison:
-    """Allocate it."""
+    """Allocate a comparison of `n_arms` arms."""
     rows = BOUND_ROWS, REFERENCE_ROWS, LOG_ROWS, LOG_ROWS
     arrays = (np.full(shape, np.nan) for shape in (*((each, n_arms) for each in rows), (4, 2), TABLE_SHAPE, (1,)))
     return Comparison(tangents_of(n_arms, MOST_ARMS), tangents_of(n_arms, MOST_ARMS), *arrays)
@@ -76,14 +77,14 @@ def comparison(n_arms: int) -> Comparison:
 
 @inlined
 def compares(known: Known) -> bool:
-    """Whether both sides have tangents that pay."""
+    """Return whether both sides have tangents that are worth their cost."""
     few = known.pulls.size <= MOST_ARMS
     return few and has_tangents(known.public.family) and has_tangents(known.private.family)
 
 
 @inlined
-def forget(c: Comparison) -> None:
-    """No centres yet."""
+def forget_centres(c: Comparison) -> None:
+    """Mark both sides as having no centre yet."""
     c.private.log_best[0] = math.nan
     c.public.log_best[0] = math.nan
     c.late[0] = 0.0
@@ -91,7 +92,7 @@ def forget(c: Comparison) -> None:
 
 @inlined
 def evaluate(belief: Belief, side: Tangents, out: FloatArray) -> None:
-    """Exact log P into `out`, bit for bit as the eager method has it, and the next centre there."""
+    """Fill `out` with the exact log P, bit for bit as in the eager method, and put the next centre there."""
     if out.size <= MOST_ARMS:
         recentre(belief.family, belief, side, out)
     else:
@@ -99,39 +100,39 @@ def evaluate(belief: Belief, side: Tangents, out: FloatArray) -> None:
 
 
 @part
-def follow(known: Known, c: Comparison, arm: int) -> None:
-    """Posteriors of an arm that was pulled, and where they are from the centres."""
+def update_and_displace(known: Known, c: Comparison, arm: int) -> None:
+    """Update the posteriors of an arm that was pulled, and their displacements from the centres."""
     update(known, arm)
     displace(known.private.family, known.private, c.private, arm)
     displace(known.public.family, known.public, c.public, arm)
 
 
 @inlined
-def put_off(known: Known, c: Comparison, dominant: int) -> None:
-    """D was pulled: while a region decides, its means are enough."""
+def defer_update(known: Known, c: Comparison, dominant: int) -> None:
+    """Update only the means of D after its pull; while a region decides, they are enough."""
     update_means(known, dominant)
     c.late[0] = 1.0
 
 
 @inlined
-def settle(known: Known, c: Comparison, dominant: int) -> None:
-    """What was put off: before everything that reads D's posteriors."""
+def flush_update(known: Known, c: Comparison, dominant: int) -> None:
+    """Make the deferred update of D, if there is one; call it before anything that reads D's posteriors."""
     if c.late[0] == 1.0:
-        follow(known, c, dominant)
+        update_and_displace(known, c, dominant)
         c.late[0] = 0.0
 
 
 @inlined
 def _exp(x: float) -> float:
-    """exp(x), x ≤ 0, quickly down to where `exp_nonpositive` ends: below, a bound must go on to fall."""
+    """Return exp(x), x ≤ 0: quickly where `exp_nonpositive` holds, exactly below, where a bound must keep falling."""
     return exp_nonpositive(x) if x > EXP_FLOOR else math.exp(x)
 
 
 @part
 def _fill_bounds(logs: FloatArray, bounds: FloatArray) -> bool:
-    """Widen bounds of log P, and fill those of P; false where they are of no use.
+    """Widen the bounds of log P and fill those of P; return False if they are too wide to be useful.
 
-    The probabilities sum to 1: what all others leave is a bound, too.
+    Probabilities sum to 1, so what all others leave is a bound, too.
     """
     n = logs.shape[1]
     all_low = 0.0
@@ -178,8 +179,8 @@ def _fill_reference(logs: FloatArray, bounds: FloatArray) -> bool:
 
 
 @part
-def bound_private(belief: Belief, c: Comparison) -> bool:
-    """Bounds of the private probabilities and their cuts as posteriors are now; false where they are of no use."""
+def bound_private_by_tangents(belief: Belief, c: Comparison) -> bool:
+    """Bound the private probabilities and their cuts at the present posteriors; return False if that is of no use."""
     if not has_tangents(belief.family) or math.isnan(c.private.log_best[0]):
         return False
     fill_log_bounds(belief.family, c.private, c.logs[LOG_LOW], c.logs[LOG_HIGH])
@@ -187,8 +188,8 @@ def bound_private(belief: Belief, c: Comparison) -> bool:
 
 
 @part
-def bound_reference(belief: Belief, c: Comparison) -> bool:
-    """The same of the reference's probabilities."""
+def bound_reference_by_tangents(belief: Belief, c: Comparison) -> bool:
+    """Bound the reference's probabilities at the present posteriors; return False if that is of no use."""
     if not has_tangents(belief.family) or math.isnan(c.public.log_best[0]):
         return False
     fill_log_bounds(belief.family, c.public, c.logs[LOG_LOW], c.logs[LOG_HIGH])
@@ -197,7 +198,7 @@ def bound_reference(belief: Belief, c: Comparison) -> bool:
 
 @part
 def _bound_box(belief: Belief, side: Tangents, c: Comparison, dominant: int, raised: float) -> None:
-    """Bounds of log P with D anywhere between the corners; the belief is left as it was."""
+    """Bound log P with D anywhere between the corners; the belief is left unchanged."""
     logs, found = c.logs, c.more_logs
     first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
     for corner in range(c.corners.shape[0]):
@@ -216,20 +217,20 @@ def _bound_box(belief: Belief, side: Tangents, c: Comparison, dominant: int, rai
 def enter_by_tangents(
     region: Region, known: Known, c: Comparison, dominant: int, bounds_private: bool, bounds_reference: bool
 ) -> bool:
-    """`region.enter` without an evaluation; false where the bounds are of no use."""
+    """Do what `region.enter` does without an evaluation; return False if the bounds are of no use."""
     if (bounds_private and math.isnan(c.private.log_best[0])) or (
         bounds_reference and math.isnan(c.public.log_best[0])
     ):
         return False
     public, private, pulls = known.public, known.private, known.pulls[dominant]
-    radius = _RADIUS * radius_of(pulls)
-    lasting = lasting_of(pulls, radius)
-    raised = fill_corners(private.family, private, dominant, radius, lasting, region.private_box, c.corners)
+    radius = _RADIUS * choose_radius(pulls)
+    max_pulls = choose_max_pulls(pulls, radius)
+    raised = fill_corners(private.family, private, dominant, radius, max_pulls, region.private_box, c.corners)
     if bounds_private:
         _bound_box(private, c.private, c, dominant, raised)
         if not _fill_private(c.logs, region.private):
             return False
-    raised = fill_corners(public.family, public, dominant, radius, lasting, region.public_box, c.corners)
+    raised = fill_corners(public.family, public, dominant, radius, max_pulls, region.public_box, c.corners)
     if bounds_reference:
         _bound_box(public, c.public, c, dominant, raised)
         if not _fill_reference(c.logs, region.reference):
@@ -240,7 +241,7 @@ def enter_by_tangents(
 
 @inlined
 def _boosts_between(bounds: FloatArray, boosts: FloatArray, boosted: int, epsilon: float) -> tuple[float, float]:
-    """Bounds of q* of `boosted` from those of the reference."""
+    """Return bounds of q* of the arm `boosted` from those of the reference."""
     low = bounds[PI_LOW, boosted], bounds[LOG_PI_LOW, boosted]
     high = bounds[PI_HIGH, boosted], bounds[LOG_PI_HIGH, boosted]
     return boost_bounds(boosts, low, high, epsilon)
@@ -250,7 +251,7 @@ def _boosts_between(bounds: FloatArray, boosts: FloatArray, boosted: int, epsilo
 def draw_inside(
     region: Region, c: Comparison, wide: float, boosted: int, dominant: int, epsilon: float, u: float
 ) -> int:
-    """`draw_in_region`, with cuts from the table where they are old: a region that cost so little has many."""
+    """Do what `draw_in_region` does, but take new cuts from the table: so cheap a region needs many of them."""
     if cuts_are_old(region, boosted, dominant, epsilon):
         q = _boosts_between(region.reference, c.boosts, boosted, epsilon)
         place_cuts(region, wide, boosted, dominant, epsilon, q)
@@ -259,11 +260,11 @@ def draw_inside(
 
 @part
 def draw_by_bounds(pi: FloatArray, boosts: FloatArray, boosted: int, dominant: int, epsilon: float, u: float) -> int:
-    """The arm that `step.draw_arm` draws with u anywhere inside the reference's bounds, or UNDECIDED.
+    """Return the arm that `step.draw_arm` draws from u anywhere inside the reference's bounds, or UNDECIDED.
 
-    Behind `boosted`, of probability q, an arm's cut is q + (1 − q)·A/(A + B), A the others up to it and B those behind;
-    if `boosted` is D, which comes last, it is (1 − q)·A/(A + B). Both grow with A and fall with B; in q one grows and
-    one falls.
+    Let `boosted` have probability q. Behind it, an arm's cut is q + (1 − q)·A/(A + B), where A is the sum of the others
+    up to this arm and B the sum of those behind it. If `boosted` is D, which comes last, it is (1 − q)·A/(A + B). Both
+    grow with A and fall with B; the first grows with q and the second falls.
     """
     q_low, q_high = _boosts_between(pi, boosts, boosted, epsilon)
     first_low, first_high = q_low - _WIDE, q_high + _WIDE

@@ -1,4 +1,4 @@
-"""Replications moved forward exactly, one step after the other."""
+"""The eager method: move replications forward one exact step after the other."""
 
 from feint.engine.record import Run, record, sure_exactly
 from feint.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
@@ -35,11 +35,11 @@ def _advance(run: Run, r: int, t: int, row: int, t_end: int) -> tuple[int, int]:
 
 
 def advance_plainly(run: Run, first: int, last: int, t: int, row: int, t_end: int) -> tuple[int, int]:
-    """Replications first … last − 1, each from t pulls to t_end or to its stopping time; returns the last one's
-    (t, next checkpoint's row).
+    """Move replications first … last − 1 from t pulls to t_end, or to their stopping times; return (t, the row of the
+    next checkpoint) of the last one.
 
-    For agents with something in plain Python; compiled, it is `advance_eagerly`. Nothing but `run` carries over between
-    calls, so the pieces in which a horizon is run do not matter.
+    It serves agents with a part in plain Python; compiled, it is `advance_eagerly`. Nothing but `run` carries over
+    between calls, so it does not matter into which pieces a horizon is divided.
     """
     reached, next_row = t, row
     for r in range(first, last):

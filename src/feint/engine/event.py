@@ -1,23 +1,24 @@
-r"""Replications moved from event to event: equal in law to the other methods, at a cost that grows like √T.
+r"""The event method: move replications from event to event, equal in law to the other methods, at a cost like √T.
 
-Inside a region (`region`) of the most pulled arm D nearly every step pulls D, whatever arm is boosted. With
+Inside a region (`region`) of the most pulled arm D nearly every step pulls D, whatever arm is boosted. Let
 
-    w_b⁻   at least so probably arm b is boosted, anywhere in the region (`explorers.base.fill_least_shares`), and
-    c_b    at most so probably another arm than D is pulled if b is boosted, anywhere in it, the budget not growing,
+    w_b⁻   be a lower bound on the probability that arm b is boosted (`explorers.base.fill_least_shares`), and
+    c_b    an upper bound on the probability that an arm other than D is pulled if b is boosted,
 
-a step is *silent* with probability Σ w_b⁻·(1 − c_b): b is boosted by the part of the draw that is sure, and D is
-pulled. Silent steps are independent of each other and of the rewards, so the number before the next *event* is
-geometric, D's pulls in between are made at once (`walk`), and how often each b was boosted is multinomial. An event is
-either a sure boost of b with u < c_b (the arm pulled is then decided by the region's bounds, or exactly), or a boost
-that is not sure, probability η = 1 − Σ w_b⁻, which is drawn from the exact shares at its own step, less what was sure.
-An explorer whose boosts are a fixed sequence is the same with c = max c_b and its own boosts.
+both valid anywhere in the region while the budget does not grow. A step is *silent* with probability Σ w_b⁻·(1 − c_b):
+b is boosted by the sure part of the draw, and D is pulled. Silent steps are independent of each other and of the
+rewards. So the number of them before the next *event* is geometric, D's pulls in between are made at once (`walk`), and
+the boosts of the arms are multinomial. An event is one of two things. It is a sure boost of b with u < c_b; the
+region's bounds, or an exact evaluation, then decide which arm is pulled. Or it is a boost that is not sure, with
+probability η = 1 − Σ w_b⁻; it is drawn from the exact shares at its own step, less what was sure. An explorer whose
+boosts are a fixed sequence works the same way, with c = max c_b and its own boosts.
 
-After an event or an exit from the region everything starts anew: all that is kept is the state after a step, and what
-is thrown away lies behind it. Where no region promises to last, steps are exact, as in the eager method.
+After an event or an exit from the region everything starts anew: only the state after a step is kept, and what is
+thrown away lies in the future. Where no region promises to last, steps are exact, as in the eager method.
 
-**What is not exact.** A bridge that may leave the region with a probability of e⁻⁴⁵ is taken not to (`walk`). Bounds
-are wider than the rounding of all that they are compared with, as in the lazy method; w⁻ is lowered by 1e-12 for its
-own. No other truncation is made, and no tail of a draw is cut (`sequence`, `counts`).
+**What is not exact.** A bridge that leaves the region with a probability of at most e⁻⁴⁵ is taken not to (`walk`).
+Bounds are wider than the rounding of all that they are compared with, as in the lazy method; w⁻ is lowered by 1e-12 for
+its own rounding. Nothing else is truncated, and no tail of a draw is cut (`sequence`, `counts`).
 """
 
 import math
@@ -33,11 +34,11 @@ from feint.engine.region import (
     PI_LOW,
     WIDEST,
     Region,
-    bound_private,
-    bound_reference,
+    bound_private_in_region,
+    bound_reference_in_region,
+    choose_max_pulls,
     draw_in_region,
     is_inside,
-    lasting_of,
     set_cuts,
     sure_by_bounds,
 )
@@ -61,17 +62,17 @@ from feint.step import (
     view_of,
 )
 
-_CALM = 0.15  # enter a region only where events are rarer than this: else it would not last
-_SPAN = 4.0  # of a region, in standard deviations of what D's mean moves until the next pull of another arm
-_LASTING = 6.0  # and in steps until that
-_FIRST_LASTING = 20.0  # before anything is known of it
+_CALM = 0.15  # enter a region only where events are rarer than this: otherwise it would not last
+_SPAN = 4.0  # of a region, in standard deviations of the move of D's mean until the next pull of another arm
+_LASTING = 6.0  # how long a region may last, in expected steps until that pull
+_FIRST_BETWEEN = 20.0  # steps until that pull, before anything is known about them
 _ROUNDING = 1e-12  # of w⁻
-_NARROWER = 0.25  # where the region must decide whether to stop and does not
+_NARROWER = 0.25  # factor on the radius where the region must decide whether to stop, and does not
 _NARROWEST = 0.06
-_EXACT_STEPS = 16  # that follow where no region will do
+_EXACT_STEPS = 16  # to make where no region will do
 
-# Entries of `now`, what else is known between two events: flags; the probability of an event; silent steps whose boosts
-# have not been counted; steps between pulls of other arms, about; exact steps to make before a region is tried.
+# Entries of `now`, what else is known between two events: two flags; the probability of an event; silent steps whose
+# boosts have not been counted; steps between pulls of other arms, about; exact steps to make before a region is tried.
 _INSIDE, _IS_CALM, _RATE, _SILENT, _BETWEEN, _WAIT = 0, 1, 2, 3, 4, 5
 
 
@@ -87,23 +88,23 @@ class Events(NamedTuple):
 
 
 def events(n_arms: int) -> Events:
-    """Allocate it."""
+    """Allocate the events of `n_arms` arms."""
     return Events(sequence(), bridges(), np.empty(n_arms), np.empty(n_arms), np.empty(n_arms), np.zeros(6))
 
 
 @part
 def _enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> None:
-    """A region about the present posteriors of D, how likely an event is in it, and whether it is worth it."""
+    """Build a region about the present posteriors of D, find how likely an event is in it, and enter if it pays."""
     known, problem, now = run.known, run.problem, events.now
     pulls = known.pulls[dominant]
     radius = min(WIDEST, _SPAN * math.sqrt(now[_BETWEEN] / pulls))
-    lasting = min(1 + int(_LASTING * now[_BETWEEN]), lasting_of(pulls, radius))
+    max_pulls = min(1 + int(_LASTING * now[_BETWEEN]), choose_max_pulls(pulls, radius))
     update(known, dominant)
     while True:
         box = region.private_box
-        fill_region(known.private.family, known.private, dominant, radius, lasting, box, region.extremes)
+        fill_region(known.private.family, known.private, dominant, radius, max_pulls, box, region.extremes)
         if problem.uses_posterior or run.delta > 0.0:
-            bound_private(known.private, dominant, region)
+            bound_private_in_region(known.private, dominant, region)
         if run.delta == 0.0 or radius < _NARROWEST or sure_by_bounds(region.private, run.delta) != UNDECIDED:
             break
         radius *= _NARROWER
@@ -112,8 +113,8 @@ def _enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> N
             dominant, box[MEAN_LOW], box[MEAN_HIGH], int(box[MOST]), region.logs[LOG_LOW], region.logs[LOG_HIGH]
         )
         fill_least_shares(problem.explorer, view_of(known, run.space.explorer, t), within, events.least)
-    fill_region(known.public.family, known.public, dominant, radius, lasting, region.public_box, region.extremes)
-    bound_reference(known.public, dominant, region)
+    fill_region(known.public.family, known.public, dominant, radius, max_pulls, region.public_box, region.extremes)
+    bound_reference_in_region(known.public, dominant, region)
     _set_rate(run, region, events, dominant, epsilon_at(problem.budget, t + 1))
     now[_INSIDE] = 1.0
     now[_SILENT] = 0.0
@@ -126,8 +127,8 @@ def _enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> N
 
 @part
 def _set_rate(run: Run, region: Region, events: Events, dominant: int, epsilon: float) -> None:
-    """c and the probability of an event. The cut of D is the largest where there is no budget, that of the others where
-    there is most.
+    """Compute c and the probability of an event. The cut of D is largest without any budget, the cuts of the others
+    with the largest budget.
     """
     wide = slack(run.known.public.family)
     c, least, now = events.ceilings, events.least, events.now
@@ -158,7 +159,7 @@ def _set_rate(run: Run, region: Region, events: Events, dominant: int, epsilon: 
 
 @part
 def _count_silent(run: Run, events: Events) -> None:
-    """The boosts of the silent steps."""
+    """Draw and count the boosts of the silent steps."""
     left = 0.0
     steps = events.now[_SILENT]
     weights = events.shares
@@ -178,7 +179,7 @@ def _count_silent(run: Run, events: Events) -> None:
 
 @part
 def _draw_unsure(run: Run, events: Events, t: int, dominant: int) -> int:
-    """The arm that is boosted, from the exact shares less what was sure."""
+    """Draw the arm to boost from the exact shares, less what was sure."""
     update(run.known, dominant)
     fill_private_logs(run)
     shares, least = events.shares, events.least
@@ -200,7 +201,7 @@ def _draw_unsure(run: Run, events: Events, t: int, dominant: int) -> int:
 
 @part
 def _draw_event(run: Run, events: Events, t: int, dominant: int) -> tuple[int, float]:
-    """(the arm that is boosted, the draw of the arm that is pulled) of an event."""
+    """Draw an event: return (the boosted arm, the uniform number that decides which arm is pulled)."""
     u = next_uniform(events.draws)
     if not run.problem.uses_posterior:
         view = view_of(run.known, run.space.explorer, t)
@@ -226,7 +227,7 @@ def _pull(run: Run, events: Events, boosted: int, pulled: int) -> None:
 
 @inlined
 def _decide(run: Run, events: Events, t: int, dominant: int, boosted: int, u: float) -> int:
-    """The arm on which u falls, exactly."""
+    """Return the arm whose interval contains u, by an exact evaluation."""
     update(run.known, dominant)
     set_policy(run.problem, run.known, run.space, t, boosted)
     events.now[_IS_CALM] = 1.0 if run.space.policy[dominant] > 1.0 - _CALM else 0.0
@@ -235,7 +236,7 @@ def _decide(run: Run, events: Events, t: int, dominant: int, boosted: int, u: fl
 
 @part
 def _step_exactly(run: Run, events: Events, t: int, dominant: int) -> int:
-    """One step as the eager method makes it; returns the arm pulled."""
+    """Make one step as the eager method does; return the pulled arm."""
     draws = events.draws
     update(run.known, dominant)
     uniforms = (next_uniform(draws), next_uniform(draws), next_uniform(draws))
@@ -248,7 +249,7 @@ def _step_exactly(run: Run, events: Events, t: int, dominant: int) -> int:
 
 @part
 def _to_event(run: Run, region: Region, events: Events, t: int, cap: int, dominant: int) -> tuple[int, bool]:
-    """Silent steps to the next event, `cap` at most, or to the exit; returns (the time, whether there is an event)."""
+    """Make silent steps, at most `cap`, to the next event or the exit; return (the time, whether there is an event)."""
     known, now = run.known, events.now
     before = known.pulls[dominant]
     room = int(min(region.public_box[MOST], region.private_box[MOST])) - before
@@ -272,7 +273,7 @@ def _to_event(run: Run, region: Region, events: Events, t: int, cap: int, domina
 
 @part
 def _happen(run: Run, region: Region, events: Events, t: int, dominant: int) -> int:
-    """The step of an event; returns the arm pulled."""
+    """Make the step of an event; return the pulled arm."""
     known, now = run.known, events.now
     boosted, u = _draw_event(run, events, t, dominant)
     epsilon = epsilon_at(run.problem.budget, t + 1)
@@ -289,14 +290,14 @@ def _happen(run: Run, region: Region, events: Events, t: int, dominant: int) -> 
 def _advance(
     run: Run, region: Region, events: Events, r: int, t: int, row: int, t_end: int, most_events: int
 ) -> tuple[int, int]:
-    """See `advance_by_events`. D's posteriors wait until something is evaluated: `update` before everything exact."""
+    """See `advance_by_events`. D's posteriors are not kept up to date: `update` comes before every exact evaluation."""
     known, now, checkpoints = run.known, events.now, run.records.checkpoints
     if t == 0:
         start_sequence(events.draws, run.rewards.seed, np.uint64(run.rewards.first + r))
         initial_round(run.rewards, known, r)
         t = known.pulls.size
         now[:] = 0.0
-        now[_BETWEEN] = _FIRST_LASTING
+        now[_BETWEEN] = _FIRST_BETWEEN
     dominant = most_pulled(known.pulls)
     made = 0
     while True:
@@ -334,14 +335,15 @@ def _advance(
         dominant = still_most_pulled(known.pulls, dominant, pulled)
 
 
-# Where a stretch starts and ends are plain numbers, as for the other ways to advance: a struct would be made and
-# compiled for this one call.
+# The start and the end of a stretch are plain numbers, as in the other methods; a struct would be compiled for this one
+# call.
 @kernel
 def advance_by_events(
     run: Run, region: Region, events: Events, first: int, last: int, t: int, row: int, t_end: int, most_events: int
 ) -> tuple[int, int]:
-    """As `eager.advance_plainly`, but a single replication returns after so many events, with the rest to do; where it
-    is then does not matter, since `events` and `region` keep all that is known between two of them.
+    """Advance like `eager.advance_plainly`, but return after `most_events` events of a single replication.
+
+    Where that happens does not matter, since `events` and `region` keep all that is known between two events.
     """
     reached, next_row = t, row
     for r in range(first, last):

@@ -1,11 +1,11 @@
-"""Replications moved forward exactly where bounds do not decide, and by bounds where they do.
+"""The lazy method: move replications forward by bounds where they decide, and exactly where they do not.
 
-It reads the same draws of the same stream as the eager method and takes the same decisions. A step asks, in this order:
-a region (`region`), which costs a comparison a step while no arm but the most pulled one, D, is pulled and D stays
-inside; tangents (`comparison`), where the family has them, which hold wherever all arms have moved; and what both leave
-undecided is evaluated exactly, with the same bits as the eager method's, and is the tangents' next centre. An observer
-needs the reference's probabilities at every step, so with one only the private side is lazy; so it is with a reference
-that has no bounds.
+It reads the same draws of the same stream as the eager method and takes the same decisions. A step first asks a region
+(`region`), which costs one comparison per step while only the most pulled arm, D, is pulled and D stays inside. Then it
+asks tangents (`comparison`), where the family has them; they hold wherever the arms have moved. What both leave
+undecided is evaluated exactly, with the same bits as in the eager method, and becomes the tangents' next centre. An
+observer needs the reference's probabilities at every step, so with an observer only the private side is lazy. The same
+holds for a reference that has no bounds.
 """
 
 from typing import NamedTuple
@@ -13,18 +13,18 @@ from typing import NamedTuple
 from feint.budgets import epsilon_at
 from feint.engine.comparison import (
     Comparison,
-    bound_private,
-    bound_reference,
+    bound_private_by_tangents,
+    bound_reference_by_tangents,
     compares,
     comparison,
+    defer_update,
     draw_by_bounds,
     draw_inside,
     enter_by_tangents,
     evaluate,
-    follow,
-    forget,
-    put_off,
-    settle,
+    flush_update,
+    forget_centres,
+    update_and_displace,
 )
 from feint.engine.record import Run, record, sure_by_logs
 from feint.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
@@ -38,9 +38,9 @@ from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.boost_kernel import boost_policy
 from feint.step import draw_arm, most_pulled, set_policy, still_most_pulled, view_of
 
-# Build a region only where D is pulled with more than this probability: else it would not last.
+# Build a region only where D is pulled with more than this probability: otherwise it would not last.
 _CALM = 0.85
-_CALMER = 0.75  # with tangents it takes no evaluation
+_CALM_WITH_TANGENTS = 0.75  # since a region then takes no evaluation
 
 
 class Lazy(NamedTuple):
@@ -51,7 +51,7 @@ class Lazy(NamedTuple):
 
 
 def lazy(n_arms: int) -> Lazy:
-    """Allocate it."""
+    """Allocate the space of the lazy method for `n_arms` arms."""
     return Lazy(region(n_arms), comparison(n_arms))
 
 
@@ -60,8 +60,8 @@ def _is_sure(run: Run, space: Lazy, dominant: int, inside: bool) -> bool:
     c, private = space.comparison, run.known.private
     sure = sure_by_bounds(space.region.private, run.delta) if inside else UNDECIDED
     if sure == UNDECIDED:
-        settle(run.known, c, dominant)
-        if bound_private(private, c):
+        flush_update(run.known, c, dominant)
+        if bound_private_by_tangents(private, c):
             sure = sure_by_bounds(c.bounds, run.delta)
     if sure == UNDECIDED:
         evaluate(private, c.private, run.space.logs[EXACT])
@@ -71,11 +71,11 @@ def _is_sure(run: Run, space: Lazy, dominant: int, inside: bool) -> bool:
 
 @part
 def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) -> int:
-    """The arm to boost where no region decides: by tangents, else exactly."""
+    """Return the arm to boost where no region decides: by tangents, otherwise exactly."""
     problem, private, s = run.problem, run.known.private, run.space
     view = view_of(run.known, s.explorer, t)
-    settle(run.known, c, dominant)
-    if bound_private(private, c):
+    flush_update(run.known, c, dominant)
+    if bound_private_by_tangents(private, c):
         boosted = choose(problem.explorer, view, c.bounds, uniforms)
         if boosted != UNDECIDED:
             return boosted
@@ -86,11 +86,11 @@ def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) 
 
 @part
 def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) -> int:
-    """The arm to pull where no region decides; a lower bound of D's probability is left in the reference's bounds."""
+    """Return the arm to pull where no region decides; leave a lower bound of D's probability in `c.reference`."""
     problem, public, s, c = run.problem, run.known.public, run.space, space.comparison
     epsilon = epsilon_at(problem.budget, t + 1)
-    settle(run.known, c, dominant)
-    if bound_reference(public, c):
+    flush_update(run.known, c, dominant)
+    if bound_reference_by_tangents(public, c):
         pulled = draw_by_bounds(c.reference, c.boosts, boosted, dominant, epsilon, u)
         if pulled != UNDECIDED:
             return pulled
@@ -103,26 +103,26 @@ def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) 
 
 @part
 def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row: int, t_end: int) -> tuple[int, int]:
-    """See `advance_lazily`. D's posteriors wait until something reads them: `settle` before that."""
+    """See `advance_lazily`. D's posteriors wait until something reads them; `flush_update` comes before that."""
     problem, known, s, uniforms = run.problem, run.known, run.space, run.rewards.uniforms
     region, c = space.region, space.comparison
     if t == 0:
         begin(run.watch, r)
         initial_round(run.rewards, known, r)
         t = known.pulls.size
-    forget(c)
+    forget_centres(c)
     dominant = most_pulled(known.pulls)
     wide = slack(known.public.family)
     bounds_reference = follows_posterior and not observing(run.watch)
     bounds_private = problem.uses_posterior or run.delta > 0.0
     with_tangents = compares(known)
-    calm_enough = _CALMER if with_tangents else _CALM
+    calm_enough = _CALM_WITH_TANGENTS if with_tangents else _CALM
     block = t - BLOCK  # the first step whose draws have been made
     inside = False
     calm = False
     while True:
         if calm and not inside:
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             if with_tangents:
                 inside = enter_by_tangents(region, known, c, dominant, bounds_private, bounds_reference)
             else:
@@ -131,10 +131,10 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
 
         stopped = run.delta > 0.0 and _is_sure(run, space, dominant, inside)
         if stopped or (row < run.records.checkpoints.size and run.records.checkpoints[row] == t):
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             row = record(run, r, t, row, stopped)
         if stopped or t >= t_end:
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             return t, row
 
         i = t - block
@@ -151,7 +151,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
 
         pulled = UNDECIDED
         if not bounds_reference:
-            settle(known, c, dominant)
+            flush_update(known, c, dominant)
             set_policy(problem, known, s, t, boosted)
             pulled = draw_arm(s.policy, boosted, dominant, uniforms[3, i])
             calm = s.policy[dominant] > calm_enough
@@ -167,12 +167,12 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
         reward_pull(run.rewards, known, pulled, i)
         t += 1
         if pulled != dominant:
-            follow(known, c, pulled)
-            settle(known, c, dominant)
+            update_and_displace(known, c, pulled)
+            flush_update(known, c, dominant)
             inside = False
             dominant = still_most_pulled(known.pulls, dominant, pulled)
         else:
-            put_off(known, c, dominant)
+            defer_update(known, c, dominant)
             inside = inside and is_inside(region, known, dominant)
 
 
@@ -180,7 +180,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
 def advance_lazily(
     run: Run, space: Lazy, follows_posterior: bool, first: int, last: int, t: int, row: int, t_end: int
 ) -> tuple[int, int]:
-    """As `eager.advance_plainly`; `follows_posterior` says that the reference's probabilities have bounds."""
+    """Advance like `eager.advance_plainly`; `follows_posterior` says that the reference's probabilities have bounds."""
     reached, next_row = t, row
     for r in range(first, last):
         reached, next_row = _advance(run, space, follows_posterior, r, t, row, t_end)

@@ -1,4 +1,4 @@
-"""Replications as kernels see them, and what they leave at their checkpoints."""
+"""Replications as kernels see them, and the records of their checkpoints."""
 
 import math
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from feint.step import Known, Problem, Space, likeliest, log_complement
 
 
 class Records(NamedTuple):
-    """What R replications leave at C checkpoints."""
+    """The records of R replications at C checkpoints."""
 
     checkpoints: IntArray  # (C,)
     pulls: IntArray  # (R, C, K)
@@ -24,7 +24,7 @@ class Records(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The agent, where its rewards come from, what it knows, who watches, and when it ends: all that kernels need."""
+    """All that kernels need: the agent, its source of rewards, what it knows, who watches, and when it ends."""
 
     problem: Problem
     rewards: Rewards
@@ -38,27 +38,27 @@ class Run(NamedTuple):
 
 @shared
 def fill_private_logs(run: Run) -> None:
-    """Exact log P(arm is the best private one) into the row EXACT of the space's logs."""
+    """Fill the row EXACT of the space's logs with the exact log P(arm is the best private one)."""
     private = run.known.private
     fill_log_best(private.family, private.posterior, private.ws, run.space.logs[EXACT])
 
 
 @shared
 def sure_exactly(run: Run) -> bool:
-    """Whether the largest private probability has reached 1 − δ, from the exact complement."""
+    """Return whether the largest private probability has reached 1 − δ, from the exact complement."""
     fill_private_logs(run)
     return sure_by_logs(run)
 
 
 @shared_inlined
 def sure_by_logs(run: Run) -> bool:
-    """The same from exact private log probabilities that stand in the space's logs."""
+    """Return the same from the exact log probabilities that are already in the space's logs."""
     return log_complement(run.space.logs, likeliest(run.space.logs)) <= math.log(run.delta)
 
 
 @shared
 def record(run: Run, r: int, t: int, row: int, stopped: bool) -> int:
-    """Fill the checkpoint of this moment, or if stopped all that are left; returns the next row."""
+    """Fill the checkpoint at time t, or all that are left if the run has stopped; return the next row."""
     while row < run.records.checkpoints.size and (run.records.checkpoints[row] == t or stopped):
         fill_private_logs(run)
         for a in range(run.known.pulls.size):

@@ -2,15 +2,15 @@ r"""A region of posteriors, and rigorous bounds of all best-arm probabilities ov
 
 Between pulls of other arms only the posterior of the most pulled arm D moves. The family says for which posteriors of D
 every P(a) is largest and smallest over a region of its mean and pulls (`families.base.fill_region`, with the proofs in
-the families' files): put into the exact kernel in D's place, they bound every P(a). Where D is the likeliest arm, one
+the families' files). Put into the exact kernel in D's place, they bound every P(a). Where D is the likeliest arm, one
 minus the bounds of the others is sharper and free.
 
-All bounds are widened by `slack` (a family's, relative) and as much of |log p| in deep tails, which exceeds the
-kernel's error and the rounding of the few operations that a decision makes of them.
+All bounds are widened by the family's `slack`, which is relative, and by a share of |log p| in deep tails. This exceeds
+the kernel's error and the rounding of the few operations in a decision.
 
-The region's radius weighs two costs. In τ steps D's mean moves by about √(τ/n) of its own standard deviation s, so a
-region of radius ρ·s lasts about ρ²·n steps; and a share of steps proportional to ρ stays undecided. Their sum is least
-at ρ ∝ n^(−1/3).
+The region's radius balances two costs. In τ steps D's mean moves by about √(τ/n) of its own standard deviation s, so a
+region of radius ρ·s lasts about ρ²·n steps. And a share of steps proportional to ρ stays undecided. The sum of both
+costs is least at ρ ∝ n^(−1/3).
 """
 
 import math
@@ -40,19 +40,19 @@ from feint.numerics.boost_kernel import boost_scalar
 from feint.step import Known
 
 _RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
-WIDEST = 0.5  # and never more than this many s
-_COUNT = 9.0  # it lasts radius/9 of D's pulls at most: the families' bounds widen by as much for that as for the radius
-_DEEP = 0.2  # of the slack, a nat of |log p|: the kernel's error in deep tails, there and back
+WIDEST = 0.5  # the largest radius, in units of s
+_COUNT = 9.0  # a region lasts at most radius/9 of D's pulls: they widen the bounds as much as the radius does
+_DEEP = 0.2  # of the slack, per nat of |log p|: the kernel's error in deep tails, there and back
 
 # Rows of the reference's bounds; the private bounds have the rows of `explorers.base`.
 PI_LOW, PI_HIGH, LOG_PI_LOW, LOG_PI_HIGH = 0, 1, 2, 3
 REFERENCE_ROWS = 4
-# Rows of `cuts`: per boosted arm the two cuts of the draw, and the ε they hold for (−1 before).
+# Rows of `cuts`: for each boosted arm the two cuts of the draw, and the ε that they hold for (−1: none yet).
 CUT_BOOSTED, CUT_DOMINANT, CUT_EPSILON = 0, 1, 2
 
 
 class Region(NamedTuple):
-    """The region and its bounds, owned by the caller; the box of each side is that of `families.base`."""
+    """A region and its bounds, owned by the caller; `families.base` says what the box of each side holds."""
 
     public_box: FloatArray  # (3,)
     private_box: FloatArray  # (3,)
@@ -64,47 +64,47 @@ class Region(NamedTuple):
 
 
 def region(n_arms: int) -> Region:
-    """Allocate it."""
+    """Allocate a region of `n_arms` arms."""
     shapes = (3,), (3,), (4, 2), (BOUND_ROWS, n_arms), (REFERENCE_ROWS, n_arms), (3, n_arms), (LOG_ROWS, n_arms)
     return Region(*(np.empty(shape) for shape in shapes))
 
 
 @part
 def enter(region: Region, known: Known, dominant: int, bounds_private: bool, bounds_reference: bool) -> None:
-    """A region about the present posteriors of D, with the bounds that are asked for."""
-    radius = radius_of(known.pulls[dominant])
-    lasting = lasting_of(known.pulls[dominant], radius)
-    fill_region(known.private.family, known.private, dominant, radius, lasting, region.private_box, region.extremes)
+    """Build a region about the present posteriors of D, with the bounds that are asked for."""
+    radius = choose_radius(known.pulls[dominant])
+    max_pulls = choose_max_pulls(known.pulls[dominant], radius)
+    fill_region(known.private.family, known.private, dominant, radius, max_pulls, region.private_box, region.extremes)
     if bounds_private:
-        bound_private(known.private, dominant, region)
-    fill_region(known.public.family, known.public, dominant, radius, lasting, region.public_box, region.extremes)
+        bound_private_in_region(known.private, dominant, region)
+    fill_region(known.public.family, known.public, dominant, radius, max_pulls, region.public_box, region.extremes)
     if bounds_reference:
-        bound_reference(known.public, dominant, region)
+        bound_reference_in_region(known.public, dominant, region)
     forget_cuts(region)
 
 
 @inlined
-def radius_of(pulls: int) -> float:
-    """In standard deviations of D, after so many pulls of it."""
+def choose_radius(pulls: int) -> float:
+    """Return a region's radius, in standard deviations of D, after this many pulls of D."""
     return min(WIDEST, _RADIUS / float(pulls) ** (1.0 / 3.0))
 
 
 @inlined
-def lasting_of(pulls: int, radius: float) -> int:
-    """For how many more pulls of D."""
+def choose_max_pulls(pulls: int, radius: float) -> int:
+    """Return for how many more pulls of D a region of this radius holds."""
     return 1 + int(pulls * radius / _COUNT)
 
 
 @inlined
 def forget_cuts(region: Region) -> None:
-    """Of another region."""
+    """Forget the cuts of the previous region."""
     for a in range(region.cuts.shape[1]):
         region.cuts[CUT_EPSILON, a] = -1.0
 
 
 @inlined
 def is_inside(region: Region, known: Known, dominant: int) -> bool:
-    """Whether D is still inside."""
+    """Return whether D is still inside the region."""
     public, private, pulls = region.public_box, region.private_box, known.pulls[dominant]
     return (
         pulls <= public[MOST]
@@ -122,7 +122,7 @@ def _place(belief: Belief, dominant: int, first: float, second: float) -> None:
 
 @part
 def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float, float]:
-    """Bounds of log P(a) for every arm but D, and of Σ P(a); the belief is left as it was."""
+    """Bound log P(a) for every arm but D, and return bounds of Σ P(a) over them; the belief is left unchanged."""
     wide = slack(belief.family)
     logs, extremes = region.logs, region.extremes
     first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
@@ -143,8 +143,8 @@ def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float,
 
 
 @part
-def bound_private(belief: Belief, dominant: int, region: Region) -> None:
-    """Bounds of the private best-arm probabilities and of the cuts they make."""
+def bound_private_in_region(belief: Belief, dominant: int, region: Region) -> None:
+    """Bound the private best-arm probabilities and the cuts that they make."""
     wide = slack(belief.family)
     bounds, logs, extremes = region.private, region.logs, region.extremes
     others_low, others_high = _bound_others(belief, dominant, region)
@@ -167,8 +167,8 @@ def bound_private(belief: Belief, dominant: int, region: Region) -> None:
 
 
 @part
-def bound_reference(belief: Belief, dominant: int, region: Region) -> None:
-    """Bounds of the reference's probabilities; D's from the complement."""
+def bound_reference_in_region(belief: Belief, dominant: int, region: Region) -> None:
+    """Bound the reference's probabilities; those of D follow from the complement."""
     wide = slack(belief.family)
     bounds, logs = region.reference, region.logs
     others_low, others_high = _bound_others(belief, dominant, region)
@@ -185,10 +185,10 @@ def bound_reference(belief: Belief, dominant: int, region: Region) -> None:
 
 @part
 def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, epsilon: float, u: float) -> int:
-    """The arm on which u falls when `boosted` is boosted with budget ε anywhere in the region, or UNDECIDED.
+    """Return the arm whose interval contains u, anywhere in the region, if `boosted` has budget ε; or UNDECIDED.
 
-    If another arm is boosted, the cut from which D is drawn falls with ε: that of a larger ε stays valid and is kept.
-    If D itself is boosted, the cut grows as ε falls and is made anew for every ε.
+    If another arm than D is boosted, the cut above which D is drawn falls with ε, so that of a larger ε stays valid and
+    is kept. If D itself is boosted, the cut grows as ε falls and is computed anew for every ε.
     """
     cuts = region.cuts
     if cuts_are_old(region, boosted, dominant, epsilon):
@@ -202,14 +202,14 @@ def draw_in_region(region: Region, wide: float, boosted: int, dominant: int, eps
 
 @inlined
 def cuts_are_old(region: Region, boosted: int, dominant: int, epsilon: float) -> bool:
-    """Whether there are none that hold for ε; see `draw_in_region`."""
+    """Return whether no cuts are known that hold for ε; see `draw_in_region`."""
     known_for = region.cuts[CUT_EPSILON, boosted]
     return known_for < epsilon or (boosted == dominant and known_for != epsilon)
 
 
 @part
 def set_cuts(region: Region, wide: float, boosted: int, dominant: int, epsilon: float) -> None:
-    """Cuts from q* at both bounds of π_boosted."""
+    """Compute the cuts from q* at both bounds of π_boosted."""
     bounds = region.reference
     q_low = boost_scalar(bounds[PI_LOW, boosted], bounds[LOG_PI_LOW, boosted], epsilon, True)
     q_high = q_low
@@ -222,10 +222,10 @@ def set_cuts(region: Region, wide: float, boosted: int, dominant: int, epsilon: 
 def place_cuts(
     region: Region, wide: float, boosted: int, dominant: int, epsilon: float, q: tuple[float, float]
 ) -> None:
-    """Below the first cut `boosted` is drawn, from the second on D, wherever in the region.
+    """Set the two cuts of `boosted`: anywhere in the region it is drawn below the first, and D from the second on.
 
-    For boosted ≠ D, with q growing in π_boosted, and ρ = O/(O + π_D) the share of the others O among all but `boosted`,
-    everything but D takes q + (1 − q)·ρ, which grows with both. For boosted = D it takes 1 − q.
+    Let boosted ≠ D. q grows with π_boosted, and the others, O, have the share ρ = O/(O + π_D) among all but `boosted`.
+    Everything but D takes q + (1 − q)·ρ, which grows with both. For boosted = D it takes 1 − q.
     """
     bounds, cuts = region.reference, region.cuts
     q_low, q_high = q
@@ -246,10 +246,10 @@ def place_cuts(
 
 @inlined
 def sure_by_bounds(bounds: FloatArray, delta: float) -> int:
-    """1 or 0 where the private bounds decide whether the likeliest arm has reached 1 − δ, else UNDECIDED.
+    """Return 1 or 0 if the private bounds decide whether the likeliest arm has reached 1 − δ, otherwise UNDECIDED.
 
-    The complement of arm m is at least Σ_{a≠m} of the lower bounds, which is least for the m with the largest of them;
-    and the likeliest arm's complement is at most that of this m.
+    The complement of arm m is at least Σ_{a≠m} of the lower bounds, which is least for the m with the largest of them.
+    And the complement of the likeliest arm is at most that of this m.
     """
     n = bounds.shape[1]
     top = 0

@@ -1,4 +1,4 @@
-"""All replications of a simulation on all cores: blocks of short ones, pieces of long ones."""
+"""Run all replications of a simulation on all cores: short ones in blocks, long ones in pieces."""
 
 import math
 import threading
@@ -13,14 +13,14 @@ from feint.engine.record import Run
 from feint.engine.region import region
 from feint.numerics._threads import thread_count
 
-_ARM_STEPS_A_PIECE = 400_000  # arms × steps, well below a second: how soon Ctrl-C and the progress bar are served
-_EVENTS_A_PIECE = 20_000
-_SLOWER = 10  # where every step is evaluated
+_ARM_STEPS_PER_PIECE = 400_000  # arms × steps, well below a second, so that Ctrl-C and the progress bar are served soon
+_EVENTS_PER_PIECE = 20_000
+_SLOWER = 10  # how much slower a step is where every step is evaluated,
 _SLOWEST = 1000  # and in plain Python
 
 
 class Course(NamedTuple):
-    """How far to run, how, and under which budget."""
+    """How far to run, by which method, and with which budget."""
 
     horizon: int
     replications: int
@@ -31,13 +31,13 @@ class Course(NamedTuple):
 
 
 def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], object]) -> None:
-    """Fill the records of every replication; an interrupt, or an error, ends the threads at their next piece.
+    """Fill the records of every replication. An interrupt or an error ends the threads at their next piece.
 
-    Threads take blocks from one iterator. Which thread runs which changes nothing: a replication's draws depend on its
-    number alone.
+    Threads take blocks from one iterator. It does not matter which thread runs which block, since the draws of a
+    replication depend on its number alone.
     """
     pace = _SLOWEST if course.method == "plain" else _SLOWER if course.slow else 1
-    piece = max(100, _ARM_STEPS_A_PIECE // pace)
+    piece = max(100, _ARM_STEPS_PER_PIECE // pace)
     blocks = _blocks(course, piece)
     lock, stop = threading.Lock(), threading.Event()
     failures: list[BaseException] = []
@@ -57,7 +57,7 @@ def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], o
             stop.set()
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(_threads(course))]
-    if len(threads) == 1:  # stay in the caller's thread: plain Python may have no other
+    if len(threads) == 1:  # stay in the caller's thread: plain Python may not allow another
         work()
     else:
         for thread in threads:
@@ -79,7 +79,7 @@ def _threads(course: Course) -> int:
 
 
 def _blocks(course: Course, piece: int) -> Iterator[tuple[int, int]]:
-    """Consecutive replications, as many as make a piece, but a few blocks a thread."""
+    """Yield blocks of consecutive replications, each about a piece long, but at least a few blocks per thread."""
     size = max(1, min(piece // course.horizon, -(-course.replications // (4 * _threads(course)))))
     for first in range(0, course.replications, size):
         yield first, min(first + size, course.replications)
@@ -94,7 +94,7 @@ def _advance(course: Course, run: Run) -> Callable[..., tuple[int, int]]:
     if course.method == "event":
         around, between = region(n_arms), events(n_arms)
         return lambda run, first, last, t, row, t_end: advance_by_events(
-            run, around, between, first, last, t, row, t_end, _EVENTS_A_PIECE if last - first == 1 else -1
+            run, around, between, first, last, t, row, t_end, _EVENTS_PER_PIECE if last - first == 1 else -1
         )
     space = lazy(n_arms)
     return lambda run, *where: advance_lazily(run, space, course.follows_posterior, *where)
@@ -112,7 +112,7 @@ def _run_block(
     first, last = block
     t, row = 0, 0
     while not stop.is_set():
-        whole = last - first > 1 or course.method == "event"  # which comes back by itself
+        whole = last - first > 1 or course.method == "event"  # which returns by itself
         t_end = course.horizon if whole else min(t + piece, course.horizon)
         problem = run.problem._replace(budget=course.budget.settings(t, t_end))
         before = t

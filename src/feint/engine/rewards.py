@@ -1,4 +1,4 @@
-"""Where the rewards of simulated replications come from: the instance and its random streams, a block at a time."""
+"""The rewards of simulated replications: drawn from the instance and its random streams, one block at a time."""
 
 from typing import Any, NamedTuple
 
@@ -19,8 +19,8 @@ class Rewards(NamedTuple):
     public: FloatArray
     private: FloatArray
     own_samples: bool
-    normal: bool  # whether any side draws from normals,
-    uniform: bool  # and any from uniform numbers
+    normal: bool  # whether a side draws from normal numbers
+    uniform: bool  # whether a side draws from uniform numbers
     seed: Word
     first: int  # the replication of row 0
     words: WordArray  # (8, n) scratch
@@ -30,7 +30,7 @@ class Rewards(NamedTuple):
 
 
 def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards:
-    """The rewards of a bandit's replications."""
+    """Return the rewards of a bandit's replications, with nothing drawn yet."""
     normal = [hasattr(family, "kernel") and family.kernel().normal for family in bandit.families]
     return Rewards(
         np.array(bandit.public),
@@ -49,7 +49,7 @@ def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards
 
 @part
 def draw_block(rewards: Rewards, r: int, t: int) -> None:
-    """The draws of steps t, t + 1, … of replication r."""
+    """Make the draws of steps t, t + 1, … of replication r."""
     seed, replication = rewards.seed, np.uint64(rewards.first + r)
     fill_block(seed, replication, t, rewards.own_samples, rewards.words, rewards.uniforms, rewards.normals)
     if rewards.uniform:
@@ -58,7 +58,7 @@ def draw_block(rewards: Rewards, r: int, t: int) -> None:
 
 @shared_inlined
 def reward_pull(rewards: Rewards, known: Known, arm: int, i: int) -> None:
-    """Pull `arm` with the i-th draws of the block."""
+    """Pull `arm` and reward it by the i-th draws of the block."""
     normals, chances = rewards.normals, rewards.chances
     public = draw_reward(known.public.family, rewards.public[arm], normals[0, i], chances[0, i])
     private = draw_reward(known.private.family, rewards.private[arm], normals[1, i], chances[1, i])
@@ -67,7 +67,7 @@ def reward_pull(rewards: Rewards, known: Known, arm: int, i: int) -> None:
 
 @shared
 def initial_round(rewards: Rewards, known: Known, r: int) -> None:
-    """Forget what was known, and pull every arm once, in order, outside the observer's test."""
+    """Forget what was known, and pull every arm once, in order; the observer does not test these pulls."""
     for a in range(known.pulls.size):
         known.pulls[a] = 0
         known.boosts[a] = 0

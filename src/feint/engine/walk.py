@@ -1,14 +1,14 @@
-r"""Many pulls of one arm at once, up to the first that leaves the region.
+r"""Make many pulls of one arm at once, up to the first that leaves the region.
 
-While only D is pulled, its two sums of rewards are random walks with known steps, and the region is left when a sum
-passes one of its two lines, mean = MEAN_LOW or MEAN_HIGH, which are straight in the number of pulls. n pulls are made
-so: draw both sums at the end; if the bridges between the known ends pass any of the four lines with a probability of at
-most e⁻⁴⁵ in all (`families.base.nats_to_cross`), take it that they do not, which is the only approximation here; else
-draw the bridges' middle and look at the left half, then at the right one, down to single pulls, which are inside or
-not. So the first exit is found to the pull. What had been drawn beyond it is forgotten: the walks have no memory of it.
+While only D is pulled, its two sums of rewards are random walks with known steps. The region is left when a sum passes
+one of its two lines, mean = MEAN_LOW or MEAN_HIGH, which are straight in the number of pulls. To make n pulls, draw
+both sums at the end. If the bridges between the known ends pass any of the four lines with probability at most e⁻⁴⁵
+in all (`families.base.nats_to_cross`), assume that they do not; this is the only approximation here. Otherwise draw the
+middle of the bridges and look at the left half, then at the right half, down to single pulls, which are inside or not.
+So the first exit is found to the pull. What was drawn beyond it is forgotten: the walks have no memory of it.
 
-A certificate that fails is refined, never drawn again: a bridge that is thrown away because it might have crossed would
-keep those that wander less.
+A bridge whose certificate fails is refined, never drawn again: to throw away those that might have crossed would favour
+those that wander less.
 """
 
 import math
@@ -24,12 +24,12 @@ from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.sequence import Sequence
 from feint.step import Known, update_means
 
-_NATS = 45.0 + math.log(4.0)  # of each of four lines
-_DEPTH = 64  # halvings of at most 2⁵³ pulls, and some
+_NATS = 45.0 + math.log(4.0)  # required of each of the four lines
+_DEPTH = 64  # enough for all halvings of 2⁵³ pulls, and some to spare
 
 
 class Bridges(NamedTuple):
-    """The points ahead that have been drawn, the nearest last; owned by the caller."""
+    """The points ahead that have been drawn, nearest last; owned by the caller."""
 
     pulls: IntArray  # (n,)
     public: FloatArray  # (n,) sums
@@ -37,13 +37,13 @@ class Bridges(NamedTuple):
 
 
 def bridges() -> Bridges:
-    """Allocate it."""
+    """Allocate space for the points ahead."""
     return Bridges(np.empty(_DEPTH, dtype=np.int64), np.empty(_DEPTH), np.empty(_DEPTH))
 
 
 @inlined
 def _stays(family: Any, box: FloatArray, pulls: int, here: float, n: int, there: float) -> bool:
-    """Whether the walk of a sum from `here` after `pulls` to `there` n pulls later surely stays between its lines."""
+    """Return whether a sum that goes from `here` after `pulls` to `there` in n more surely stays between its lines."""
     up, down = box[MEAN_HIGH] * pulls - here, here - box[MEAN_LOW] * pulls
     up_then, down_then = box[MEAN_HIGH] * (pulls + n) - there, there - box[MEAN_LOW] * (pulls + n)
     if up <= 0.0 or down <= 0.0 or up_then <= 0.0 or down_then <= 0.0:
@@ -58,8 +58,8 @@ def _stays(family: Any, box: FloatArray, pulls: int, here: float, n: int, there:
 def pull_many(
     rewards: Rewards, known: Known, region: Region, arm: int, n: int, ahead: Bridges, draws: Sequence
 ) -> bool:
-    """Pull `arm` n times, or until the region is left; returns whether it was. The arm's means follow, its posteriors
-    do not.
+    """Pull `arm` n times, or until the region is left; return whether it was. The arm's means are updated, but not
+    its posteriors.
     """
     public, private = known.public, known.private
     if n == 0:

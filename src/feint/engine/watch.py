@@ -1,4 +1,4 @@
-"""The observer beside the agent: what each pull spends of the KL budget, and what it tells the observer."""
+"""The observer beside the agent: what each pull spends of the KL budget, and what the observer learns from it."""
 
 import math
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ RECORDED = ("kl_spent", "log_e_value", "log_likelihood_ratio", "log_floor_ratio"
 
 @by_type
 def observing(watch: Any) -> bool:
-    """Whether anybody watches."""
+    """Return whether an observer watches."""
     raise NotImplementedError
 
 
@@ -35,13 +35,13 @@ def begin(watch: Any, r: int) -> None:
 
 @by_type
 def see(watch: Any, r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int) -> None:
-    """Test the t-th pull, made from what is known by the policy in `s` that boosts `boosted`."""
+    """Test the t-th pull, which was drawn from the policy in `s` that boosts the arm `boosted`."""
     raise NotImplementedError
 
 
 @by_type
 def record_watch(watch: Any, r: int, row: int) -> None:
-    """Fill one checkpoint."""
+    """Record the observer's values at one checkpoint."""
     raise NotImplementedError
 
 
@@ -119,33 +119,33 @@ class Watch(NamedTuple):
 
 
 @inlined
-def _not_observing(watch: "Nobody") -> bool:
+def _not_observing(watch: "NoObserver") -> bool:
     return False
 
 
 @inlined
-def _do_nothing(watch: "Nobody", r: int) -> None:
+def _do_nothing(watch: "NoObserver", r: int) -> None:
     pass
 
 
 @inlined
 def _see_nothing(
-    watch: "Nobody", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
+    watch: "NoObserver", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
 ) -> None:
     pass
 
 
 @inlined
-def _record_nothing(watch: "Nobody", r: int, row: int) -> None:
+def _record_nothing(watch: "NoObserver", r: int, row: int) -> None:
     pass
 
 
 @parts(observing=_not_observing, begin=_do_nothing, see=_see_nothing, record_watch=_record_nothing)
-class Nobody(NamedTuple):
-    """Nobody watches: a type of its own, so that the test is not even compiled."""
+class NoObserver(NamedTuple):
+    """No observer watches. This is a type of its own, so that the test is not even compiled."""
 
 
-def watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
-    """An observer who fills these arrays."""
+def make_watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
+    """Return an observer that fills these arrays."""
     log_best, shares = np.empty((2, n_arms))
     return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), log_best, shares, now, recorded)

@@ -1,1 +1,1 @@
-"""The paper's figures and ours, one file each (`contract`), under the names that `feint reproduce` takes."""
+"""The paper's figures and ours, one file each (`contract` says of what shape), named as in `feint reproduce`."""

@@ -7,9 +7,9 @@ import xarray as xr
 
 from feint.bandit import Bandit
 from feint.experiments import paper_method
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin, TopTwo
 from feint.instances import PAPER
 from feint.intervals import bootstrap, normal_interval
@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
     "epsilons": (0.01, 0.1, 1.0),
     "horizon": 2_000,
     "replications": 100,
-    "replications_pulls": 600,  # of figure 1, where a difference of 10 % is to be seen
+    "replications_pulls": 600,  # of figure 1, enough to see a difference of 10 %
 }
 QUICK: dict[str, Any] = {"horizon": 600, "replications": 60}
 TITLE = "What the paper's two approximations do to figures 1 and 2"
@@ -37,27 +37,31 @@ EXACT, APPROXIMATE = 0, 1  # along `approach`
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps of the paper's method, which takes nearly all the time."""
+    """Return the trajectory-steps of the paper's method, which takes nearly all the time."""
     runs = settings["replications_pulls"] + len(settings["epsilons"]) * settings["replications"]
     return int(runs * (settings["horizon"] - len(settings["public"])))
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`pulls(approach, run, time, arm)` of figure 1, `log_error(approach, epsilon, replication, time)` of figure 2."""
+    """Return `pulls(approach, run, time, arm)` of figure 1 and `log_error(approach, epsilon, replication, time)` of
+    figure 2.
+    """
     bandit = Bandit(settings["public"], settings["private"])
     times = np.unique(np.geomspace(bandit.n_arms, settings["horizon"], 60).astype(np.int64))
     common: dict[str, Any] = {"horizon": settings["horizon"], "seed": seed}
     many, few = {"replications": settings["replications_pulls"]}, {"replications": settings["replications"]}
     boosted = list(range(1, bandit.n_arms))
     marks = [int(t) for t in times]
-    exact = simulate(bandit, RoundRobin(boosted), epsilon=settings["epsilon"], checkpoints=times, **many, **common)
+    exact = simulate_resumably(
+        bandit, RoundRobin(boosted), epsilon=settings["epsilon"], checkpoints=times, **many, **common
+    )
     paper = paper_method.run(
         bandit, epsilon=settings["epsilon"], checkpoints=marks, round_robin=boosted, tick=tick, **many, **common
     )
     pulls = np.stack([exact.pulls.values.astype(float), paper.pulls.values])
     errors = []
     for epsilon in settings["epsilons"]:
-        ours = simulate(bandit, TopTwo(), epsilon=epsilon, checkpoints=times, **few, **common)
+        ours = simulate_resumably(bandit, TopTwo(), epsilon=epsilon, checkpoints=times, **few, **common)
         theirs = paper_method.run(bandit, epsilon=epsilon, checkpoints=marks, tick=tick, **few, **common)
         errors.append(np.stack([ours.log_error.values, theirs.log_error.values]))
     return xr.Dataset(
@@ -70,7 +74,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Left: pulls of the boosted arms. Right: error probability. Solid: exact; dashed: the paper's method."""
+    """Draw pulls of boosted arms (left) and the error probability (right), exact (solid) and the paper's (dashed)."""
     figure = new_figure(7.2, 3.5)
     left, right = figure.subplots(1, 2)
     t = data.time.values
@@ -97,13 +101,13 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """The approximations cost pulls, above all since the closed form wastes budget."""
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that the approximations cost pulls, above all since the closed form wastes budget."""
     boosted = data.pulls.isel(time=-1, arm=slice(1, None)).sum("arm").values  # (approach, run)
     value, error = bootstrap(lambda medians: np.log(medians[APPROXIMATE] / medians[EXACT])[None], boosted)
     change, low, high = 100 * np.expm1(normal_interval(float(value[0]), float(error[0]), LEVEL))
     return [
-        Claim(
+        Finding(
             "the paper's approximations cost pulls",
             OURS,
             f"median pulls of boosted arms at t = {int(data.time[-1]):,}, by the paper's method against the exact, %",

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.intervals import median_interval
 from feint.style import COLOURS, band, new_figure, tidy
 
@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "early": 3_000,
     "horizon": 300_000,
     "replications": 100,
-    "replications_asymmetric": 1_000,  # 100 are too few for what is left of the difference of arms 2 and 3
+    "replications_asymmetric": 1_000,  # 100 are too few to see what is left of the difference between arms 2 and 3
 }
 QUICK: dict[str, Any] = {"horizon": 20_000, "replications": 40, "replications_asymmetric": 40}
 TITLE = "Impact of asymmetry"
@@ -35,15 +35,15 @@ CASES = {"symmetric": "replications", "asymmetric": "replications_asymmetric"}  
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     return int(settings["horizon"] * sum(settings[runs] for runs in CASES.values()))
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """The proportions of all samples, `symmetric` and `asymmetric`, each (its own runs, time, arm)."""
+    """Return the proportions of samples, `symmetric` and `asymmetric`, each (its own runs, time, arm)."""
     parts = {}
     for case, number in CASES.items():
-        runs = simulate(
+        runs = simulate_resumably(
             Bandit(settings[case], settings["private"]),
             epsilon=settings["epsilon"],
             horizon=settings["horizon"],
@@ -57,7 +57,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """One panel a public instance."""
+    """Draw one panel per public instance."""
     figure = new_figure(7.2, 3.0)
     panels = figure.subplots(1, 2, sharey=True)
     t = data.time.values
@@ -76,18 +76,18 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """Under asymmetry arm 1 is pulled more than before, and arm 2 less than arm 3: early, and ever less so.
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that under asymmetry arm 1 is pulled more, and arm 2 less than arm 3: early, and less and less so.
 
-    Arms 2 and 3 have the same private gap, so information balance makes their pulls equal in the limit: what differs
-    there is the boosts that they take.
+    Arms 2 and 3 have the same private gap, so information balance makes their pulls equal in the limit. There they
+    differ only in the boosts that they take.
     """
     last = int(data.time[-1])
     final = [np.log(data[case].isel(time=-1, arm=1).values) for case in CASES]
     paired = min(each.size for each in final)  # the same seeds
     more = final[1][:paired] - final[0][:paired]
     found = [
-        Claim(
+        Finding(
             "arm 1 is pulled more under asymmetry",
             "when pulling arms 2 and 3 becomes harder, more samples come from arm 1",
             f"median log ratio of arm 1's proportions, asymmetric to symmetric, t = {last:,}",
@@ -101,7 +101,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
         less = np.log(at.isel(arm=3).values / at.isel(arm=2).values)
         differences.append(less)
         found.append(
-            Claim(
+            Finding(
                 f"arm 2 is pulled less than arm 3, {name}",
                 "arm 2 is pulled less frequently compared to arm 3, as it is harder to pull",
                 f"median log ratio of the proportions of arms 3 and 2, t = {int(at.time):,}",
@@ -113,7 +113,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     early, late = differences
     return [
         *found,
-        Claim(
+        Finding(
             "arms 2 and 3 come closer",
             OURS,
             f"median fall of that log ratio from t = {settings['early']:,} to {last:,}",

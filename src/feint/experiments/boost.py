@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from feint.experiments.claims import Claim
 from feint.experiments.contract import Tick
+from feint.experiments.findings import Finding
 from feint.numerics import boost_probability, boost_probability_approx
 from feint.style import COLOURS, GREY, new_figure, tidy
 
@@ -20,12 +20,12 @@ CAPTION = "Figure 5: how far a budget of ε = {epsilon} raises a probability, ex
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """One."""
+    """Return 1: there is one thing to do."""
     return 1
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """Both boosts over p from 10^smallest_log10_p to 1, half of the points evenly in log p, half evenly in p."""
+    """Return both boosts over p from 10^smallest_log10_p to 1: half of the points evenly in log p, half evenly in p."""
     n = settings["points"] // 2
     p = np.unique(np.concatenate([np.logspace(settings["smallest_log10_p"], 0, n), np.linspace(0, 1, n + 1)[1:]]))
     epsilon = settings["epsilon"]
@@ -39,7 +39,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Left: the boosts on the paper's linear axes. Right: the share of q* that q-hat reaches, down to small p."""
+    """Draw the boosts on the paper's linear axes (left) and the share of q* that q-hat reaches (right)."""
     figure = new_figure(7.2, 2.9)
     left, right = figure.subplots(1, 2)
     p = data["p"].values
@@ -56,12 +56,12 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """q-hat never exceeds q*, and becomes exact as p falls."""
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that q-hat never exceeds q*, and becomes exact as p falls."""
     ratio = (data["approximate"] / data["exact"]).values
     p = data["p"].values
     return [
-        Claim(
+        Finding(
             "q-hat ≤ q*",
             "q-hat is a global underestimator of q*",
             "largest q-hat/q*",
@@ -70,7 +70,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             level=0.0,
             theorem=True,
         ),
-        Claim(
+        Finding(
             "q-hat becomes exact as p → 0",
             "q-hat becomes exact as p → 0",
             f"q-hat/q* at p = {p[0]:.0e}",

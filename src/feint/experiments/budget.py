@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick, in_units
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.instances import PAPER
 from feint.intervals import FloatArray, median_interval
 from feint.style import GREY, band, new_figure, ordered_colours, tidy
@@ -23,9 +23,9 @@ SETTINGS: dict[str, Any] = {
     "private": PAPER.private,
     "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf),
     "horizon": 3_000_000,
-    "spent": 600_000,  # nats: budgets run until they have spent as much, since the limit is one of √(εt)
-    "limit": 100_000,  # nats from which a claim about the limit is made: a quick run has none
-    "horizon_unlimited": 100_000,  # of ε = ∞, where no step can be skipped and the error is e^−1000 by then
+    "spent": 600_000,  # nats: each budget runs until it has spent this much, since the limit is in √(εt)
+    "limit": 100_000,  # nats from which on a claim about the limit is made: a quick run makes none
+    "horizon_unlimited": 100_000,  # for ε = ∞, where no step can be skipped and the error is e^−1000 by then
     "replications": 100,
 }
 QUICK: dict[str, Any] = {"horizon": 10_000, "spent": 3_000, "horizon_unlimited": 3_000, "replications": 30}
@@ -37,11 +37,11 @@ CAPTION = (
 )
 
 
-_UNITS = 1000  # of progress, a replication
+_UNITS = 1000  # of progress, per replication
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Replications in all, in thousandths, for the progress bar."""
+    """Return the number of replications, in thousandths, for the progress bar."""
     return int(settings["replications"] * len(settings["epsilons"]) * _UNITS)
 
 
@@ -52,7 +52,7 @@ def _horizon(settings: dict[str, Any], epsilon: float) -> int:
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`log_error(epsilon, replication, time)`, NaN beyond a budget's own horizon."""
+    """Return `log_error(epsilon, replication, time)`, NaN beyond a budget's own horizon."""
     bandit = Bandit(settings["public"], settings["private"])
     longest = max(_horizon(settings, epsilon) for epsilon in settings["epsilons"])
     times = np.unique(np.geomspace(bandit.n_arms, longest, 160).astype(np.int64))
@@ -61,7 +61,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     for i, epsilon in enumerate(settings["epsilons"]):
         until = times[times <= _horizon(settings, epsilon)]
         horizon = int(until[-1])
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             epsilon=epsilon,
             horizon=horizon,
@@ -87,7 +87,7 @@ def _label(epsilon: float) -> str:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Left: the paper's average, log₁₀ of the mean of 1 − p*. Right: the mean of −log(1 − p*) on two log axes."""
+    """Draw the paper's average, log₁₀ of the mean of 1 − p* (left), and the mean of −log(1 − p*), log axes (right)."""
     figure = new_figure(7.2, 3.3)
     left, right = figure.subplots(1, 2)
     for colour, epsilon in zip(ordered_colours(data.sizes["epsilon"]), data.epsilon.values, strict=True):
@@ -110,17 +110,18 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def _growth(errors: xr.DataArray, first: float, last: float) -> FloatArray:
-    """Per replication, d log(−log error)/d log t between two times."""
+    """Return d log(−log error)/d log t between two times, for each replication."""
     t = errors.time.values
     i, j = int(np.searchsorted(t, first)), int(np.searchsorted(t, last, side="right")) - 1
     values = np.log(-errors.values[:, [i, j]])
     return np.asarray((values[:, 1] - values[:, 0]) / math.log(t[j] / t[i]))
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """More is never slower; ∞ decays exponentially with the classical slope; finite ε does not, but like exp(−C√t).
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that more budget is never slower, that ε = ∞ decays exponentially with the classical slope, and that finite
+    ε decays like exp(−C√t).
 
-    The horizon of ε = ∞ is longer than it was, since the slope had been left undecided.
+    The horizon of ε = ∞ was made longer, since a shorter one had left the slope undecided.
     """
     unlimited = data.log_error.sel(epsilon=math.inf).dropna("time")
     t = unlimited.time.values
@@ -129,7 +130,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     classical = optimal_allocation(Bandit(settings["public"], settings["private"])).gamma
     found = [
         _more_is_faster(data),
-        Claim(
+        Finding(
             "ε = ∞ has the classical optimal slope",
             "we recover the original behavior of the top-two algorithm",
             "median slope of −log error over the second half ÷ the classical optimum",
@@ -138,7 +139,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             at_most=1.05,
             exploratory=True,
         ),
-        Claim(
+        Finding(
             "ε = ∞ decays exponentially",
             "the error probability decreases exponentially fast with time",
             "median power of t in −log error over the last decade",
@@ -155,15 +156,15 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
         power = median_interval(_growth(errors, last / 10, last), LEVEL)
         text = f"median power of t in −log error from t = {last / 10:,.0f} to {last:,.0f}"
         stated = "the rate is subexponential for the other values"
-        found.append(Claim(f"ε = {epsilon:g} decays subexponentially", stated, text, *power, at_most=0.9))
+        found.append(Finding(f"ε = {epsilon:g} decays subexponentially", stated, text, *power, at_most=0.9))
         if epsilon * last >= settings["limit"]:
             name = f"ε = {epsilon:g} decays like exp(−C√t)"
-            found.append(Claim(name, OURS, text, *power, at_least=0.4, at_most=0.6))
+            found.append(Finding(name, OURS, text, *power, at_least=0.4, at_most=0.6))
     return found
 
 
-def _more_is_faster(data: xr.Dataset) -> Claim:
-    """Seed by seed, at the last time that both budgets have."""
+def _more_is_faster(data: xr.Dataset) -> Finding:
+    """Compare neighbouring budgets seed by seed, at the last time that both have."""
     points = []
     pairs = list(zip(data.epsilon.values, data.epsilon.values[1:], strict=False))
     for less, more in pairs:

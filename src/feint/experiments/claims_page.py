@@ -1,26 +1,26 @@
-"""The claims as a page of Markdown, `claims.md`: the paper's, ours, and theorems apart."""
+"""The claims as a page of Markdown, `claims.md`: the paper's, ours and theorems in separate tables."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from feint.experiments.claims import KINDS, LEVEL, REFUTED, Claim, count_lines
+from feint.experiments.findings import KINDS, LEVEL, REFUTED, Finding, count_lines
 from feint.files import write_whole
 
 LEVEL_WORDS = (
-    f"An interval misses the truth with probability {100 * LEVEL:g} % at most; a claim is shown if it lies inside "
-    "what is claimed, refuted if outside, and undecided else. Those marked * are exploratory: their settings were "
-    "chosen after data had been seen."
+    f"An interval misses the truth with probability at most {100 * LEVEL:g} %. A claim is shown if its interval lies "
+    "inside what is claimed, refuted if outside, and otherwise undecided. Those marked * are exploratory: their "
+    "settings were chosen after data had been seen."
 )
 
 
-def write_claims(out: Path, claims: dict[str, list[Claim]], *, seed: int, quick: bool) -> None:
+def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
     """Write claims.md into `out`."""
     page = claims_page(claims, f"`feint reproduce{' --quick' if quick else ''}`, seed {seed}")
     write_whole(out / "claims.md", lambda name: name.write_text(page, encoding="utf-8"), force=True)
 
 
-def claims_page(claims: dict[str, list[Claim]], origin: str) -> str:
-    """The page; `origin` says what made it."""
+def claims_page(claims: dict[str, list[Finding]], origin: str) -> str:
+    """Return the page; `origin` says what made it."""
     everything = [claim for found in claims.values() for claim in found]
     parts = ["# Claims\n", f"Made by {origin}. {LEVEL_WORDS} Arms count from 0.\n"]
     parts += [f"- {line}" for line in count_lines(everything)]
@@ -33,13 +33,13 @@ def claims_page(claims: dict[str, list[Claim]], origin: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _row(name: str, claim: Claim) -> str:
+def _row(name: str, claim: Finding) -> str:
     verdict = f"**{claim.verdict}**" if claim.verdict == REFUTED else claim.verdict
     cells = (name, _plain(marked(claim)), f"{claim.measured:.4g}", claim.interval, claim.claimed, verdict)
     return "| " + " | ".join(cells) + " |"
 
 
-def _quantities(claims: dict[str, list[Claim]]) -> Iterable[str]:
+def _quantities(claims: dict[str, list[Finding]]) -> Iterable[str]:
     for found in claims.values():
         for claim in found:
             stated = f" The paper: “{_plain(claim.stated)}”." if claim.stated else ""
@@ -47,10 +47,10 @@ def _quantities(claims: dict[str, list[Claim]]) -> Iterable[str]:
 
 
 def _plain(text: str) -> str:
-    """Stars and underscores that are no markup."""
+    """Escape stars and underscores, so that they are no markup."""
     return text.replace("*", "\\*").replace("_", "\\_")
 
 
-def marked(claim: Claim) -> str:
-    """Its name, with a star if it is exploratory."""
+def marked(claim: Finding) -> str:
+    """Return the name of a claim, with a star if it is exploratory."""
     return claim.name + (" *" if claim.exploratory else "")

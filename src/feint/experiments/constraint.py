@@ -7,8 +7,8 @@ import xarray as xr
 
 from feint.agent import Agent
 from feint.bandit import Bandit
-from feint.experiments.claims import Claim
 from feint.experiments.contract import Tick
+from feint.experiments.findings import Finding
 from feint.instances import PAPER
 from feint.numerics import RandomStream, best_arm_probabilities
 from feint.style import GREY, new_figure, ordered_colours, tidy
@@ -31,12 +31,12 @@ CAPTION = (
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Steps of live agents."""
+    """Return the steps of live agents."""
     return len(settings["epsilons"]) * int(settings["horizon"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`spent(epsilon, time)` = KL(policy ‖ reference)/ε of a live agent, the reference recomputed from its rewards."""
+    """Return `spent(epsilon, time)` = KL(policy ‖ reference)/ε of live agents; recompute the reference from rewards."""
     bandit = Bandit(settings["public"], settings["private"])
     n, horizon = bandit.n_arms, settings["horizon"]
     spent = np.empty((len(settings["epsilons"]), horizon - n))
@@ -63,7 +63,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """The share of the budget that each step spends, for budgets that are not always spent whole."""
+    """Draw the share of the budget that each step spends, for budgets that are not always spent whole."""
     figure = new_figure(7.2, 2.6)
     varied = [e for e in data.epsilon.values if float(data.spent.sel(epsilon=e).min()) < 0.99]
     chosen = varied or list(data.epsilon.values)
@@ -77,11 +77,11 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """Never more than the budget."""
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that no step spends more than the budget."""
     largest = float(data.spent.max())
     return [
-        Claim(
+        Finding(
             "the KL constraint holds at every step",
             "d_KL(π, π_ref) ≤ ε for all t and any history",
             f"largest KL/ε over {data.spent.size:,} steps",

@@ -1,20 +1,18 @@
-"""What every experiment offers.
+"""The contract of an experiment: a module with
 
-A module with
-
-- `SETTINGS`, the paper's parameters and our horizons, and `QUICK`, what changes for a quick look;
-- `TITLE`, a line for the report, and `CAPTION`, what the figure shows, with the settings that it names in braces;
-- `steps(settings)`: how much there is to do, in the units in which `run` calls `tick`;
+- `SETTINGS`, the paper's parameters and our horizons, and `QUICK`, what a quick run changes;
+- `TITLE`, a line for the report, and `CAPTION`, what the figure shows, with names of settings in braces;
+- `steps(settings)`: how much there is to do, in the units with which `run` calls `tick`;
 - `run(settings, seed, tick) -> Dataset`: simulate, nothing else;
 - `plot(Dataset) -> Figure`: draw, nothing else;
-- `claims(Dataset, settings) -> list[Claim]`: test what is stated about it.
+- `claims(Dataset, settings) -> list[Finding]`: test what is claimed about the data.
 """
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from feint.experiments.claims import Claim
+from feint.experiments.findings import Finding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +37,7 @@ NAMES = (
 
 
 class Experiment(Protocol):
-    """A module of this shape; see above."""
+    """A module of the shape described above."""
 
     SETTINGS: dict[str, Any]
     QUICK: dict[str, Any]
@@ -47,24 +45,24 @@ class Experiment(Protocol):
     CAPTION: str
 
     def steps(self, settings: dict[str, Any]) -> int:
-        """How much there is to do."""
+        """Return how much there is to do."""
         ...
 
     def run(self, settings: dict[str, Any], seed: int, tick: Tick) -> "Dataset":
-        """Simulate."""
+        """Simulate, and return the data."""
         ...
 
     def plot(self, data: "Dataset") -> "Figure":
-        """Draw."""
+        """Draw the data."""
         ...
 
-    def claims(self, data: "Dataset", settings: dict[str, Any]) -> list[Claim]:
-        """Test."""
+    def claims(self, data: "Dataset", settings: dict[str, Any]) -> list[Finding]:
+        """Test what is claimed about the data."""
         ...
 
 
 def in_units(tick: Tick, steps: int, units: int) -> Tick:
-    """Count `units` for so many steps: where horizons differ by orders of magnitude and the time they take does not."""
+    """Return a tick that counts `units` in all for `steps` steps, where horizons differ far more than run times."""
     made = told = 0
 
     def count(more: int) -> None:
@@ -77,18 +75,18 @@ def in_units(tick: Tick, steps: int, units: int) -> Tick:
 
 
 def load_experiment(name: str) -> Any:
-    """The module of an experiment."""
+    """Return the module of an experiment."""
     if name not in NAMES:
         raise ValueError(f"There is no figure {name!r}; choose among {', '.join(NAMES)}.")
     return import_module(f"feint.experiments.{name}")
 
 
 def settings_of(experiment: Experiment, quick: bool) -> dict[str, Any]:
-    """The settings of a full or of a quick run."""
+    """Return the settings of a full or of a quick run."""
     return {**experiment.SETTINGS, **(experiment.QUICK if quick else {})}
 
 
 def caption_of(experiment: Experiment, settings: dict[str, Any]) -> str:
-    """What the figure shows, with this run's own numbers."""
+    """Return the caption with the numbers of this run."""
     numbers = {key: f"{value:,}" if isinstance(value, int) else value for key, value in settings.items()}
     return experiment.CAPTION.format(**numbers)

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.intervals import median_interval
 from feint.style import COLOURS, band, new_figure, tidy
 from feint.theory import gamma, optimal_boosting
@@ -32,17 +32,17 @@ CAPTION = (
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     return int(len(settings["public"]) * settings["horizon"] * settings["replications"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`shortfall(instance, replication, time)` = Γ* − Γ(w_t), and `optimum(instance)` = Γ*."""
+    """Return `shortfall(instance, replication, time)` = Γ* − Γ(w_t), and `optimum(instance)` = Γ*."""
     shortfalls, optima = [], []
     for public, private in zip(settings["public"], settings["private"], strict=True):
         bandit = Bandit(public, private)
         best = optimal_boosting(bandit).gamma
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             epsilon=settings["epsilon"],
             horizon=settings["horizon"],
@@ -62,7 +62,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """The shortfall on log axes."""
+    """Draw the shortfall on log axes."""
     figure = new_figure(4.6, 3.1)
     axes = figure.subplots()
     late = data.time.values >= 100
@@ -76,22 +76,22 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """The shortfall falls, and is small at the end."""
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that the shortfall falls and is small at the end."""
     found = []
     t = data.time.values
     early = int(np.searchsorted(t, t[-1] / 10))
     for instance in data.instance.values:
         share = data.shortfall.sel(instance=instance).values / float(data.optimum.sel(instance=instance))
         found += [
-            Claim(
+            Finding(
                 f"Γ(w_t) comes closer to Γ*, instance {instance}",
                 "Γ* − Γ(w_t) approaches 0",
                 f"median fall of 1 − Γ(w_t)/Γ* from t = {t[early]:,} to {t[-1]:,}",
                 *median_interval(share[:, early] - share[:, -1], LEVEL),
                 at_least=0.0,
             ),
-            Claim(
+            Finding(
                 f"Γ(w_t) is within 1 % of Γ*, instance {instance}",
                 OURS,
                 f"median 1 − Γ(w_t)/Γ* at t = {t[-1]:,}",

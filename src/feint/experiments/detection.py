@@ -1,4 +1,4 @@
-"""The price of deception, in time: how long to be sure of the best private arm, and how long until it is noticed."""
+"""The price of deception in time: how long until the agent is sure of the best private arm, and until it is noticed."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.instances import PAPER
 from feint.intervals import (
     FloatArray,
@@ -21,7 +21,7 @@ from feint.intervals import (
 )
 from feint.numerics.boost_kernel import bernoulli_kl
 from feint.planning.plan import planned_median
-from feint.simulation import simulate as simulate_at_once
+from feint.simulation import simulate
 from feint.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 SETTINGS: dict[str, Any] = {
     "public": PAPER.public,
-    # The best arms differ (the paper's), and agree; the private gaps are the same.
+    # In the first (the paper's) the best arms differ, in the second they agree; the private gaps are the same.
     "private": (PAPER.private, (0.5, 0.2, 0.1, 0.0)),
     "epsilons": tuple(10.0 ** (i / 2) for i in range(-6, 1)),
     "deltas": (0.05, 0.01, 0.001),
     "alpha": 0.05,
-    "identify_total": 10_000,  # total KL at which an agent that is not sure gives up: the horizon is this over ε
+    "identify_total": 10_000,  # total KL at which an agent that is not yet sure gives up: the horizon is this over ε
     "identify_replications": 110,
     "detect_total": 20,  # the observer watches (this over ε) + detect_extra pulls
     "detect_extra": 900,
-    "detect_replications": 110,  # the first of the identifying ones: the same trajectories
+    "detect_replications": 110,  # the first of the identifying runs, with the same trajectories
 }
 QUICK: dict[str, Any] = {
     "epsilons": (0.01, 0.1, 1.0),
@@ -49,17 +49,17 @@ QUICK: dict[str, Any] = {
 }
 TITLE = "The price of deception: sure against caught"
 CAPTION = (
-    "Median pulls until the agent is sure and until the observer, who tests at {alpha}, is; "
-    "{identify_replications} and {detect_replications} seeds a point, with 95 % intervals. Dashed: planned. "
-    "Dotted: the floor, one who knows the private posterior."
+    "Median pulls until the agent is sure, and until the observer, who tests at {alpha}, notices; "
+    "{identify_replications} and {detect_replications} seeds per point, with 95 % intervals. Dashed: planned. "
+    "Dotted: the floor, an observer who knows the private posterior."
 )
 INSTANCES = ("best arms differ", "best arms agree")
-_PLANNER, _SLOPE, _FACTOR = 0.25, 0.1, 2.0  # tolerances: share of the median, of the power −1, times the floor
-_WATCHED_STEP = 1_500  # what a watched step takes, in units of one of the identifying runs, most of which are skipped
+_PLANNER, _SLOPE, _FACTOR = 0.25, 0.1, 2.0  # tolerances: of the planned median, of the power −1, over the floor
+_WATCHED_STEP = 1_500  # the time of a watched step, in steps of the identifying runs, most of which are skipped
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Weighted trajectory-steps in all, for the progress bar."""
+    """Return the weighted number of trajectory-steps, for the progress bar."""
     identify = settings["identify_replications"] * sum(_identify_horizon(settings, e) for e in settings["epsilons"])
     detect = settings["detect_replications"] * sum(_detect_horizon(settings, e) for e in settings["epsilons"])
     return int(len(settings["private"]) * (len(settings["deltas"]) * identify + _WATCHED_STEP * detect))
@@ -74,7 +74,7 @@ def _detect_horizon(settings: dict[str, Any], epsilon: float) -> int:
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """Stopping times `identified` (NaN: never), whether they were `right`, `planned` medians, and alarms."""
+    """Return stopping times `identified` (NaN: never), whether they were `right`, `planned` medians, and alarms."""
     shape = (len(settings["private"]), len(settings["epsilons"]), len(settings["deltas"]))
     identified, planned = np.empty((*shape, settings["identify_replications"])), np.empty(shape)
     right = np.empty(identified.shape, dtype=np.int8)
@@ -82,11 +82,11 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     for i, private in enumerate(settings["private"]):
         bandit = Bandit(settings["public"], private)
         for j, epsilon in enumerate(settings["epsilons"]):
-            # Other seeds at other points, so that averages over points are sharper.
+            # Points have different seeds, so that averages over points are sharper.
             own_seed = int(np.random.SeedSequence((seed, i, j)).generate_state(1, np.uint64)[0])
             horizon = _identify_horizon(settings, epsilon)
             for k, delta in enumerate(settings["deltas"]):
-                runs = simulate_at_once(  # nearly all stop long before the horizon
+                runs = simulate(  # nearly all stop long before the horizon
                     bandit,
                     epsilon=epsilon,
                     horizon=horizon,
@@ -99,7 +99,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
                 identified[i, j, k] = runs.stopping_time.values
                 right[i, j, k] = runs.recommendation.values[:, -1] == bandit.best_private
                 planned[i, j, k] = planned_median(bandit, epsilon, delta)
-            watched = simulate(
+            watched = simulate_resumably(
                 bandit,
                 epsilon=epsilon,
                 horizon=_detect_horizon(settings, epsilon),
@@ -128,7 +128,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """One panel an instance: medians against ε."""
+    """Draw medians against ε, one panel per instance."""
     figure = new_figure(7.2, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)
     for i, (axes, instance) in enumerate(zip((left, right), INSTANCES, strict=True)):
@@ -152,11 +152,11 @@ def _times(axes: "Axes", data: xr.Dataset) -> None:
     draw_intervals(axes, x, detected, COLOURS[1], marker="s", linestyle="-", linewidth=1, label="detected")
     floor = [median_interval(times)[0] for times in data.floor.values]
     axes.plot(x, floor, color=COLOURS[1], linewidth=1, linestyle=":", label="floor")
-    axes.set(xscale="log", yscale="log", xlabel=r"KL budget a step $\varepsilon$")
+    axes.set(xscale="log", yscale="log", xlabel=r"KL budget per step $\varepsilon$")
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """What comes first, how detection scales with ε and stands against its bounds, and what the planner is worth."""
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test what comes first, how detection scales with ε and compares with its bounds, and how good the planner is."""
     found = []
     for i, instance in enumerate(INSTANCES):
         found += [_detected_first(data.isel(instance=i), delta, instance) for delta in data.delta.values]
@@ -166,8 +166,10 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     return [*found, *_detection_bounds(data)]
 
 
-def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Claim:
-    """Run by run: both times belong to the same trajectory. Undecided when the observer stops looking: identified."""
+def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Finding:
+    """Compare both times run by run, on the same trajectory. If neither has come when the observer stops, the agent is
+    taken to be sure first.
+    """
     points = []
     for epsilon in data.epsilon.values:
         detected = data.detected.sel(epsilon=epsilon).values
@@ -179,12 +181,12 @@ def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Claim:
     return at_every_point(name, OURS, "share of runs detected first", points, at_least=0.5)
 
 
-def _slope(data: xr.Dataset, instance: str) -> Claim:
-    """One run at each ε makes a row; a run that was never detected may make its slope anything."""
+def _slope(data: xr.Dataset, instance: str) -> Finding:
+    """Fit a slope to each row of one run per ε; with a run that was never detected the slope may be anything."""
     x = np.log(data.epsilon.values)
     weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     slopes = weights @ np.log(data.detected.values)
-    return Claim(
+    return Finding(
         f"time to detection ∝ 1/ε, {instance}",
         OURS,
         "median slope of log time on log ε, one run at each ε",
@@ -194,14 +196,14 @@ def _slope(data: xr.Dataset, instance: str) -> Claim:
     )
 
 
-def _planner(data: xr.Dataset, k: int, delta: float) -> Claim:
+def _planner(data: xr.Dataset, k: int, delta: float) -> Finding:
     planned = np.log(data.planned.values[..., k, None])
     # A median is the same whether a run that was never sure counts as infinite or as its horizon.
     times = data.identified.fillna(data.identify_horizon).values[:, :, k]
     value, error = bootstrap(lambda medians: (planned - np.log(medians)).mean((0, 1))[None], times)
     ratio, low, high = np.exp(normal_interval(float(value[0]), float(error[0]), LEVEL))
     each = np.exp(planned[..., 0]) / np.median(times, -1)
-    return Claim(
+    return Finding(
         f"planned median at δ = {delta:g} is within {100 * _PLANNER:g} %",
         OURS,
         f"planned ÷ simulated median time, geometric mean over {each.size} points of ε and instance; "
@@ -214,11 +216,11 @@ def _planner(data: xr.Dataset, k: int, delta: float) -> Claim:
     )
 
 
-def _wrong(data: xr.Dataset, k: int, delta: float) -> Claim:
-    """A posterior that is looked at after every pull promises no such level, so it is measured."""
+def _wrong(data: xr.Dataset, k: int, delta: float) -> Finding:
+    """Measure how often the agent is sure and wrong: a posterior that is checked at every pull promises no level."""
     stopped = ~np.isnan(data.identified.values[:, :, k])
     wrong = int((stopped & (data.right.values[:, :, k] == 0)).sum())
-    return Claim(
+    return Finding(
         f"wrong at δ = {delta:g} with probability δ at most",
         OURS,
         f"share of wrong runs, all ε and instances together, {stopped.size:,} runs",
@@ -227,9 +229,9 @@ def _wrong(data: xr.Dataset, k: int, delta: float) -> Claim:
     )
 
 
-def _detection_bounds(data: xr.Dataset) -> list[Claim]:
-    """Power ½ needs a total of KL(½ ‖ α), so no median can come earlier; and no observer who does not see the draws has
-    a better test than the likelihood ratio of what the agent does without them: the floor.
+def _detection_bounds(data: xr.Dataset) -> list[Finding]:
+    """Compare detection with two bounds. Power ½ needs a total of KL(½ ‖ α), so no median can come earlier. And without
+    seeing the draws no test beats the likelihood ratio of the agent's policy averaged over them: the floor.
     """
     alpha, n = data.attrs["alpha"], data.attrs["n_arms"]
     half = bernoulli_kl(0.5, alpha, math.log(alpha))
@@ -262,7 +264,9 @@ def _detection_bounds(data: xr.Dataset) -> list[Claim]:
 
 
 def _ratio(detected: FloatArray, floor: FloatArray) -> FloatArray:
-    """Of two times of which NaN never came: infinite if the first did not, and NaN, anything, if neither did."""
+    """Return the ratio of two times, where NaN means never: infinite if only the first never came, NaN (anything) if
+    neither came.
+    """
     never, floor_never = np.isnan(detected), np.isnan(floor)
     ratio = np.where(never, math.inf, np.where(floor_never, 0.0, detected / floor))
     return np.asarray(np.where(never & floor_never, math.nan, ratio))

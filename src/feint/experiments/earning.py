@@ -1,7 +1,7 @@
-"""What a deceiver earns who spends the KL budget on private reward, and how soon that is noticed.
+"""What a deceiver earns by spending the KL budget on private reward, and how soon that is noticed.
 
-Medians over runs: in a few runs the best public arm starts so badly that the reference gives it up, the tilt costs
-nothing from then on, and the gain is linear; they decide every mean.
+Results are medians over runs. In a few runs the best public arm starts so badly that the reference gives it up; the
+tilt then costs nothing, and the gain is linear. These runs would decide every mean.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.explorers import Earn, FixedTilting, TopTwo
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
@@ -30,8 +30,8 @@ SETTINGS: dict[str, Any] = {
     "epsilon": 0.1,
     "horizon": 50_000,
     "replications": 60,
-    "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared,
-    "watched": (6_000, 1_000, 200),  # and for how long
+    "epsilons": (0.01, 0.1, 1.0),  # at which detection is compared
+    "watched": (6_000, 1_000, 200),  # pulls that are watched at each of them
     "watched_replications": 100,
     "risky": {"public": (1.4, 0.0), "private": (0.0, 0.5), "epsilon": 1.0},  # the best public arm may be given up
     "risky_horizon": 3_000,
@@ -47,7 +47,7 @@ CAPTION = (
     "Left: private gain in units of √(εt), median and quartiles of {replications} seeds. Right: share of "
     "{watched_replications} seeds detected so far."
 )
-CASES = ("known", "spared", "drawn", "estimated")  # along `case`: by what the agent tilts
+CASES = ("known", "spared", "drawn", "estimated")  # along `case`: the values by which the agent tilts
 WATCHED = ("Earn", "TopTwo")  # along `explorer`
 _LOCKED = 0.25  # an arm with less than this share of its predicted pulls, over the last decade of time
 _OFTEN = 0.05
@@ -74,24 +74,26 @@ class Greedy:
     """Tilt by the estimated private means: what `Earn` would be if it did not explore."""
 
     def kernel(self, n_arms: int) -> GreedyKernel:
-        """It has no settings."""
+        """Return its settings, of which it has none."""
         return GreedyKernel()
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     earned = len(CASES) * settings["horizon"] * settings["replications"]
     watched = len(WATCHED) * sum(settings["watched"]) * settings["watched_replications"]
     return int(earned + watched + settings["risky_horizon"] * settings["risky_replications"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`pulls(case, run, time, arm)`, `detection_time(explorer, epsilon, watched_run)` (NaN for never), `given_up`."""
+    """Return `pulls(case, run, time, arm)`, `detection_time(explorer, epsilon, watched_run)` (NaN: never) and
+    `given_up(risky_run)`.
+    """
     bandit = Bandit(settings["public"], settings["private"])
     pulls = []
     spared = np.maximum(bandit.private, bandit.private[bandit.best_public])
     for explorer in (FixedTilting(bandit.private), FixedTilting(spared), Earn(), Greedy()):
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             explorer,
             epsilon=settings["epsilon"],
@@ -103,7 +105,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         pulls.append(runs.pulls.values)
     detected = [
         [
-            simulate(
+            simulate_resumably(
                 bandit,
                 explorer,
                 epsilon=epsilon,
@@ -129,7 +131,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
             "epsilon": list(settings["epsilons"]),
             "watched": ("epsilon", list(settings["watched"])),
             "advantage": ("arm", np.array(bandit.private) - bandit.private[bandit.best_public]),
-            "predicted": ("arm", best.pulls),  # a unit of √(εT)
+            "predicted": ("arm", best.pulls),  # per unit of √(εT)
             "best_public": bandit.best_public,
             "spent": settings["epsilon"],
             "constant": best.gain,
@@ -138,10 +140,10 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def _given_up(settings: dict[str, Any], seed: int, tick: Tick) -> Any:
-    """Whether, with known means, the best public arm has less than half of the pulls of the second half of a run."""
+    """Return in which runs with known means the best public arm has less than half the pulls of the second half."""
     risky, horizon = settings["risky"], settings["risky_horizon"]
     bandit = Bandit(risky["public"], risky["private"])
-    runs = simulate(
+    runs = simulate_resumably(
         bandit,
         FixedTilting(bandit.private),
         epsilon=risky["epsilon"],
@@ -155,12 +157,12 @@ def _given_up(settings: dict[str, Any], seed: int, tick: Tick) -> Any:
 
 
 def _gains(data: xr.Dataset, case: str) -> FloatArray:
-    """Σ g_a·N_a, the private reward over always pulling the best public arm; (run, time)."""
+    """Return Σ g_a·N_a, the private reward in excess of always pulling the best public arm, (run, time)."""
     return np.asarray(data.pulls.values[CASES.index(case)] @ data.advantage.values)
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Left: the gain over √(εt), median and quartiles of the runs. Right: the share of runs detected so far."""
+    """Draw the gain over √(εt), median and quartiles (left), and the share of runs detected so far (right)."""
     figure = new_figure(7.2, 4.2)
     left, right = figure.subplots(1, 2)
     t = data.time.values
@@ -185,28 +187,28 @@ def plot(data: xr.Dataset) -> "Figure":
             right.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label)
     right.set(xscale="log", xlabel="time $t$", ylabel="share of runs detected, α = 5 %", ylim=(-0.02, 1.02))
     right.legend(**below, ncols=2)
-    right.xaxis.set_minor_formatter("")  # else the shortest runs have too many
+    right.xaxis.set_minor_formatter("")  # otherwise the shortest runs have too many
     tidy(left, right)
     return figure
 
 
 def _decade(data: xr.Dataset) -> tuple[int, float]:
-    """The index of the checkpoint a decade before the end, and by how much √(εt) grows from there."""
+    """Return the index of the checkpoint a decade before the end, and by how much √(εt) grows from there."""
     t = data.time.values
     first = int(np.searchsorted(t, t[-1] / 10))
     return first, float(np.sqrt(data.spent * t[-1]) - np.sqrt(data.spent * t[first]))
 
 
 def _locked(data: xr.Dataset, case: str) -> Any:
-    """Whether, in each run, an arm that should earn has hardly been pulled over the last decade."""
+    """Return in which runs an arm that should earn has hardly been pulled over the last decade."""
     first, growth = _decade(data)
     earns = data.advantage.values > 0
     added = np.diff(data.pulls.values[CASES.index(case)][:, [first, -1]], axis=1)[:, 0, earns]
     return (added < _LOCKED * growth * data.predicted.values[earns]).any(1)
 
 
-def _law(data: xr.Dataset, case: str) -> list[Claim]:
-    """The gain's constant and the proportions of pulls, over the last decade of time."""
+def _law(data: xr.Dataset, case: str) -> list[Finding]:
+    """Test the constant of the gain and the proportions of pulls, over the last decade of time."""
     first, growth = _decade(data)
     t = data.time.values
     gains = _gains(data, case)
@@ -218,7 +220,7 @@ def _law(data: xr.Dataset, case: str) -> list[Claim]:
     ratio = added[:, one] / np.maximum(1, added[:, other]) / predicted
     what = f"t = {t[first]:,} to {t[-1]:,}, median of runs"
     return [
-        Claim(
+        Finding(
             f"gain ∝ √(εT), by {_LABELS[case]}",
             OURS,
             f"slope of the gain in √(εt) ÷ √(2 Σ g²/d), {what}",
@@ -226,7 +228,7 @@ def _law(data: xr.Dataset, case: str) -> list[Claim]:
             at_least=0.95,
             at_most=1.05,
         ),
-        Claim(
+        Finding(
             f"pulls ∝ g/d, by {_LABELS[case]}",
             OURS,
             f"pulls of arm {one} over those of arm {other} ÷ that of g/d, {what}",
@@ -237,12 +239,12 @@ def _law(data: xr.Dataset, case: str) -> list[Claim]:
     ]
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """The √T law, its proportions, linear regret, lock-in, and detection against Algorithm 1.
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test the √T law, its proportions, linear regret, lock-in, and detection against Algorithm 1.
 
-    Greedy tilting by the private means reaches the constant, also if it presses no arm down, and so does an agent who
-    has to learn them; what looks bad once is suppressed and not looked at again, unless one explores; and now and then
-    the reference gives the best public arm up, and the gain is linear.
+    Greedy tilting by the private means reaches the constant, even if it presses no arm down, and so does an agent that
+    has to learn the means. Without exploration, an arm that looks bad once is suppressed and never looked at again. And
+    now and then the reference gives the best public arm up, and the gain is linear.
     """
     found = [claim for case in ("known", "spared", "drawn") for claim in _law(data, case)]
     first, _ = _decade(data)
@@ -255,7 +257,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     given_up = share_interval(int(data.given_up.sum()), data.sizes["risky_run"], LEVEL)
     return [
         *found,
-        Claim(
+        Finding(
             "private regret stays linear",
             OURS,
             "power of t in the private regret of Earn over the last decade, median of runs",
@@ -263,9 +265,9 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
             at_least=0.9,
             at_most=1.1,
         ),
-        Claim("tilting by estimated means locks in", OURS, locks, *locked["estimated"], at_least=_OFTEN),
-        Claim("tilting by posterior draws does not lock in", OURS, locks, *locked["drawn"], at_most=_OFTEN),
-        Claim(
+        Finding("tilting by estimated means locks in", OURS, locks, *locked["estimated"], at_least=_OFTEN),
+        Finding("tilting by posterior draws does not lock in", OURS, locks, *locked["drawn"], at_most=_OFTEN),
+        Finding(
             "the law is not one of the mean",
             OURS,
             f"share of runs with known means, {settings['risky']}, whose best public arm has less than half of the "
@@ -277,17 +279,17 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _detection(data: xr.Dataset) -> list[Claim]:
-    """Both explorers on the same seeds; a run that is never detected is later than any that is.
+def _detection(data: xr.Dataset) -> list[Finding]:
+    """Compare both explorers on the same seeds; a run that is never detected counts as later than any that is.
 
-    Algorithm 1 spreads its boosts over two arms, Earn returns to the arms that pay.
+    Algorithm 1 spreads its boosts over two arms, while Earn returns to the arms that pay.
     """
     found = []
     times = np.where(np.isnan(data.detection_time), np.inf, data.detection_time)
     for i, epsilon in enumerate(data.epsilon.values):
         earn, explore = times[:, i]
         found.append(
-            Claim(
+            Finding(
                 f"earning is noticed before exploring, ε = {epsilon:g}",
                 OURS,
                 "share of seeds on which the observer's alarm comes later for Earn than for Algorithm 1; median pulls "

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from feint.experiments.claims import LEVEL, Claim
 from feint.experiments.contract import Tick
+from feint.experiments.findings import LEVEL, Finding
 from feint.intervals import median_interval
 from feint.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import bernoulli_limit, bernoulli_process
@@ -29,12 +29,12 @@ TOLERANCE = 0.01
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Processes."""
+    """Return the number of processes."""
     return len(settings["parameters"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`ratio(process, replication, time)` = M_T/√(2cT)."""
+    """Return `ratio(process, replication, time)` = M_T/√(2cT)."""
     times = np.unique(np.logspace(1, settings["log10_horizon"], 60).astype(np.int64))
     ratios = []
     for success, offset in settings["parameters"]:
@@ -52,7 +52,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """The ratio against time."""
+    """Draw the ratio against time."""
     figure = new_figure(4.6, 3.0)
     axes = figure.subplots()
     for process, colour in zip(range(data.sizes["process"]), COLOURS, strict=False):
@@ -71,13 +71,13 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """Near the limit at the end."""
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that the ratio is near its limit at the end."""
     found = []
     for process in range(data.sizes["process"]):
         one = data.isel(process=process, time=-1)
         found.append(
-            Claim(
+            Finding(
                 f"Lemma 2, c = {float(one.success):g}, M₀ = {float(one.offset):g}",
                 "M_T/√(2cT) → 1",
                 f"median M_T/√(2cT) at T = {float(one.time):.0e}",

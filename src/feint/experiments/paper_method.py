@@ -1,7 +1,7 @@
 """The paper's own method, as a careful NumPy user would write it: Gauss–Hermite with 32 nodes, and q-hat.
 
-Kept to show what its two approximations do to the figures, and as the baseline of the benchmarks; vectorised over
-replications. Its random numbers are NumPy's.
+It shows what its two approximations do to the figures, and is the baseline of the benchmarks. It is vectorised over
+replications, and its random numbers are NumPy's.
 """
 
 import math
@@ -24,14 +24,14 @@ _TINY = 1e-300  # the rule returns 0, or less than that, for small probabilities
 
 
 def _pick(p: FloatArray, rng: np.random.Generator) -> IntArray:
-    """One arm a row."""
+    """Draw one arm per row."""
     cumulative = p.cumsum(1)
     u = rng.random((len(p), 1)) * cumulative[:, -1:]
     return np.asarray(np.minimum((u >= cumulative).sum(1), p.shape[1] - 1))
 
 
 def _boost(p: FloatArray, epsilon: float) -> FloatArray:
-    """q-hat (Appendix C.2), clipped at 1."""
+    """Return q-hat (Appendix C.2), clipped at 1."""
     lambert = epsilon / wrightomega(math.log(epsilon) - np.log(p)).real
     return np.asarray(np.minimum(1.0, np.maximum(np.maximum(lambert, p), p + np.sqrt(epsilon * p * (1.0 - p)))))
 
@@ -47,7 +47,9 @@ def run(
     round_robin: Sequence[int] = (),
     tick: Tick = lambda steps: None,
 ) -> xr.Dataset:
-    """Algorithm 1, or boosts of `round_robin` in turn; `pulls` and `log_error` at the checkpoints, σ = 1, 0 < ε < ∞."""
+    """Run Algorithm 1, or boost the arms of `round_robin` in turn, with σ = 1 and 0 < ε < ∞; return `pulls` and
+    `log_error` at the checkpoints.
+    """
     rng = np.random.default_rng(seed)
     public, private = np.array(bandit.public), np.array(bandit.private)
     n, rows = bandit.n_arms, np.arange(replications)

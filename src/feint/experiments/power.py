@@ -1,4 +1,4 @@
-"""The price of deception, in power: how often tests catch the agent, against the bound q*(α; B) that none can pass."""
+"""The price of deception in power: how often tests catch the agent, against the bound q*(α; B) that none can pass."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -9,9 +9,9 @@ from scipy import stats
 
 from feint.bandit import Bandit
 from feint.budgets import TotalBudget
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.instances import PAPER
 from feint.intervals import FloatArray, Interval, bounded_mean_interval, share_interval
 from feint.numerics import boost_probability
@@ -32,25 +32,25 @@ QUICK: dict[str, Any] = {"totals": (0.01, 0.1, 1.0, 10.0), "horizon": 300, "repl
 TITLE = "The price of deception: power against its bound"
 CAPTION = (
     "Share of {replications} runs that tests of level {alpha} catch within {horizon} pulls, against the total KL "
-    "that they spent; 95 % intervals."
+    "that the runs spent; 95 % intervals."
 )
 _REACHED, _NORMAL = 0.5, 0.1  # shares of the floor's power, and of the normal approximation
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     return int(len(settings["totals"]) * settings["replications"] * settings["horizon"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`p_value` of the observer, `log_ratio` of one who knows every boost, when one who knows the private posterior but
-    not the draws sounds the alarm (`floor`), and the total KL spent, at the horizon.
+    """Return, at the horizon: `p_value` of the observer; `log_ratio` of one who knows every boost; `floor`, the time at
+    which one who knows the private posterior but not the draws raises the alarm; and the total KL `spent`.
     """
     bandit, horizon = Bandit(settings["public"], settings["private"]), settings["horizon"]
     shape = (len(settings["totals"]), settings["replications"])
     p_value, log_ratio, floor, spent = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[0])
     for i, total in enumerate(settings["totals"]):
-        runs = simulate(
+        runs = simulate_resumably(
             bandit,
             epsilon=TotalBudget(total, horizon),
             horizon=horizon,
@@ -77,27 +77,27 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def neyman_pearson(log_ratios: FloatArray, alpha: float) -> FloatArray:
-    r"""Values, one a run, whose mean is the power of the best test of size α, from log(dQ/dP) of runs under Q.
+    r"""Return values, one per run, whose mean is the power of the best test of size α, from log(dQ/dP) under Q.
 
     .. math:: \text{power} = \min_c\; \alpha e^c + E_Q\,(1 - e^{c - \log dQ/dP})^+
 
-    The minimum is at the c for which the test "log ratio ≥ c" has size E_Q[e^{−log ratio}; log ratio ≥ c] = α, the
-    null law by importance weighting, and is the share of runs above c, with the boundary drawn at random where the
-    size would jump over α. The derivative in c vanishes there, so that the error in c does not count to first order
-    and the values can be treated as a sample; and a minimum over c is low on average, so a power significantly above
-    a bound is so all the more.
+    The minimum is at the c for which the test "log ratio ≥ c" has size E_Q[e^{−log ratio}; log ratio ≥ c] = α, with
+    the null law from importance weights. It is the share of runs above c, with the boundary drawn at random where the
+    size would jump over α. The derivative in c vanishes there, so the error in c does not matter to first order, and
+    the values can be treated as a sample. A minimum over c is low on average, so a power that is significantly above a
+    bound is above it all the more.
     """
     ordered = np.sort(log_ratios)[::-1]
     sizes = np.cumsum(np.exp(-ordered)) / ordered.size
     reached = int(np.searchsorted(sizes, alpha))
-    if reached == ordered.size:  # every run together has a size below α: reject always
+    if reached == ordered.size:  # all runs together have a size below α: always reject
         return np.ones(ordered.size)
     c = ordered[reached]
     return np.asarray(alpha * math.exp(c) + np.maximum(0.0, -np.expm1(c - log_ratios)))
 
 
 def best_interval(values: FloatArray, level: float = 0.05) -> Interval:
-    """The power of the best test and its interval, from `neyman_pearson`: α·e^c, the least value, and what is above."""
+    """Return the best test's power and interval from the values of `neyman_pearson`: the least, α·e^c, and the rest."""
     least = float(values.min())
     above = bounded_mean_interval(values - least, level)
     value, low, high = (min(1.0, least + end) for end in above)
@@ -105,19 +105,19 @@ def best_interval(values: FloatArray, level: float = 0.05) -> Interval:
 
 
 def powers(data: xr.Dataset) -> tuple[FloatArray, FloatArray]:
-    """(total, sample) values whose means are the powers: of the observer's test, 0 or 1, and of the best one."""
+    """Return (total, sample) values whose means are the powers of the observer's test (0 or 1) and of the best test."""
     alpha = data.attrs["alpha"]
     best = np.array([neyman_pearson(ratios, alpha) for ratios in data.log_ratio.values])
     return (data.p_value.values <= alpha).astype(float), best
 
 
 def normal_power(total: FloatArray, alpha: float) -> FloatArray:
-    """Φ(√2B − z_α), the power of the best test of N(0, 1) against N(√2B, 1), whose divergence is B."""
+    """Return Φ(√2B − z_α), the power of the best test of N(0, 1) against N(√2B, 1), whose divergence is B."""
     return np.asarray(stats.norm.cdf(np.sqrt(2 * total) - stats.norm.isf(alpha)))
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Power against the total KL spent."""
+    """Draw power against the total KL spent."""
     figure = new_figure(6.0, 3.6)
     axes = figure.subplots()
     x = data.spent.values
@@ -138,8 +138,10 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """Where log ratios are nearly normal, N(B, 2B), the best test has the power Φ(√2B − z_α), less than the bound."""
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test powers against their bounds. Where log ratios are nearly normal, N(B, 2B), the best test has the power
+    Φ(√2B − z_α), less than the bound.
+    """
     alpha, spent = data.attrs["alpha"], data.spent.values
     bounds = np.asarray(boost_probability(alpha, spent))
     level = LEVEL / bounds.size
@@ -187,7 +189,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
 
 
 def _short(floor: Interval, observed: Interval) -> Interval:
-    """Of `_REACHED` times the floor's power less the observer's, from intervals of both."""
+    """Return the interval of `_REACHED` times the floor's power less the observer's, from the intervals of both."""
     return (
         _REACHED * floor[0] - observed[0],
         _REACHED * floor[1] - observed[2],

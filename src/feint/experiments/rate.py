@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from feint.bandit import Bandit
-from feint.experiments.claims import LEVEL, OURS, Claim
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
 from feint.instances import PAPER
 from feint.intervals import median_interval
@@ -37,15 +37,15 @@ _DRAWN = 100  # the figure begins here
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Trajectory-steps in all, for the progress bar."""
+    """Return the number of trajectory-steps, for the progress bar."""
     return int(settings["horizon"] * settings["replications"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`pulls(replication, time, arm)` of the boosted arms, and the predictions of each order (time, arm)."""
+    """Return `pulls(replication, time, arm)` of the boosted arms, and the predictions of each order (time, arm)."""
     bandit = Bandit(settings["public"], settings["private"])
     boosted = list(settings["boosted"])
-    runs = simulate(
+    runs = simulate_resumably(
         bandit,
         RoundRobin(boosted),
         epsilon=settings["epsilon"],
@@ -65,7 +65,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Above: pulls against time on log axes. Below: their ratio to φ."""
+    """Draw pulls against time on log axes (above) and their ratio to φ (below)."""
     figure = new_figure(7.2, 4.4)
     panels = figure.subplots(2, data.sizes["arm"], sharex=True, sharey="row", height_ratios=(3, 2))
     t = data.time.values
@@ -91,11 +91,11 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """φ underestimates, and the ratio falls towards 1. Medians: a few runs that start badly move a mean.
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that φ underestimates, and that the ratio falls towards 1. Use medians, since a few bad starts move a mean.
 
-    The paper names no times, so both are about all that the figure shows: in the end φ is right, and neither an
-    underestimate nor getting any closer. That was seen before the claims were put so.
+    The paper names no times, so both claims are about all that the figure shows. In the end φ is right: it is no longer
+    an underestimate, and gets no closer. The claims were worded after this had been seen.
     """
     found = []
     t = data.time.values
@@ -106,7 +106,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
         ratio = pulls / data["first"].sel(arm=arm).values
         off = 100 * (pulls[:, -1] / float(data["fluid"].sel(arm=arm)[-1]) - 1)
         found += [
-            Claim(
+            Finding(
                 f"φ underestimates arm {arm}",
                 "φ underestimates the actual expected value",
                 f"median over seeds of the mean of N/φ over log t, {since}",
@@ -114,7 +114,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 at_least=1.0,
                 exploratory=True,
             ),
-            Claim(
+            Finding(
                 f"N/φ of arm {arm} falls towards 1",
                 "they get closer as time increases",
                 f"median fall of N/φ from {since}",
@@ -122,7 +122,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 at_least=0.0,
                 exploratory=True,
             ),
-            Claim(
+            Finding(
                 f"φ of arm {arm} is within 5 % in the end",
                 OURS,
                 f"median N/φ at t = {t[-1]:,}",
@@ -130,7 +130,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
                 at_least=0.95,
                 at_most=1.05,
             ),
-            Claim(
+            Finding(
                 f"the fluid prediction of arm {arm} is within 5 %",
                 OURS,
                 f"simulated median against the fluid prediction at t = {t[-1]:,}, %",

@@ -16,7 +16,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def run() -> xr.Dataset:
-    """`exact(state, arm)` and `gauss_hermite(nodes, state, arm)` at three moments of a run, σ = 1."""
+    """Return `exact(state, arm)` and `gauss_hermite(nodes, state, arm)` at three moments of a run, σ = 1."""
     pulls = np.array(SETTINGS["pulls"])
     means = np.broadcast_to(SETTINGS["public"], pulls.shape)
     sds = 1.0 / np.sqrt(pulls)

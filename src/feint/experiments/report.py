@@ -1,4 +1,4 @@
-"""One self-contained HTML page: contents; figure, claims and settings of each experiment; errata and versions."""
+"""The report, one self-contained HTML page: figure, claims and settings of each experiment, errata and versions."""
 
 import base64
 import html
@@ -7,9 +7,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from feint.experiments.claims import Claim, count_lines
 from feint.experiments.claims_page import LEVEL_WORDS, marked
 from feint.experiments.contract import caption_of, load_experiment, settings_of
+from feint.experiments.findings import Finding, count_lines
 from feint.files import write_whole
 from feint.version import VERSION
 
@@ -53,7 +53,7 @@ summary { color: var(--muted); font-size: .9rem; cursor: pointer; }
 """
 
 
-def _claims_table(claims: list[Claim]) -> str:
+def _claims_table(claims: list[Finding]) -> str:
     rows = []
     for claim in claims:
         interval = f"<br><small>{claim.interval}</small>" if claim.interval else ""
@@ -74,7 +74,7 @@ def _pairs(values: dict[str, Any]) -> str:
     )
 
 
-def _section(name: str, found: list[Claim], picture: bytes, quick: bool) -> str:
+def _section(name: str, found: list[Finding], picture: bytes, quick: bool) -> str:
     experiment = load_experiment(name)
     settings = settings_of(experiment, quick)
     title, caption = html.escape(experiment.TITLE), html.escape(caption_of(experiment, settings))
@@ -86,8 +86,8 @@ def _section(name: str, found: list[Claim], picture: bytes, quick: bool) -> str:
     )
 
 
-def write_report(out: Path, claims: dict[str, list[Claim]], *, seed: int, quick: bool) -> None:
-    """Write report.html into `out`, from the figures there; the same run gives the same bytes, so there is no date."""
+def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
+    """Write report.html into `out` from the figures there; it has no date, so the same run gives the same bytes."""
     everything = [claim for found in claims.values() for claim in found]
     contents = [f"<li><a href='#{name}'>{html.escape(load_experiment(name).TITLE)}</a></li>" for name in claims]
     versions = {"feint": VERSION, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}

@@ -1,9 +1,9 @@
-"""Run experiments into a folder, piece by piece, so that an interrupted run goes on where it stopped.
+"""Run experiments into a folder, piece by piece, so that an interrupted run continues where it stopped.
 
 A piece is one experiment's data, a Zarr store. It is written under a temporary name and renamed when it is complete,
-so a half-written piece is never taken for a finished one. Of a piece that is not finished, long simulations are kept
-block by block (`kept`), so that an interrupt loses seconds. A manifest names the settings; a folder with other
-settings, or one that is not ours, is refused. Figures, claims and the report are made from the pieces alone.
+so a half-written piece is never taken for a finished one. Long simulations of an unfinished piece are kept block by
+block (`resumable`), so that an interrupt loses only seconds. A manifest names the settings; a folder with other
+settings is refused, and so is one that is not ours. Figures, claims and the report are made from the pieces alone.
 """
 
 import json
@@ -15,11 +15,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from feint.experiments.claims import Claim
 from feint.experiments.claims_page import write_claims
 from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
-from feint.experiments.kept import keeping
+from feint.experiments.findings import Finding
 from feint.experiments.report import write_report
+from feint.experiments.resumable import keep_blocks
 from feint.extras import need
 from feint.files import remove_leftovers, write_whole
 from feint.version import VERSION
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 MANIFEST = "feint-reproduce.json"
 
 
-def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
-    """Make the folder ours, or refuse it."""
+def prepare_folder(out: Path, seed: int, quick: bool, force: bool) -> None:
+    """Prepare the folder for this run, or refuse it."""
     settings = json.dumps([settings_of(load_experiment(name), quick) for name in NAMES])
     wanted = {"feint": VERSION, "seed": seed, "quick": quick, "settings": sha256(settings.encode()).hexdigest()[:8]}
     manifest = out / MANIFEST
@@ -55,19 +55,19 @@ def prepare(out: Path, seed: int, quick: bool, force: bool) -> None:
     write_whole(manifest, lambda name: name.write_text(text), force=True)
 
 
-def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset":
-    """One experiment's data: read if it is there, else run and written whole."""
+def load_or_run(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset":
+    """Return one experiment's data: read it if it exists, otherwise run the experiment and write it whole."""
     import xarray as xr
 
     experiment = load_experiment(name)
     path, unfinished = out / "data" / f"{name}.zarr", out / "unfinished" / name
     if not path.exists():
-        with keeping(unfinished):
+        with keep_blocks(unfinished):
             data = experiment.run(settings_of(experiment, quick), seed, tick)
             write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
-    # Also when an earlier run was killed after it had written the piece.
+    # Needed even now if an earlier run was killed after it had written the piece.
     shutil.rmtree(unfinished, ignore_errors=True)
-    with suppress(OSError):  # what was interrupted of others is still there
+    with suppress(OSError):  # interrupted simulations of others are still there
         unfinished.parent.rmdir()
     # Always read back, so that a resumed and an uninterrupted run see the same bytes.
     with xr.open_zarr(path, consolidated=False) as stored:
@@ -75,8 +75,8 @@ def piece(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset"
     return loaded
 
 
-def draw(name: str, data: "Dataset", out: Path) -> None:
-    """The figure as PDF and PNG; one that is there is kept, for the data it came from has not changed."""
+def write_figure(name: str, data: "Dataset", out: Path) -> None:
+    """Draw the figure as PDF and PNG; an existing one is kept, since its data have not changed."""
     figure = load_experiment(name).plot(data)
     for suffix in ("pdf", "png"):
         path = out / "figures" / f"{name}.{suffix}"
@@ -86,16 +86,16 @@ def draw(name: str, data: "Dataset", out: Path) -> None:
             write_whole(path, partial(figure.savefig, dpi=200, metadata=metadata))
 
 
-def check_claims(name: str, data: "Dataset", quick: bool) -> list[Claim]:
-    """The claims about one experiment's data."""
+def check_claims(name: str, data: "Dataset", quick: bool) -> list[Finding]:
+    """Return the claims about one experiment's data."""
     experiment = load_experiment(name)
-    found: list[Claim] = experiment.claims(data, settings_of(experiment, quick))
+    found: list[Finding] = experiment.claims(data, settings_of(experiment, quick))
     return found
 
 
 @contextmanager
-def no_progress(name: str, total: int) -> Iterator[Tick]:
-    """Show nothing."""
+def hide_progress(name: str, total: int) -> Iterator[Tick]:
+    """Yield a function to call with progress that shows nothing."""
     yield lambda steps: None
 
 
@@ -106,21 +106,21 @@ def reproduce(
     seed: int = 0,
     quick: bool = False,
     force: bool = False,
-    progress: Callable[[str, int], Any] = no_progress,
-) -> dict[str, list[Claim]]:
-    """Run the named experiments (all, if none is named) into `out`; returns the claims by experiment."""
+    progress: Callable[[str, int], Any] = hide_progress,
+) -> dict[str, list[Finding]]:
+    """Run the named experiments (all, if none is named) into `out`, and return the claims by experiment."""
     chosen = [name for name in NAMES if name in names] if names else list(NAMES)
     for name in names:
         load_experiment(name)
     for library in ("matplotlib", "zarr"):
         need(library, "feint reproduce")
-    prepare(out, seed, quick, force)
+    prepare_folder(out, seed, quick, force)
     claims = {}
     for name in chosen:
         experiment = load_experiment(name)
         with progress(name, experiment.steps(settings_of(experiment, quick))) as tick:
-            data = piece(name, out, seed, quick, tick)
-        draw(name, data, out)
+            data = load_or_run(name, out, seed, quick, tick)
+        write_figure(name, data, out)
         claims[name] = check_claims(name, data, quick)
     rows = {name: [claim.to_json() for claim in found] for name, found in claims.items()}
     text = json.dumps({"feint": VERSION, "seed": seed, "quick": quick, "claims": rows}, indent=1, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The price of deception, in divergence: pulls gained against the total KL spent, however it is spread over time."""
+"""The price of deception in divergence: pulls gained against the total KL spent, however it is spread over time."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,9 +7,9 @@ import xarray as xr
 
 from feint.bandit import Bandit
 from feint.budgets import Constant, PowerLaw, TotalBudget
-from feint.experiments.claims import LEVEL, OURS, Claim, Point, at_every_point
 from feint.experiments.contract import Tick
-from feint.experiments.kept import simulate
+from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
+from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
 from feint.instances import PAPER
 from feint.intervals import FloatArray, bootstrap, median_interval, normal_interval
@@ -26,9 +26,9 @@ SETTINGS: dict[str, Any] = {
     "private": PAPER.private,
     "boosted": 2,  # the arm with the largest public gap, for which the limit comes soonest
     "totals": (1.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0),
-    "compared": ((10.0, 30.0, 100.0), (1_000.0,), (10_000.0,)),  # of these, where schedules are compared
-    "exponents": (0.0, 0.5, 0.9),  # ε_t ∝ t^−exponent up to the horizon, and then one more schedule:
-    "early": 0.1,  # the same ε over this share of the horizon and nothing later
+    "compared": ((10.0, 30.0, 100.0), (1_000.0,), (10_000.0,)),  # groups of totals at which schedules are compared
+    "exponents": (0.0, 0.5, 0.9),  # ε_t ∝ t^−exponent up to the horizon; and one more schedule:
+    "early": 0.1,  # a constant ε over this share of the horizon, and nothing later
     "horizon": 100_000,
     "replications": 130,
     "watched": 1_000,  # first pulls, where a schedule may offer more KL than a step can spend
@@ -48,19 +48,19 @@ CAPTION = (
     "prediction."
 )
 _AGREE, _FIRST_ORDER, _FLUID = 0.05, 0.1, 0.05  # shares of the first-order curve, and of the prediction
-_PULLS_STEP, _WATCHED_STEP = 1, 50  # what a step of each kind takes
+_PULLS_STEP, _WATCHED_STEP = 1, 50  # the time of a step of each kind
 _APART = 1.07  # schedules are drawn side by side, each at this multiple of the KL of the one before
 
 
 def steps(settings: dict[str, Any]) -> int:
-    """Weighted trajectory-steps in all, for the progress bar."""
+    """Return the weighted number of trajectory-steps, for the progress bar."""
     points = (len(settings["exponents"]) + 1) * len(settings["totals"])
     pulls = (points + 1) * settings["replications"] * settings["horizon"]
     return int(_PULLS_STEP * pulls + _WATCHED_STEP * points * settings["watched_replications"] * settings["watched"])
 
 
 def schedules(settings: dict[str, Any], total: float) -> list[Budget]:
-    """Budgets that add up to `total` at the horizon, spread over time in different ways."""
+    """Return budgets that add up to `total` at the horizon, spread over time in different ways."""
     n, horizon = len(settings["public"]), settings["horizon"]
     spread: list[Budget] = []
     for exponent in settings["exponents"]:
@@ -72,19 +72,19 @@ def schedules(settings: dict[str, Any], total: float) -> list[Budget]:
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """`pulls` of one arm boosted at every step, `own_pulls` without a budget, what was `spent`, and fluid predictions.
+    """Return `pulls` of one arm boosted at every step, `own_pulls` without a budget, the KL `spent`, and predictions.
 
-    All at the same time and with the same seeds, so that what a schedule gained is pulls − own_pulls, run by run:
-    Thompson Sampling pulls the arm some 40 times by itself, which costs nothing, and a boost that only makes such a
-    pull come sooner gains nothing. Medians of it are compared, for the limit is about almost every run, the fluid
-    prediction about a typical one, and a single run in which the best public arm starts badly can move a mean by half.
+    All are at the same time and with the same seeds, so a schedule's gain is pulls − own_pulls, run by run. Thompson
+    Sampling pulls the arm some 40 times by itself, which costs nothing, and a boost that only makes such a pull come
+    sooner gains nothing. Medians are compared, since the limit is about almost every run and the fluid prediction about
+    a typical one, and a single run in which the best public arm starts badly can move a mean by half.
     """
     bandit, boosted = Bandit(settings["public"], settings["private"]), settings["boosted"]
     n, horizon, watched = bandit.n_arms, settings["horizon"], settings["watched"]
     weights = np.eye(n)[boosted]
 
     def boosting(budget: Budget, until: int, runs: int, step: int, observe: bool) -> xr.Dataset:
-        return simulate(
+        return simulate_resumably(
             bandit,
             RoundRobin([boosted]),
             epsilon=budget,
@@ -134,7 +134,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def schedule_name(data: xr.Dataset, schedule: int) -> str:
-    """A schedule in words."""
+    """Return a schedule in words."""
     exponent, until = float(data.exponent[schedule]), float(data.until[schedule])
     if until < 1:
         return f"first {100 * until:g} % of steps"
@@ -142,13 +142,13 @@ def schedule_name(data: xr.Dataset, schedule: int) -> str:
 
 
 def gained(data: xr.Dataset) -> FloatArray:
-    """(schedule, total, seed): pulls gained in units of the first-order curve (2σ/Δ)·√B at the KL that was spent."""
+    """Return pulls gained (schedule, total, seed), in units of the first-order curve (2σ/Δ)·√B at the KL spent."""
     first_order = data.attrs["first_order_rate"] * np.sqrt(data.spent.values)
     return np.asarray((data.pulls.values - data.own_pulls.values) / first_order[..., None])
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Gains in units of the first-order curve."""
+    """Draw gains in units of the first-order curve."""
     figure = new_figure(6.0, 3.6)
     axes = figure.subplots()
     curve = data.attrs["first_order_rate"] * np.sqrt(data.spent.values)
@@ -176,10 +176,10 @@ def _label(data: xr.Dataset, schedule: int) -> str:
     return rf"$\varepsilon_t \propto t^{{-{exponent:g}}}$" if exponent else r"constant $\varepsilon$"
 
 
-def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
-    """Schedules agree, gain what the first order says, and what the fluid prediction says.
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test that schedules agree, gain what the first order says, and what the fluid prediction says.
 
-    Which totals are compared was chosen after data had been seen.
+    The totals that are compared were chosen after data had been seen.
     """
     share = gained(data)
     totals = list(data.total.values)
@@ -203,7 +203,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Claim]:
     for i, name in enumerate(names):
         text = f"median gain ÷ (2σ/Δ)√B at B = {totals[-1]:,.0f}, of which {float(data.spent[i, -1]):,.0f} were spent"
         found.append(
-            Claim(
+            Finding(
                 f"{name} gains (2σ/Δ)√B",
                 OURS,
                 text,

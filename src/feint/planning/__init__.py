@@ -1,4 +1,4 @@
-"""What it will take, what it costs, who notices, and what can be had unseen: from paths in leaps, at once."""
+"""Plans: how long it takes, what it costs, who notices, and what can be learnt unseen, from paths in leaps."""
 
 from feint.planning.inverse import plan_epsilon, plan_total
 from feint.planning.notice import Notice

@@ -1,9 +1,8 @@
 r"""The observer's test over a leap: what `boost_mixture.bet` does pull by pull, for many pulls at the same π.
 
 An expert with likelihood ratios r(a) gains Σ_a n_a·log r(a) from n_a pulls of every arm. The weights follow Bayes' rule
-and are shared anew at every pull; over a leap that is done in strides of at most `_MEMORY` of the share's memory, 1/η
-pulls, and rare pulls fall into one of them by chance: pulls in a row are what the test lives on. A leap of one pull is
-`bet`.
+and are shared anew at every pull. A leap does that in strides of at most `_MEMORY` of the share's memory, 1/η pulls. In
+which stride a rare pull falls is drawn at random, since the test lives on pulls in a row. A leap of one pull is `bet`.
 """
 
 import math
@@ -20,17 +19,17 @@ from feint.numerics.streams import Word, philox, uniform
 from feint.planning.draws import WordArray
 
 _MEMORY = 0.2  # of 1/η: the longest stride
-_MOST = 32  # strides: a leap longer than 1,000 pulls has next to nothing to tell in each
-_CROWD = 40.0  # pulls a stride: from then on each has about as many
+_MOST = 32  # strides: in a leap longer than 1,000 pulls each pull tells next to nothing
+_CROWD = 40.0  # pulls per stride: from there on, all strides have about as many
 _DEEPEST = 700.0  # of −log π, so that 1/π is a float64
-_NOT_POSSIBLE = 1e-300  # an expert that called a pull impossible is as good as refuted
+_NOT_POSSIBLE = 1e-300  # an expert for whom a pull was impossible is as good as refuted
 _NOTHING = -700.0  # log I_j at the start: as good as 0, and a number
-_SPLIT, _BRIDGE = np.uint64(1), np.uint64(2)  # what words are for
+_SPLIT, _BRIDGE = np.uint64(1), np.uint64(2)  # what a random word is for
 _ZERO = np.uint64(0)
 
 
 class Rules(NamedTuple):
-    """Of the test, and space for one leap of one path."""
+    """The rules of the test, and space for one leap of one path."""
 
     table: FloatArray  # of q*
     stakes: FloatArray  # (J,)
@@ -39,13 +38,13 @@ class Rules(NamedTuple):
     threshold: float  # log(1/α)
     logs: FloatArray  # (J, M, K) log r
     shares: FloatArray  # (M, K) of the experts
-    ratios: FloatArray  # (2, K) r_b(b) less r_b of any other arm, and that
+    ratios: FloatArray  # (2, K) r_b(b) − r_b(another arm), and r_b(another arm)
     pulls: FloatArray  # (K, _MOST) in each stride
     gains: FloatArray  # (M,)
 
 
 class Bettors(NamedTuple):
-    """The observer of every path."""
+    """The observers of all paths."""
 
     pulls: FloatArray  # (R,) tested
     counts: FloatArray  # (R, K)
@@ -53,23 +52,23 @@ class Bettors(NamedTuple):
     weights: FloatArray  # (R, J, M)
 
     def keep(self, rows: FloatArray) -> "Bettors":
-        """Without the other paths."""
+        """Return the observers of these paths only."""
         return Bettors(*(found[rows] for found in self))
 
 
-class Seen(NamedTuple):
-    """A leap of every path."""
+class SeenLeap(NamedTuple):
+    """A leap of every path, as its observers see it."""
 
     log_pi: FloatArray  # (K, R)
     counts: FloatArray  # (K, R)
     steps: FloatArray  # (R,)
-    variance: FloatArray  # (R,) of what one pull tells
-    excess: FloatArray  # (R,) by which it passes a bar in the mean
+    variance: FloatArray  # (R,) of the evidence in one pull
+    excess: FloatArray  # (R,) by which a pull passes a bar on average
     key: WordArray  # (R,)
 
 
 def rules(n_arms: int, threshold: float) -> Rules:
-    """Those of feint's `Observer`."""
+    """Return the rules of feint's `Observer`."""
     test = bets(n_arms, np.array(EPSILONS))
     e = test.experts
     n_experts = e.prior.size
@@ -78,7 +77,7 @@ def rules(n_arms: int, threshold: float) -> Rules:
 
 
 def bettors(rules: Rules, n_arms: int, n_paths: int) -> Bettors:
-    """Nothing seen yet."""
+    """Return observers that have seen nothing yet."""
     shape = n_paths, rules.stakes.size
     weights = np.broadcast_to(rules.prior, (*shape, rules.prior.size)).copy()
     return Bettors(np.zeros(n_paths), np.zeros((n_paths, n_arms)), np.full(shape, _NOTHING), weights)
@@ -86,10 +85,10 @@ def bettors(rules: Rules, n_arms: int, n_paths: int) -> Bettors:
 
 @kernel
 def bet_leaps(
-    rules: Rules, bettors: Bettors, seen: Seen, leap: int, before: FloatArray, after: FloatArray, parts: FloatArray
+    rules: Rules, bettors: Bettors, seen: SeenLeap, leap: int, before: FloatArray, after: FloatArray, parts: FloatArray
 ) -> None:
-    """Test a leap of every path: log E `before` and `after` it (R,), and in which part of it the test first reached its
-    threshold, or NaN.
+    """Test a leap of every path: from log E `before` it, fill log E `after` it (R,), and in `parts` at which fraction
+    of the leap the test first reached its threshold (NaN: not yet).
     """
     for i in range(after.size):
         strides = min(_MOST, max(1, math.ceil(seen.steps[i] * rules.share / _MEMORY)))
@@ -122,7 +121,7 @@ def bet_leaps(
 def _bet_stride(
     rules: Rules, log_invested: FloatArray, weights: FloatArray, stride: int, kept: float, held: float, released: float
 ) -> float:
-    """Returns log E; `held` is still held back, and `released` is invested now."""
+    """Test one stride and return log E; `held` is still held back, and `released` is invested now."""
     n_arms, n_experts = rules.pulls.shape[0], rules.prior.size
     log_released, highest, wealth = math.log(released), math.log(held), 1.0
     for j in range(rules.stakes.size):
@@ -151,13 +150,13 @@ def _bet_stride(
 
 @inlined
 def _log_sum(x: float, y: float) -> float:
-    """log(e^x + e^y)."""
+    """Return log(e^x + e^y)."""
     return max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
 @part
 def _split(pulls: FloatArray, counts: FloatArray, length: float, leap: Word, key: Word, strides: int) -> None:
-    """The pulls of a leap by strides: those of the arm with the most fill what others leave."""
+    """Split the pulls of a leap into strides; the most pulled arm fills what the others leave."""
     n = counts.size
     most = 0
     for a in range(1, n):
@@ -181,7 +180,7 @@ def _split(pulls: FloatArray, counts: FloatArray, length: float, leap: Word, key
 
 @part
 def _set_logs(rules: Rules, tested: FloatArray, log_pi: FloatArray) -> None:
-    """log r of every expert for every arm: mixtures of r_b with the shares S_b of `boost_mixture`,
+    """Compute log r of every expert for every arm: mixtures of r_b with the shares S_b of `boost_mixture`,
     Σ_b S_b·r_b(a) = Σ_b S_b·r_b(another arm) + S_a·(r_a(a) − r_a(another arm)).
     """
     n, n_experts, shares = log_pi.size, rules.prior.size, rules.shares

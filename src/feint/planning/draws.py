@@ -1,7 +1,7 @@
 """Random numbers of many paths at once, and what is drawn from them by inversion.
 
-Path i draws the words SplitMix64 gives for (i, leap, place): so paths are the same every time, whatever is planned with
-them, and plans of nearly the same budget follow nearly the same paths.
+Path i draws the words that SplitMix64 gives for (i, leap, place). So paths are the same every time, whatever is planned
+with them, and plans with nearly the same budget follow nearly the same paths.
 """
 
 import math
@@ -19,12 +19,12 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _12, _27, _30, _31 = np.uint64(12), np.uint64(27), np.uint64(30), np.uint64(31)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SIEGMUND = 0.5826  # −ζ(½)/√(2π): by how much of a step's spread a walk looks lower at a bar than a Brownian motion
-_MANY = 9.0  # beyond so many expected, a binomial number is a rounded normal one, corrected for its skewness
-_ENOUGH = 40  # more than 9 expected at most are drawn with probability below 1e-13
+_MANY = 9.0  # above this mean, a binomial number is a rounded normal one, corrected for its skewness
+_ENOUGH = 40  # with a mean of at most 9, more than this has probability below 1e-13
 
 
 def _mixed(z: Any) -> Any:
-    """SplitMix64 (Steele, Lea & Flood 2014)."""
+    """Mix the bits of z as SplitMix64 does (Steele, Lea & Flood 2014)."""
     z = (z ^ (z >> _30)) * _MIX_1
     z = (z ^ (z >> _27)) * _MIX_2
     return z ^ (z >> _31)
@@ -34,12 +34,12 @@ _mix = inlined(_mixed)
 
 
 def keys_of(paths: npt.NDArray[np.int64]) -> WordArray:
-    """One word a path."""
+    """Return one word per path."""
     return np.asarray(_mixed(_mixed(paths.astype(np.uint64) * _GOLDEN + _SEED) + _GOLDEN))
 
 
 def uniforms(keys: WordArray, leap: int, count: int) -> FloatArray:
-    """(count, R) in (0, 1)."""
+    """Return uniform numbers in (0, 1), shape (count, R)."""
     found = np.empty((count, keys.size))
     _fill_uniforms(keys, np.uint64(leap * count + 1), found)
     return found
@@ -55,11 +55,11 @@ def _fill_uniforms(keys: WordArray, first: np.uint64, found: FloatArray) -> None
 
 
 def multinomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
-    """How many of n, (R,), fall on each of K, (K, R), at the quantiles u; the likeliest gets what others leave."""
+    """Draw how many of n, (R,), fall on each of K arms, (K, R), at quantiles u; the likeliest arm gets the rest."""
     from scipy.special import ndtri
 
     found, z = np.empty(p.shape), np.zeros(p.shape)
-    # Of what is left, at most p/(p + the largest) is expected; a per mille more, since sums of p are rounded.
+    # The mean share of what is left is at most p/(p + the largest); 0.1 % more, since sums of p are rounded.
     many = np.flatnonzero(1.001 * n * p > _MANY * (p + p.max(0)))
     z.ravel()[many] = ndtri(u.ravel()[many])
     _fill_counts(n, p, u, z, found)
@@ -84,7 +84,7 @@ def _fill_counts(n: FloatArray, p: FloatArray, u: FloatArray, z: FloatArray, fou
 
 @part
 def _binomial(n: float, p: float, u: float, z: float) -> float:
-    """How many of n at the quantile u, which is normal's z; a p of 1 or more is all of them."""
+    """Return the binomial number of n and p at the quantile u, whose normal score is z; with p ≥ 1 it is n."""
     if p >= 1.0:
         return n
     mean = n * p
@@ -93,7 +93,7 @@ def _binomial(n: float, p: float, u: float, z: float) -> float:
         return min(n, max(0.0, math.floor(mean + math.sqrt(mean * (1.0 - p)) * z + skewed + 0.5)))
     if mean <= 0.0:
         return 0.0
-    # Where few are expected: one probability after the other.
+    # With a small mean, add up one probability after the other.
     left, chance = u, math.exp(n * math.log1p(-p))
     odds = p / (1.0 - p)
     k = 0.0
@@ -105,7 +105,7 @@ def _binomial(n: float, p: float, u: float, z: float) -> float:
 
 
 def passage(above: FloatArray, end: FloatArray, variance: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-    """When, as a part of its duration, a Brownian bridge from 0 to `end` first is `above` 0, given that it ever is.
+    """Draw at which fraction of its duration a Brownian bridge from 0 to `end` first reaches `above`, if it does.
 
     With s = τ/(1 − τ) the bridge is a Brownian motion with drift |end − above|, which passes `above` at an inverse
     Gaussian s of mean above/|end − above| and shape above²/variance: drawn as in Michael, Schucany & Haas (1976).

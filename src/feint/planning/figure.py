@@ -1,4 +1,4 @@
-"""A plan drawn: confidence against evidence over time, with what the observers know."""
+"""A figure of a plan: confidence and the observers' evidence over time."""
 
 import math
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ import numpy as np
 
 from feint.bandit import Bandit
 from feint.budgets import as_budget
-from feint.planning.notice import followed
+from feint.planning.notice import watch_paths
 from feint.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ _SHOWN = (0.1, 0.5, 0.9)
 
 
 def draw_plan(bandit: Bandit, plan: Plan) -> "Figure":
-    """Left the posterior error, right the evidence of both observers: medians, and 80 % of the runs."""
+    """Draw the posterior error (left) and the evidence of both observers (right): medians and 80 % of the runs."""
     from feint.style import COLOURS, GREY, new_figure, tidy
 
     end = plan.quantiles[2] if math.isfinite(plan.quantiles[2]) else 2.0 * plan.time
     times = np.unique(np.geomspace(bandit.n_arms + 1, end, _POINTS).round())
-    course = followed(bandit, plan.explorer, as_budget(plan.epsilon), plan.alpha, times).course
+    course = watch_paths(bandit, plan.explorer, as_budget(plan.epsilon), plan.alpha, times).course
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)
     _spread(left, times, course[..., 0] / math.log(10.0), COLOURS[0], "posterior error")

@@ -1,4 +1,4 @@
-"""The inverse questions: which ε, or which total, to be done by a given time."""
+"""The inverse questions: which ε, or which total budget, is needed to be done by a given time."""
 
 import math
 
@@ -18,9 +18,9 @@ _SMALLEST, _LARGEST = 1e-9, 1e4
 
 
 def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Explorer = TopTwo()) -> float:  # noqa: B008
-    """The constant ε with which `plan` expects to be done by `time`, to 0.5 % of the time.
+    """Return the constant ε with which `plan` expects to be done by `time`, to 0.5 % of the time.
 
-    0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
+    Return 0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Explore
             f"No epsilon is expected to reach confidence {1 - delta:g} in {time:g} pulls: without any limit it takes "
             f"{shortest:.4g}; allow more time or a larger delta."
         )
-    # A bracket in log ε about the first-order answer, then regula falsi (Illinois) in logarithms, in which the time is
-    # nearly a line.
+    # Find a bracket in log ε about the first-order answer. Then use regula falsi (Illinois) in logarithms, in which the
+    # time is nearly a line.
     point = math.log((math.log(1.0 / delta) / optimal_boosting(bandit).gamma) ** 2 / time)
     point = min(math.log(_LARGEST), max(math.log(_SMALLEST), point))
     low = high = math.nan
@@ -90,10 +90,10 @@ def plan_total(
     share: float = 0.5,
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
 ) -> float:
-    """The total B with which `share` of the runs are done by `time`, spent evenly until then: `TotalBudget(B, time)`.
+    """Return the total B with which `share` of the runs are done by `time`, spent evenly: `TotalBudget(B, time)`.
 
-    The runs that are not done by then have no budget left, so that a mean would say nothing: what is planned is the
-    share. 0 where Thompson Sampling's own pulls are enough.
+    The share is planned, not a mean, since runs that are not done by `time` have no budget left. Return 0 where
+    Thompson Sampling's own pulls are enough.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def plan_total(
     delta
         Posterior error to stop at, strictly between 0 and 1.
     share
-        Of the runs, strictly between 0 and 1.
+        The share of runs that are to be done, strictly between 0 and 1.
     explorer
         Whom to boost, as in `plan`.
 
@@ -119,7 +119,7 @@ def plan_total(
     if not is_whole(time, bandit.n_arms + 1):
         raise ValueError(f"time is {time!r}; it must be a whole number of pulls above {bandit.n_arms}.")
     check_level(delta, "delta, the error to stop at,")
-    check_level(share, "share, the part of the runs that are to be done,")
+    check_level(share, "share, the part of the runs that is to be done,")
 
     def done(total: float) -> float:
         budget = Constant(math.inf) if total == math.inf else TotalBudget(total, int(time))
@@ -144,6 +144,6 @@ def plan_total(
             low = middle
         else:
             high = middle
-        # The share moves by about 0.4 for each factor e of the total: a step by that, inside the bracket.
+        # The share changes by about 0.4 for each factor e of the total: step accordingly, inside the bracket.
         guess = middle + (share - found) / 0.4 if high - low > 0.5 else 0.5 * (low + high)
     return math.exp(0.5 * (low + high))

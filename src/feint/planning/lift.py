@@ -1,5 +1,5 @@
-"""What boosts make of a step's probabilities, for many paths at once: p_a = Σ_b w_b·q^b(a) of Definition 1, q* from a
-table, to about 1e-3 of it.
+"""The probabilities of a step with boosts, for many paths at once: p_a = Σ_b w_b·q^b(a) of Definition 1. q* comes from
+a table and is accurate to about 1e-3.
 """
 
 import math
@@ -13,13 +13,13 @@ from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import FloatArray
 from feint.numerics.normal import exp_and_complement
 
-_FINEST = 0.2  # between the budgets of the table, in their logarithm
-_SMALLEST = 1e-14  # budgets below are taken for 0
-_CURVE = 2000  # times at which a budget of a user's own is read
+_FINEST = 0.2  # the distance between budgets of the table, in their logarithm
+_SMALLEST = 1e-14  # smaller budgets are taken for 0
+_CURVE = 2000  # times at which a user's own budget is evaluated
 
 
 class Lifts(NamedTuple):
-    """log q* at budgets exp(low + row/density), and at the nodes of `boosted_table`."""
+    """A table of log q* at budgets exp(low + row/density) and at the nodes of `boosted_table`."""
 
     table: FloatArray
     low: float
@@ -27,16 +27,16 @@ class Lifts(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Probabilities of a step, (K, R)."""
+    """The probabilities of a step, (K, R)."""
 
     share: FloatArray  # of boosts
-    log_pi: FloatArray  # what is expected; where an arm is likely, its digits come from the others' sum
-    rate: FloatArray  # what is done
-    cost: FloatArray  # KL spent on the arm's boosts, w_b·KL(q^b || π)
+    log_pi: FloatArray  # the reference; where an arm is likely, its digits come from the sum of the others
+    rate: FloatArray  # the policy
+    cost: FloatArray  # KL spent per step on the arm's boosts, w_b·KL(q^b || π)
 
 
 class Lift:
-    """A budget over time, and q* at each of its sizes."""
+    """A budget over time, with q* at each of its values."""
 
     def __init__(self, budget: Any, first: int, horizon: float) -> None:
         if hasattr(budget, "kernel"):
@@ -60,14 +60,14 @@ class Lift:
         return self.scale * t**-self.exponent if self.exponent else self.scale + 0.0 * t
 
     def epsilon(self, t: FloatArray) -> FloatArray:
-        """ε_t, of the nearest time for a budget of a user's own."""
+        """Return ε_t; for a user's own budget, at the nearest time of the table."""
         if self._times.size:
             place = (np.log(t) - self._times[0]) / (self._times[1] - self._times[0])
             return self._values[np.clip(np.rint(place), 0, _CURVE - 1).astype(np.int64)]
         return np.where(t <= self.last, self._power(t), 0.0)
 
     def step(self, epsilon: FloatArray, share: FloatArray, log_pi: FloatArray) -> Step:
-        """At ε (R,), from log π (K, R), which it corrects."""
+        """Return the probabilities of a step with budgets ε (R,), from log π (K, R), which is corrected."""
         step = Step(share, log_pi, *np.empty((2, *log_pi.shape)))
         _fill_step(self._lifts, epsilon, step, np.empty((3, len(log_pi))))
         return step
@@ -75,8 +75,8 @@ class Lift:
 
 @kernel
 def _fill_step(lifts: Lifts, epsilon: FloatArray, step: Step, scratch: FloatArray) -> None:
-    """p_a = w_a·q_a + π_a·Σ_b w_b·(1 − q_b)/(1 − π_b), b other than a. Sums of others, not differences, have their
-    digits where an arm is nearly sure.
+    """Fill in p_a = w_a·q_a + π_a·Σ_b w_b·(1 − q_b)/(1 − π_b), b other than a. Where an arm is nearly sure, sums of
+    the others are accurate and differences are not.
     """
     n_arms = step.log_pi.shape[0]
     pi, q, kept = scratch[0], scratch[1], scratch[2]
@@ -105,7 +105,7 @@ def _fill_step(lifts: Lifts, epsilon: FloatArray, step: Step, scratch: FloatArra
 
 @inlined
 def _level(lifts: Lifts, epsilon: float) -> float:
-    """Which row of the table has this budget, and how much of the next one."""
+    """Return the row of the table for this budget; the fraction says how much of the next row to mix in."""
     last = lifts.table.shape[0] - 1
     if last == 0:
         return 0.0
@@ -114,7 +114,7 @@ def _level(lifts: Lifts, epsilon: float) -> float:
 
 @inlined
 def _log_boosted(lifts: Lifts, level: float, log_pi: float) -> float:
-    """log q*, which is never below log π."""
+    """Return log q*, which is never below log π."""
     place = place_of(log_pi)
     row, cell = int(level), int(place)
     next_row = min(row + 1, lifts.table.shape[0] - 1)

@@ -1,7 +1,7 @@
 r"""Who notices when: two observers of the same paths.
 
-The *informed* one knows all that the agent knows but its draws, and so tests with the likelihood ratio of the mixture
-Σ_b w_b·q^b, whose divergence Σ_a p_a·log(p_a/π_a) a step is what it gains: the most that an observer can hope for. The
+The *informed* observer knows all that the agent knows except its draws. It tests with the likelihood ratio of the
+mixture Σ_b w_b·q^b and gains the divergence Σ_a p_a·log(p_a/π_a) per step, the most that an observer can hope for. The
 other one is feint's own `Observer`, which knows neither the private rewards nor ε. Each raises the alarm when its
 evidence reaches log(1/α).
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from feint.bandit import Bandit
 from feint.numerics._validate import FloatArray
-from feint.planning.law import draw_paths
+from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 
 PATHS = 500
@@ -23,9 +23,11 @@ _SHARES = (0.1, 0.5, 0.9)
 
 @dataclass(frozen=True)
 class Notice:
-    """When an observer notices: the 10, 50 and 90 % points of its first alarm (∞ where that is never raised), the mean
-    of those raised, the share of runs in which it is, and the median posterior error that the agent has by then.
-    `errors` has the Monte Carlo standard error of each, by its name.
+    """When an observer notices.
+
+    `quantiles` are the 10, 50 and 90 % points of its first alarm (∞ where it never comes), `time` the mean of the
+    alarms that come, `share` the share of runs in which one comes, and `error` the agent's median posterior error by
+    then. `errors` has the Monte Carlo standard error of each, by its name.
     """
 
     quantiles: tuple[float, float, float]
@@ -35,24 +37,24 @@ class Notice:
     errors: dict[str, Any]
 
 
-def followed(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
-    """Paths until both observers have raised the alarm."""
+def watch_paths(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
+    """Draw paths until both observers have raised the alarm."""
     horizon = {"horizon": float(checkpoints[-1])} if len(checkpoints) else {}
     return draw_paths(
-        bandit, explorer, budget, paths_of(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, **horizon
+        bandit, explorer, budget, path_count(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, **horizon
     )
 
 
-def paths_of(bandit: Bandit, n: int) -> int:
-    """Fewer paths of many arms: a step takes about in proportion to them, and there are more steps. Fewer of rewards
-    that are not normal, whose posteriors are integrated.
+def path_count(bandit: Bandit, n: int) -> int:
+    """Return how many paths to draw: n, or fewer with many arms, whose steps are more and take longer; also fewer where
+    rewards are not normal, since their posteriors are integrated.
     """
     few = n if all(family.kernel().normal for family in bandit.families if hasattr(family, "kernel")) else int(0.6 * n)
     return max(min(few, 64), min(few, int(few * (8.0 / bandit.n_arms) ** 2)))
 
 
 def notice_of(alarms: FloatArray) -> Notice:
-    """From times and log errors (R, 2)."""
+    """Summarise the alarms of R paths, (R, 2): their times and the log errors at them."""
     times = alarms[:, 0]
     raised = ~np.isnan(times)
     if not raised.any():
@@ -68,13 +70,13 @@ def notice_of(alarms: FloatArray) -> Notice:
 
 
 def quantiles_of(times: FloatArray) -> tuple[float, float, float]:
-    """The 10, 50 and 90 % points of times, NaN being never; none between two times, so that ∞ stays what it is."""
+    """Return the 10, 50 and 90 % points of times; NaN means never. They are not interpolated, so that ∞ stays ∞."""
     found = np.quantile(np.where(np.isnan(times), math.inf, times), _SHARES, method="lower")
     return tuple(float(q) for q in found)  # type: ignore[return-value]
 
 
 def quantile_errors(times: FloatArray) -> tuple[float, float, float]:
-    """Standard errors of those: half the distance of the order statistics one binomial standard error to both sides."""
+    """Return their standard errors: half the distance of the quantiles one binomial standard error to each side."""
     ordered = np.where(np.isnan(times), math.inf, times)
     found = []
     for share in _SHARES:
@@ -85,5 +87,5 @@ def quantile_errors(times: FloatArray) -> tuple[float, float, float]:
 
 
 def mean_error(values: FloatArray) -> Any:
-    """The standard error of a mean over the first axis."""
+    """Return the standard error of a mean over the first axis."""
     return values.std(0)[()] / math.sqrt(len(values))

@@ -1,8 +1,8 @@
 r"""The plan: how long until the agent is sure, what it costs, and who notices when.
 
-The stopping time has a law, not a value: with one rival the evidence at stopping is inverse Gaussian with mean
-L = log(1/δ) and variance 2L, time grows with its square, and chance in the public rewards adds as much again. So it is
-drawn: `_PATHS` paths in leaps (`paths`), the same every time; `errors` is what that costs.
+The stopping time is random. With one rival the evidence at stopping is inverse Gaussian with mean L = log(1/δ) and
+variance 2L, time grows with its square, and chance in the public rewards adds as much spread again. So it is sampled by
+`_PATHS` paths in leaps (`paths`), the same every time; `errors` has the resulting Monte Carlo errors.
 """
 
 import math
@@ -16,28 +16,28 @@ from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import FloatArray, check_level
-from feint.planning.law import LATEST, draw_paths
-from feint.planning.notice import Notice, followed, mean_error, notice_of, paths_of, quantile_errors, quantiles_of
+from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
+from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.paths import Paths
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
 _PATHS = 4000
-_FEWEST = 1e-300  # boosts, where every path is sure from the initial round on
-_GRID = 4000  # times at which the sum of a budget of a user's own is read
+_FEWEST = 1e-300  # boosts, where every path is sure after the initial round
+_GRID = 4000  # times at which a user's own budget is evaluated for its sum
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What `plan` answers. Times count pulls, the initial round included; arrays are (K,).
+    """The answer of `plan`. Times count pulls, the initial round included; arrays are (K,).
 
     `time` is the expected stopping time with Monte Carlo standard error `standard_error`, `quantiles` its 10, 50 and
     90 % points; `never` is the share of runs that are never sure, which are left out of all means. `weights` are the
-    shares of boosts; `pulls` the pulls of each arm, `costs` the KL divergence spent on its boosts and `kl_spent` that
-    of all, B, when the agent stops, in the mean; `power` is the most that any test of level `alpha` can have after that
+    shares of boosts. `pulls` are the mean pulls of each arm when the agent stops, `costs` the KL divergence spent on
+    its boosts, and `kl_spent` their total, B. `power` is the most that any test of level `alpha` can have after that
     B. `informed` and `observer` say who notices when. `gamma` and `case` are those of `optimal_boosting`
     (`optimal_allocation` if ε = ∞), and `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the exponent alone, for
-    comparison. `errors` has the Monte Carlo standard error of every field that is read off paths, by its name.
+    comparison. `errors` has the Monte Carlo standard error of every field that is estimated from paths, by its name.
     """
 
     epsilon: Any
@@ -74,7 +74,7 @@ class Plan:
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
-    """A plan in words, for the terminal and for notebooks."""
+    """Return a plan in words, as (what, answer), for the terminal and for notebooks."""
     low, median, high = plan.quantiles
     found = [
         ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
@@ -91,13 +91,13 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _percents(plan: Plan) -> str:
-    """The errors of the quantiles, relatively."""
+    """Return the relative errors of the quantiles."""
     pairs = zip(plan.errors["quantiles"], plan.quantiles, strict=True)
     return "± " + ", ".join(f"{100 * error / value:.0f}" if value < math.inf else "0" for error, value in pairs) + " %"
 
 
 def notice_words(notice: Notice) -> str:
-    """When, and how sure the agent is by then."""
+    """Return in words when an observer notices, and how sure the agent is by then."""
     if not notice.share:
         return "never"
     low, median, high = notice.quantiles
@@ -108,7 +108,7 @@ def notice_words(notice: Notice) -> str:
     )
 
 
-# Each option can be left out; a bundle of them would only hide their names.
+# Each option can be left out; bundling them would only hide their names.
 def plan(
     bandit: Bandit,
     epsilon: Epsilon,
@@ -117,12 +117,12 @@ def plan(
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     alpha: float = 0.05,
 ) -> Plan:
-    r"""How long to confidence 1 − δ with a KL budget ε a step, at what cost, and who notices when.
+    r"""Plan how long it takes to confidence 1 − δ with a KL budget ε per step, at what cost, and who notices when.
 
     .. math:: \text{power} \le q^*(\alpha; B), \quad B = E \textstyle\sum_t \mathrm{KL}_t
 
-    is the paper's own boost function: an observer's test of level α is an event of probability α under the reference,
-    and no event can be lifted above q*(α) by a total divergence B.
+    is the paper's own boost function. An observer's test of level α is an event of probability α under the reference,
+    and a total divergence B cannot raise its probability above q*(α).
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def plan(
     check_level(alpha, "alpha, the level of a test,")
     unlimited = checked_at(budget, 1) == math.inf
     best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit)
-    paths, seen = stopping_paths(bandit, explorer, budget, delta), followed(bandit, explorer, budget, alpha)
+    paths, seen = stopping_paths(bandit, explorer, budget, delta), watch_paths(bandit, explorer, budget, alpha)
     done = ~np.isnan(paths.stopped)
     if not done.mean() > 0.5:
         raise ValueError(
@@ -190,7 +190,7 @@ def plan(
 
 
 def _errors(paths: Paths, done: Any) -> dict[str, Any]:
-    """Standard errors of what is read off paths."""
+    """Return the standard errors of what is estimated from paths."""
     boosts = paths.boosts[done]
     totals = boosts.sum(1, keepdims=True)
     share = boosts.sum(0) / max(_FEWEST, totals.sum())
@@ -207,7 +207,7 @@ def _errors(paths: Paths, done: Any) -> dict[str, Any]:
 
 
 def checked_budget(epsilon: Any) -> Any:
-    """A budget above 0, at least at first."""
+    """Return the budget of `epsilon`, which must be above 0 at the first pull."""
     budget = as_budget(epsilon)
     if checked_at(budget, 1) == 0.0:
         raise ValueError(
@@ -218,17 +218,17 @@ def checked_budget(epsilon: Any) -> Any:
 
 
 def planned_median(bandit: Bandit, epsilon: Any, delta: float) -> float:
-    """`quantiles[1]` of Algorithm 1's plan, without asking who notices: in half the time."""
+    """Return `quantiles[1]` of the plan of Algorithm 1. Not asking who notices takes half the time."""
     return quantiles_of(stopping_paths(bandit, TopTwo(), checked_budget(epsilon), delta).stopped)[1]
 
 
 def stopping_paths(bandit: Bandit, explorer: Any, budget: Any, delta: float, horizon: float = LATEST) -> Paths:
-    """Paths until the agent is sure."""
-    return draw_paths(bandit, explorer, budget, paths_of(bandit, _PATHS), delta=delta, horizon=horizon)
+    """Draw paths until the agent is sure."""
+    return draw_paths(bandit, explorer, budget, path_count(bandit, _PATHS), delta=delta, horizon=horizon)
 
 
 def first_order_time(budget: Any, root: float) -> float:
-    """T with B(T) = root², or root itself if there is no limit; ∞ if the budget never adds up to that."""
+    """Return T with B(T) = root², or root itself if there is no limit; ∞ if the budget never adds up to root²."""
     if checked_at(budget, 1) == math.inf:
         return root
     if not hasattr(budget, "kernel"):
@@ -237,7 +237,7 @@ def first_order_time(budget: Any, root: float) -> float:
         sums = np.append(values[0], values[0] + np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(times)))
         return float(np.interp(root**2, sums, times, right=math.inf))
     low, high = 0.0, 300.0 * math.log(10.0)
-    # Below the first pull all is spent at the rate of the first.
+    # Before the first pull, spend at the rate of the first.
     if root**2 <= checked_at(budget, 1):
         return root**2 / checked_at(budget, 1)
     if float(total_budget(budget, np.array([math.exp(high)]))[0]) < root**2:
@@ -252,7 +252,7 @@ def first_order_time(budget: Any, root: float) -> float:
 
 
 def _sum_to(budget: Any, t: float) -> float:
-    """Σ ε_s up to a real t: the last pull in part."""
+    """Return Σ ε_s up to a real t, with the last pull in part."""
     whole = math.floor(t)
     first = float(total_budget(budget, np.array([whole], dtype=float))[0])
     if t > 1e15:

@@ -1,4 +1,4 @@
-"""One side of an instance, public or private, for many paths at once: what its pulls pay and who is then best."""
+"""One side of an instance, public or private, for many paths at once: the rewards of pulls and which arm is best."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from feint.numerics.best_arm_quick import quick_log_best
 from feint.numerics.streams import normal_pair, philox, uniform
 from feint.planning.draws import WordArray
 
-_SINGLY = 12.0  # pulls of an arm up to which its rewards are drawn one by one; beyond, a normal number for their sum
+_SINGLY = 12.0  # up to this many pulls, rewards are drawn one by one; beyond, one normal number gives their sum
 _ZERO = np.uint64(0)
 
 
 class Side:
-    """Arms along the first axis, paths along the second."""
+    """A side of an instance; arrays have arms along the first axis and paths along the second."""
 
     def __init__(self, family: Any, means: FloatArray) -> None:
         self._family, self._prior, self._is_normal = family, usual_prior(family), family.kernel().normal
@@ -25,7 +25,7 @@ class Side:
         self._spreads = np.sqrt(self.variances)
 
     def after(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray) -> FloatArray:
-        """Sums of rewards after `counts` more pulls, `pulls` in all, drawn from uniform numbers."""
+        """Return sums of rewards after `counts` more pulls (`pulls` in all), drawn from uniform numbers."""
         from scipy.special import ndtri
 
         if self._is_normal:
@@ -37,7 +37,7 @@ class Side:
         return np.clip(sums + more, low * pulls, high * pulls)
 
     def log_best(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
-        """log P(arm is the best): for normal rewards to about 1 %, for others exactly."""
+        """Return log P(arm is the best): to about 1 % for normal rewards, exactly for others."""
         if self._is_normal:
             return quick_log_best(sums / pulls, self.variances / pulls)
         first, second = self._family.posterior(self._prior, pulls, sums)
@@ -49,7 +49,7 @@ class Side:
 def _draw_sums(
     family: Any, means: FloatArray, spreads: FloatArray, counts: FloatArray, seeds: WordArray, out: FloatArray
 ) -> None:
-    """One by one, or their mean and variance."""
+    """Draw sums of rewards: one by one, or by a normal number of the same mean and variance."""
     for a in range(counts.shape[0]):
         for i in range(counts.shape[1]):
             count, total = counts[a, i], 0.0

@@ -1,21 +1,21 @@
-r"""What can be had while no test has more than a given power.
+r"""What can be learnt while no test has more than a given power.
 
-**How much.** A test of level α is an event of probability α under the reference; after a total divergence B = E Σ KL_t,
-the expectation being the agent's, it has power at most q*(α; B). So power ≤ β allows B = KL(Ber(β) ‖ Ber(α)) in all.
+**How much.** A test of level α is an event of probability α under the reference. After a total divergence B = E Σ KL_t
+(the agent's expectation) it has power at most q*(α; B). So power ≤ β allows B = KL(Ber(β) ‖ Ber(α)) in all.
 
-**When.** One boosted arm at true means, d its divergence: with n = d·N, λ = dN/dt and π = e^{−n}, a rate λ costs
-λ·log(λ/π) − λ + π a step, of which λ·n = (n²/2d)′ depends on the end only. Euler and Lagrange leave λ − π = c: *the
-same number of extra pulls at every time*. Then, with x = d·c·t,
+**When.** Take one boosted arm at true means, with divergence d, and let n = d·N, λ = dN/dt and π = e^{−n}. A rate λ
+costs λ·log(λ/π) − λ + π per step, of which λ·n = (n²/2d)′ depends on the end only. Euler and Lagrange leave λ − π = c:
+*the same number of extra pulls at every time*. Then, with x = d·c·t,
 
     ε(t) = c·(x/(1 − e^{−x}) − 1),    B·d = ∫₀^X (x/(1 − e^{−x}) − 1) dx,    gain d·(N − N_ref) = log((e^X − 1)/X).
 
-While d·B is small ε rises in proportion to time and d·gain = √(d·B), where even spending has √(8/9) of it; for large
-d·B both tend to the first-order law √(2d·B). So what is spent is `RisingBudget`; docs/theory.md has the derivation.
+While d·B is small, ε rises in proportion to time and d·gain = √(d·B), of which even spending reaches √(8/9); for large
+d·B both tend to the first-order law √(2d·B). So the budget is a `RisingBudget`; docs/theory.md has the derivation.
 
-**On whom.** The fluid equations (`theory.rates`) say what each way to spend B gains, and Σ_a Φ(−√E_a), E_a the evidence
-at those pulls, what error to expect: the mean of Φ(−Z) for a lead Z ~ N(√(2E_a), 1). Compared are the shares w* of the
-exponent, all on the best private arm, and equal ones, each spent evenly and rising. What the best of them reaches with
-chance on both sides is read off paths.
+**On whom.** The fluid equations (`theory.rates`) say what each way to spend B gains. The error to expect is
+Σ_a Φ(−√E_a), with E_a the evidence at those pulls: the mean of Φ(−Z) for a lead Z ~ N(√(2E_a), 1). Three divisions are
+compared: the shares w* of the exponent, all on the best private arm, and equal shares; each spent evenly and rising.
+What the best of them reaches, with chance on both sides, is estimated from paths.
 """
 
 import math
@@ -29,8 +29,8 @@ from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
 from feint.explorers import FixedBoosting, TopTwo
 from feint.numerics._validate import FloatArray, as_number, check_level, is_whole
-from feint.planning.law import draw_paths
-from feint.planning.notice import paths_of
+from feint.planning.notice import path_count
+from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 from feint.theory.maximin import divergences_at, optimal_boosting, public_divergences
 from feint.theory.rates import fluid
@@ -40,14 +40,14 @@ _PATHS = 2000
 
 @dataclass(frozen=True)
 class Unseen:
-    """What `plan_unseen` answers; arrays are (K,), after `horizon` pulls.
+    """The answer of `plan_unseen`; arrays are (K,), after `horizon` pulls.
 
-    `total` is B; `explorer`, `weights` and `budget` are the best of the `ways` to spend it, each of which has its
-    (pulls gained in all, error to expect) of the fluid equations. `gained` is by arm what the best way pulls more than
-    the reference would, `first_order` = √(2·w·B/d) what the first-order law promises instead (0 for the best public
-    arm). `pulls` and `error`, the posterior error, are means over paths, with standard error `standard_error` of the
-    latter; `own_error` is what the reference's own pulls reach anyway. `informed_power` is about the power of an
-    observer who knows every boost, Φ(√(2B) − z_α).
+    `total` is B; `explorer`, `weights` and `budget` are the best of the `ways` to spend it. `ways` has (pulls gained in
+    all, error to expect) of each, by the fluid equations. `gained` says, by arm, how many pulls more the best way makes
+    than the reference would; `first_order` = √(2·w·B/d) is what the first-order law promises (0 for the best public
+    arm). `pulls` and `error`, the posterior error, are means over paths; `standard_error` is that of `error`, and
+    `own_error` is what the reference's own pulls reach anyway. `informed_power`, Φ(√(2B) − z_α), is about the power of
+    an observer who knows every boost.
     """
 
     power: float
@@ -78,7 +78,7 @@ class Unseen:
 
 
 def unseen_facts(found: Unseen) -> list[tuple[str, str]]:
-    """In words, for the terminal and for notebooks."""
+    """Return the answer in words, as (what, answer), for the terminal and for notebooks."""
     ways = "; ".join(f"{name} {gained:.3g}" for name, (gained, _) in found.ways.items())
     return [
         ("total KL", f"{found.total:.4g} nats leave any level-{found.alpha:g} test a power of at most {found.power:g}"),
@@ -90,7 +90,7 @@ def unseen_facts(found: Unseen) -> list[tuple[str, str]]:
 
 
 def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Unseen:
-    r"""What the agent can learn in `horizon` pulls while no test of level `alpha` has more than this `power`.
+    r"""Plan what the agent can learn in `horizon` pulls while no test of level `alpha` has more than this `power`.
 
     .. math:: B = \mathrm{KL}(\mathrm{Ber}(\text{power}) \,\|\, \mathrm{Ber}(\alpha))
 
@@ -164,7 +164,7 @@ class _Way(NamedTuple):
 
 
 def _ways(bandit: Bandit, total: float, end: int) -> tuple[FloatArray, dict[str, _Way]]:
-    """(pulls of the reference alone, the ways by name)."""
+    """Return (the pulls of the reference alone, the ways by name)."""
     times, i_star, best = np.array([float(end)]), bandit.best_public, bandit.best_private
     others = np.arange(bandit.n_arms) != i_star
     shares = {"w*": optimal_boosting(bandit).weights, "equal shares": others / others.sum()}
@@ -195,7 +195,7 @@ def _best_gain(spent: float) -> float:
 
 
 def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
-    """Σ_a Φ(−√E_a) at the true means."""
+    """Return Σ_a Φ(−√E_a) at the true means."""
     best = bandit.best_private
     others = np.flatnonzero(np.arange(bandit.n_arms) != best)
     first, second = divergences_at(bandit, others, pulls[others] / pulls[best])
@@ -204,4 +204,6 @@ def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
 
 def _paths(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:
     horizon = budget.horizon if end is None else end
-    return draw_paths(bandit, explorer, budget, paths_of(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon])
+    return draw_paths(
+        bandit, explorer, budget, path_count(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon]
+    )

@@ -1,8 +1,8 @@
-"""Sweeps: many cells, on one machine or on a cluster, into one store that no interrupt can harm."""
+"""Sweeps: simulate many cells, on one machine or a cluster, into one store that survives any interrupt."""
 
-from feint.sweep.opening import open_sweep
+from feint.sweep.open_store import open_sweep
 from feint.sweep.plot import draw_sweep
-from feint.sweep.running import SweepWarning
+from feint.sweep.runner import SweepWarning
 from feint.sweep.sweep import Sweep
 
 __all__ = ["Sweep", "SweepWarning", "draw_sweep", "open_sweep"]

@@ -1,8 +1,8 @@
-"""Tasks on a Dask cluster: one that is there, or one that is started on this machine for the time of a sweep.
+"""Run tasks on a Dask cluster: an existing one, or one that is started on this machine for the time of a sweep.
 
-Workers simulate and return arrays; only the client writes. Each task carries its cell, explorers of the user's own
-included, so nothing is left on workers that could be lost with them. A few tasks a core are in
-flight: results do not pile up, and 10⁵ tasks weigh on the scheduler no more than ten.
+Workers simulate and return arrays; only the client writes. Each task carries its cell, with explorers of the user's
+own, so workers hold nothing that could be lost with them. Only a few tasks per core are in flight: results do not pile
+up, and 10⁵ tasks burden the scheduler no more than ten.
 """
 
 import time
@@ -16,14 +16,14 @@ from feint.extras import need
 from feint.sweep.study import Study
 from feint.sweep.task import Shard, Task, Work, perform, work_of
 
-_A_CORE = 2  # tasks in flight: one that runs and one that waits
+_TASKS_PER_CORE = 2  # in flight: one that runs and one that waits
 _PATIENCE = 60.0  # seconds for the first worker
 _LOOK = 2.0  # seconds between two looks at the number of cores
 
 
 @contextmanager
 def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
-    """A `distributed.Client`: the one given, of the scheduler at an address, or of `workers` local processes."""
+    """Yield a `distributed.Client`: the one given, one of a scheduler's address, or one of `workers` processes."""
     need("distributed", "A cluster of Dask")
     import distributed
 
@@ -48,12 +48,12 @@ def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
 
 
 def cores_of(client: Any) -> int:
-    """Tasks that run at a time."""
+    """Return how many tasks run at a time."""
     return sum(client.nthreads().values())
 
 
 def wait_for_workers(client: Any) -> int:
-    """The cores, when there are some."""
+    """Wait until there are workers, and return the number of cores."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:
@@ -66,17 +66,17 @@ def wait_for_workers(client: Any) -> int:
 def run_on_cluster(
     study: Study, tasks: Iterable[Task], client: Any
 ) -> Generator[tuple[Task, Shard | Exception], None, None]:
-    """Each task with what it leaves, or raised, once, as they come. Whoever stops listening cancels the others."""
+    """Yield each task once, with its result or its error, as they finish. Closing the generator cancels the others."""
     from distributed import as_completed
 
     left, done = iter(tasks), as_completed(loop=client.loop)
     running: dict[str, tuple[Any, Task]] = {}
-    ours, room, looked = versions(), _A_CORE, -_LOOK
+    ours, room, looked = versions(), _TASKS_PER_CORE, -_LOOK
 
     def top_up() -> None:
         nonlocal room, looked
         if time.monotonic() - looked > _LOOK:  # workers come and go
-            room, looked = _A_CORE * max(1, cores_of(client)), time.monotonic()
+            room, looked = _TASKS_PER_CORE * max(1, cores_of(client)), time.monotonic()
         for task in islice(left, max(0, room - len(running))):
             future = client.submit(_perform_pickled, _pickled(work_of(study, task)), pure=False)
             running[future.key] = (future, task)
@@ -98,8 +98,8 @@ def run_on_cluster(
 
 
 def _pickled(work: Work) -> bytes:
-    """By cloudpickle, which takes classes from notebooks and from a study's files along; Dask alone would only name the
-    latter, and a worker that does not find one breaks.
+    """Pickle by cloudpickle, which includes classes from notebooks and from a study's files. Dask alone would only name
+    the latter, and a worker that does not find one fails.
     """
     import cloudpickle
 
@@ -117,12 +117,12 @@ def _perform_pickled(data: bytes) -> Shard:
 
 
 def _outcome(future: Any, ours: dict[str, str]) -> Shard | Exception:
-    """What a task left or raised; ends the sweep if the cluster is gone or not ours."""
+    """Return what a task left or raised; end the sweep if the cluster is gone or its versions differ from ours."""
     from concurrent.futures import CancelledError
 
     from distributed.comm import CommClosedError
 
-    gone = ConnectionError("The Dask scheduler is gone; start one and run the same again: what is recorded stays.")
+    gone = ConnectionError("The Dask scheduler is gone; start one and run the sweep again: what is recorded stays.")
     if future.status == "cancelled":
         raise gone
     try:
@@ -135,15 +135,15 @@ def _outcome(future: Any, ours: dict[str, str]) -> Shard | Exception:
     for name in ("feint", "numpy", "numba"):
         if theirs[name] != ours[name]:
             raise ValueError(
-                f"A worker has {name} {theirs[name]} and this process {ours[name]}, which may draw other numbers; give "
-                "all of them the same."
+                f"A worker has {name} {theirs[name]} and this process {ours[name]}, which may draw other numbers; "
+                "install the same version everywhere."
             )
     return shard
 
 
 @contextmanager
 def _ignored() -> Iterator[None]:
-    """What a cluster that is gone says when it is left."""
+    """Ignore the errors of a cluster that is gone."""
     try:
         yield
     except Exception:

@@ -1,4 +1,4 @@
-"""Tasks on the cores of this machine, in threads of this process: kernels run beside each other."""
+"""Run tasks on the cores of this machine, in threads of this process; kernels run in parallel."""
 
 import threading
 from collections.abc import Generator, Iterable, Iterator
@@ -9,13 +9,13 @@ from feint.sweep.task import Shard, Task, perform, work_of
 
 
 class _Ended(Exception):
-    """The client has stopped."""
+    """Raised in a task whose client has stopped."""
 
 
 def run_locally(
     study: Study, tasks: Iterable[Task], cores: int
 ) -> Generator[tuple[Task, Shard | Exception], None, None]:
-    """Each task with what it leaves, or raised, as they come. Whoever stops listening stops the tasks."""
+    """Yield each task with its result or its error, as they finish. Closing the generator stops the tasks."""
     stop = threading.Event()
 
     def tick(steps: int) -> None:
@@ -27,7 +27,7 @@ def run_locally(
     try:
         for task in tasks:
             running[pool.submit(perform, work_of(study, task), tick)] = task
-            while len(running) > cores:  # one waits, so that no core does
+            while len(running) > cores:  # one task waits, so that no core does
                 yield from _finished(running)
         while running:
             yield from _finished(running)

@@ -1,4 +1,4 @@
-"""A sweep as small multiples: error against time by budget, one panel a bandit."""
+"""A figure of a sweep: error against time by budget, with one panel per bandit."""
 
 import math
 from itertools import zip_longest
@@ -20,7 +20,9 @@ _DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
 
 def draw_sweep(data: "xr.Dataset") -> "Figure":
-    """Mean log₁₀ error with its 95 % band; colours from small to large budgets, dashes by explorer and reference."""
+    """Draw the mean log₁₀ error with its 95 % band; colours go from small to large budgets, dashes tell explorers and
+    references apart.
+    """
     need("matplotlib", "A figure")
     from matplotlib import colormaps
 
@@ -39,7 +41,7 @@ def draw_sweep(data: "xr.Dataset") -> "Figure":
     for b, e, r, i in wanted_cells(data):
         cell = data.isel(dict(zip(AXES, (b, e, r, i), strict=True)))
         done = np.flatnonzero(cell["complete"].values)
-        if done.size > 1:  # a band needs two
+        if done.size > 1:  # a band needs two runs
             values = cell["log_error"].values[done] / math.log(10)
             line = _DASHES[kinds.index((e, r))]
             band(panels[divmod(b, columns)], data["time"].values, values, colours[i], "", linestyle=line)
@@ -54,7 +56,7 @@ def draw_sweep(data: "xr.Dataset") -> "Figure":
 
 
 def _explain(figure: "Figure", data: "xr.Dataset", kinds: list[tuple[int, ...]], colours: Any) -> None:
-    """Below the panels: which colour is which budget, and which dashes are which explorer."""
+    """Say below the panels which colour is which budget, and which dashes are which explorer."""
     from matplotlib.lines import Line2D
 
     entries = [

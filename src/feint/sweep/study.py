@@ -1,4 +1,4 @@
-"""A study: which cells (bandit × explorer × reference × budget) to simulate, how far and how often."""
+"""Study: the checked description of which cells to simulate, how far and how often; `sweep.Sweep` runs it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SORTS = {"explorer": "explorer", "reference": "reference", "epsilon": "budget"}
 
 
 class Cell(NamedTuple):
-    """What one simulation is of."""
+    """One cell of a study: what a single call of `simulate` would simulate."""
 
     bandit: Bandit
     explorer: Any
@@ -45,12 +45,12 @@ class Cell(NamedTuple):
 
 
 class Study:
-    """The product of bandits, explorers, references and budgets, or the cells of it that `cells` names.
+    """The product of bandits, explorers, references and budgets, or those of its cells that `cells` names.
 
-    `axes[dimension]` has the labels and what they stand for, `wanted` which cells of the product there are.
+    `axes[dimension]` has the labels and what they stand for; `wanted` says which cells of the product belong to it.
     """
 
-    # As in `simulate`: each can be left out or named, and a bundle of them would only hide their names.
+    # As in `simulate`, each can be left out or named; bundling them would only hide their names.
     def __init__(
         self,
         bandits: Mapping[str, Bandit],
@@ -102,24 +102,24 @@ class Study:
         return _most_arms(self.axes["bandit"])
 
     def cell(self, index: CellIndex) -> Cell:
-        """What stands at a place of the product."""
+        """Return the cell at a place of the product."""
         return Cell(*(values[i] for values, i in zip(self._values, index, strict=True)))
 
     def name(self, index: CellIndex) -> str:
-        """bandit 'a', explorer 'TopTwo()', …"""
+        """Return the labels of a cell in words: bandit 'a', explorer 'TopTwo()', …"""
         labels = (list(axis)[i] for axis, i in zip(self.axes.values(), index, strict=True))
         return ", ".join(f"{axis} {label!r}" for axis, label in zip(AXES, labels, strict=True))
 
     def cells(self) -> Iterator[CellIndex]:
-        """Of all cells, in order."""
+        """Yield the indices of all cells, in order."""
         yield from map(tuple, np.argwhere(self.wanted).tolist())
 
     def variables(self) -> dict[str, tuple[tuple[str, ...], type]]:
-        """What a simulation leaves: (dimensions, type) by name."""
+        """Return the variables that a simulation leaves: (dimensions, type) by name."""
         by_time: dict[str, type] = {"log_error": float, "recommendation": int}
         by_time |= dict.fromkeys(("public_regret", "private_regret"), float)
         if self._tilts:
-            by_time["private_gain"] = float  # NaN of explorers that boost
+            by_time["private_gain"] = float  # NaN for explorers that boost
         by_run = ["stopping_time"] if self.options["delta"] is not None else []
         if self.options["observe"]:
             by_time |= dict.fromkeys(RECORDED, float)
@@ -131,7 +131,7 @@ class Study:
         )
 
     def config(self) -> dict[str, Any]:
-        """All that decides the numbers, as plain JSON: two studies are the same if these are."""
+        """Return all that decides the numbers, as plain JSON: studies are the same if their configurations are."""
         names = [list(map(str, axis)) for axis in self.axes.values()]
         chosen = None
         if not self.wanted.all():
@@ -177,7 +177,7 @@ class Study:
         return wanted
 
     def _places(self, axis: str, labels: Any, number: int) -> list[int]:
-        """Where labels (one, a list, or None for all) stand on an axis."""
+        """Return the positions of labels (one, a list, or None for all) on an axis."""
         known = list(self.axes[axis])
         if labels is None:
             return list(range(len(known)))
@@ -193,7 +193,7 @@ class Study:
         return found
 
     def _check_cells(self) -> BoolArray:
-        """Refuse a cell that cannot run, by name; whether the others run in plain Python, by (bandit, explorer,
+        """Refuse a cell that cannot run, by name. Return which cells run in plain Python, by (bandit, explorer,
         reference).
         """
         plain = np.zeros(self.shape[:3], dtype=bool)
@@ -230,7 +230,7 @@ def _bandits(bandits: Any) -> dict[str, Bandit]:
 
 
 def _labelled(values: Any, axis: str) -> dict[Any, Any]:
-    """By label: the user's, or in words; budgets that are all numbers by these."""
+    """Return values by label: the user's, or a description; if all budgets are numbers, the numbers are the labels."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{axis}s is {values!r}; give a list of them, or a dict with their labels.")
     if isinstance(values, Mapping):
@@ -281,12 +281,12 @@ def _same_number(label: Any, other: Any) -> bool:
 
 
 def _described(value: Any, sort: str) -> dict[str, Any]:
-    """`config_of`, with source and state of what is the user's own, so that a store of another one is refused."""
+    """Return `config_of`, with the source and state of a user's own part, so that a store of another one is refused."""
     config = config_of(value, sort)
     if config.get("own"):
         try:
             config["source"] = inspect.getsource(type(value))
-        except (OSError, TypeError):  # typed at a prompt
+        except (OSError, TypeError):  # the class was typed at a prompt
             config["source"] = None
         state = repr(getattr(value, "__dict__", None) or value)
         config["state"] = None if " at 0x" in state else state

@@ -1,4 +1,4 @@
-"""What a sweep found, cell by cell: medians over replications with 95 % intervals."""
+"""A summary of a sweep, cell by cell: medians over replications with 95 % intervals."""
 
 import json
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ Interval = tuple[float, float, float]  # median, low, high
 
 
 class Row(NamedTuple):
-    """One cell. Intervals lie between two order statistics, exact for any law, infinite for fewer than six runs; a time
-    that did not come by the horizon is ∞.
+    """The summary of one cell. Intervals lie between two order statistics: exact for any law, and infinite with fewer
+    than six runs. A time that did not come by the horizon is ∞.
     """
 
     labels: tuple[str, ...]
-    replications: int  # that have been run
+    replications: int  # how many have been run
     time: Interval | None  # to δ, if the study has one
     log_error: Interval | None  # at the horizon; None where nothing has been run
     pulls: Interval | None  # of the best private arm, at the horizon
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def summarise(data: "xr.Dataset") -> Iterator[Row]:
-    """A row for every cell of a sweep that `open_sweep` opened; one cell is read at a time."""
+    """Yield a row for every cell of a sweep that `open_sweep` opened; one cell is read at a time."""
     for index in wanted_cells(data):
         cell = data.isel(dict(zip(AXES, index, strict=True)))
         labels = tuple(label_text(cell[axis].item()) for axis in AXES)
@@ -51,7 +51,7 @@ def summarise(data: "xr.Dataset") -> Iterator[Row]:
 
 
 def wanted_cells(data: "xr.Dataset") -> Iterator[CellIndex]:
-    """The cells of the study, in order, as far as they are in `data`, which may be a part of it."""
+    """Yield the cells of the study, in order, as far as `data` has them; it may be a part of the study."""
     chosen = json.loads(data.attrs["study"])["cells"]
     if chosen is None:
         yield from np.ndindex(*(data.sizes[axis] for axis in AXES))
@@ -63,5 +63,5 @@ def wanted_cells(data: "xr.Dataset") -> Iterator[CellIndex]:
 
 
 def label_text(label: Any) -> str:
-    """As the study has it."""
+    """Return a label as text, as in the study."""
     return str(label)

@@ -1,4 +1,4 @@
-"""Sweep: a study that can be run."""
+"""Sweep: a `study.Study` that can be run into a store; this is the public class."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from feint.sweep.opening import open_sweep
-from feint.sweep.plan import Plan
-from feint.sweep.running import plan_run, run
+from feint.sweep.open_store import open_sweep
+from feint.sweep.runner import plan_study, run_study
 from feint.sweep.study import Study
+from feint.sweep.workload import Workload
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,16 +21,16 @@ class Sweep(Study):
     Parameters
     ----------
     bandits
-        By name; they may differ in their numbers of arms and in their families.
+        A dict by name; they may differ in their numbers of arms and in their families.
     explorers, references, epsilons
-        Lists, or dicts of labels. As in `simulate`, each may be of your own.
+        Lists, or dicts by label. As in `simulate`, each may be of your own.
     horizon, replications, seed, delta, observe, alpha, checkpoints, method
         As in `simulate`, the same for all cells; checkpoints (n,) begin at the largest number of arms.
     cells
         Which combinations to run, if not all: dicts that name some of bandit, explorer, reference and epsilon by label,
         or by a list of labels; what is left out stands for all.
     text
-        What the store keeps as the study's own words; `feint sweep` puts its file there.
+        The text that the store keeps about the study; `feint sweep` puts its file there.
 
     Examples
     --------
@@ -60,13 +60,14 @@ class Sweep(Study):
     ) -> xr.Dataset:
         """Run what is missing in `store`, a folder or an fsspec URL, and open it.
 
-        On this machine's cores by default; on the Dask cluster of `scheduler`, its address or a `distributed.Client`;
-        or on `workers` local processes, which Dask starts. The store is the same bit for bit whichever it was, and
-        however often the run was interrupted. Tasks that raise are recorded and left out, until `retry_failed`. What is
-        there is verified first, and what is damaged is run again; without `verify` only sizes are looked at.
-        `progress` shows the plan and a bar; or it is a function to call with the number of steps just made.
+        By default it runs on this machine's cores. With `scheduler` (an address or a `distributed.Client`) it runs on
+        that Dask cluster; with `workers`, on that many local processes, which Dask starts. The store is the same, bit
+        for bit, in all cases and however often the run was interrupted. Tasks that raise are recorded and left out
+        until `retry_failed`. What is in the store is verified first, and what is damaged is run again; without `verify`
+        only sizes are checked. `progress` shows what there is to do and a bar, or is a function to call with the number
+        of steps just made.
         """
-        run(self, store, scheduler, workers, retry_failed, verify, progress)
+        run_study(self, store, scheduler, workers, retry_failed, verify, progress)
         return open_sweep(store)
 
     def plan(
@@ -77,6 +78,6 @@ class Sweep(Study):
         workers: int | None = None,
         retry_failed: bool = False,
         verify: bool = True,
-    ) -> Plan:
-        """What `run` would do, after a short measurement; nothing is written."""
-        return plan_run(self, store, scheduler, workers, retry_failed, verify)
+    ) -> Workload:
+        """Return what `run` would do, after a short measurement; nothing is written."""
+        return plan_study(self, store, scheduler, workers, retry_failed, verify)

@@ -1,4 +1,4 @@
-"""Where a store lies: a folder of this machine, or anything that fsspec has a URL for. Objects are put there whole."""
+"""Where a store lies: a folder of this machine, or any URL that fsspec knows. Objects are written whole."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ class Target(Protocol):
 
 
 def target_of(place: "str | os.PathLike[str]") -> Target:
-    """A folder, or a URL such as s3://bucket/out.zarr."""
+    """Return the target at a folder, or at a URL such as s3://bucket/out.zarr."""
     name = os.fspath(place)
     if name.startswith("file://"):
         name = name.removeprefix("file://")
@@ -42,7 +42,7 @@ def target_of(place: "str | os.PathLike[str]") -> Target:
 
 
 class Folder:
-    """A folder of this machine. A file appears under its name when it is whole."""
+    """A folder of this machine. A file appears under its name only when it is whole."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,11 +51,11 @@ class Folder:
         return str(self.path)
 
     def exists(self) -> bool:
-        """Whether something is there."""
+        """Return whether something is there."""
         return self.path.exists()
 
     def create(self, objects: Mapping[str, bytes]) -> None:
-        """All of it at once, or nothing."""
+        """Write all objects at once, or none."""
 
         def fill(folder: Path) -> None:
             for key, data in objects.items():
@@ -66,37 +66,37 @@ class Folder:
         write_whole(self.path, fill)
 
     def put(self, objects: Mapping[str, bytes]) -> None:
-        """Each of them whole or not at all."""
+        """Write each object whole or not at all."""
         for key, data in objects.items():
             path = self.path / key
             unfinished = path.with_name(path.name + _UNFINISHED)
             try:
                 unfinished.write_bytes(data)
                 unfinished.replace(path)
-            except BaseException:  # also Ctrl-C
+            except BaseException:  # Ctrl-C, too
                 unfinished.unlink(missing_ok=True)
                 raise
 
     def get(self, key: str) -> bytes | None:
-        """None where there is none."""
+        """Return an object; None if it does not exist."""
         try:
-            # A third of what pathlib takes, for the 10⁵ and more chunks of a large store.
+            # This takes a third of the time of pathlib, for the 10⁵ and more chunks of a large store.
             with open(f"{self.path}/{key}", "rb", buffering=0) as file:
                 return file.readall()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
     def get_many(self, keys: list[str]) -> dict[str, bytes]:
-        """Those that are there."""
+        """Return the objects that exist."""
         return {key: data for key in keys if (data := self.get(key)) is not None}
 
     def delete(self, keys: list[str]) -> None:
-        """Those that are there."""
+        """Delete the objects that exist."""
         for key in keys:
             (self.path / key).unlink(missing_ok=True)
 
     def sizes(self, folder: str) -> Iterator[tuple[str, int]]:
-        """(name, bytes) of the files in a folder."""
+        """Yield (name, bytes) of the files in a folder."""
         try:
             with os.scandir(self.path / folder) as entries:
                 for entry in entries:
@@ -106,8 +106,8 @@ class Folder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """One writer at a time; the lock ends with the process, however that ends. What an earlier writer was killed in
-        the middle of is removed.
+        """Allow one writer at a time; the lock ends with the process, however that ends. Files that a killed writer
+        left unfinished are removed.
         """
         try:
             import fcntl
@@ -129,7 +129,7 @@ class Folder:
 
 
 class Remote:
-    """An object store, through fsspec. Putting an object is atomic there, so nothing more is needed."""
+    """An object store, through fsspec. Writing an object is atomic there, so nothing more is needed."""
 
     def __init__(self, url: str) -> None:
         need("fsspec", url)
@@ -148,43 +148,43 @@ class Remote:
         return f"{self._root}/{key}"
 
     def exists(self) -> bool:
-        """Whether a store is there; what a killed creation has left is not one."""
+        """Return whether a store is there; what a killed creation left behind is not one."""
         return bool(self._system.exists(self._path(ROOT)))
 
     def create(self, objects: Mapping[str, bytes]) -> None:
-        """What makes it a store comes last."""
+        """Write all objects; the one that makes it a store comes last."""
         self.put({key: data for key, data in objects.items() if key != ROOT})
         self.put({ROOT: objects[ROOT]})
 
     def put(self, objects: Mapping[str, bytes]) -> None:
-        """Together, where the system can."""
+        """Write objects, together where the system can."""
         self._system.pipe({self._path(key): data for key, data in objects.items()})
 
     def get(self, key: str) -> bytes | None:
-        """None where there is none."""
+        """Return an object; None if it does not exist."""
         try:
             return bytes(self._system.cat_file(self._path(key)))
         except FileNotFoundError:
             return None
 
     def get_many(self, keys: list[str]) -> dict[str, bytes]:
-        """Those that are there; together, where the system can."""
+        """Return the objects that exist, read together where the system can."""
         found = self._system.cat([self._path(key) for key in keys], on_error="omit") if keys else {}
         return {key: bytes(found[self._path(key)]) for key in keys if self._path(key) in found}
 
     def delete(self, keys: list[str]) -> None:
-        """Those that are there."""
+        """Delete the objects that exist."""
         for key in keys:
             if self._system.exists(self._path(key)):
                 self._system.rm_file(self._path(key))
 
     def sizes(self, folder: str) -> Iterator[tuple[str, int]]:
-        """(name, bytes) of the objects in a folder."""
+        """Yield (name, bytes) of the objects in a folder."""
         self._system.invalidate_cache()
         for path, info in self._system.find(self._path(folder), detail=True).items():
             yield path.rsplit("/", 1)[1], int(info["size"])
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Object stores have none: start one client only. Two would write the same bytes twice."""
+        """Do nothing: object stores have no locks, so start only one client. Two would write the same bytes twice."""
         yield

@@ -1,4 +1,4 @@
-"""One task: some replications of one cell. All that it needs comes with it, so it can run in any process."""
+"""One task: some replications of one cell. It carries all that it needs, so it can run in any process."""
 
 import threading
 import time
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from feint.dataset import versions
 from feint.numerics._threads import one_thread
-from feint.simulation import simulated
+from feint.simulation import run_simulation
 from feint.sweep.study import Cell, CellIndex, Study
 
-# Plain Python has one core of a process anyway, and an object of the user's need not bear two threads.
+# Plain Python uses one core of a process anyway, and a user's object may not be safe in two threads.
 _PLAIN = threading.Lock()
 
 
@@ -27,7 +27,7 @@ class Task(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A task as it travels."""
+    """A task with its cell and options, as it is sent to whoever runs it."""
 
     cell: Cell
     replications: range
@@ -36,30 +36,30 @@ class Work(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """What a task leaves."""
+    """The result of a task."""
 
     values: dict[str, NDArray[Any]]
     versions: dict[str, str]
 
 
 def work_of(study: Study, task: Task) -> Work:
-    """With its cell."""
+    """Return a task with its cell and options."""
     plain = bool(study.plain[task.cell[:3]])
     return Work(study.cell(task.cell), range(task.first, task.last), study.options, plain)
 
 
 def perform(work: Work, tick: Callable[[int], object] | None = None) -> Shard:
-    """Simulate on one thread; `tick` may raise to end it."""
+    """Simulate a task on one thread; `tick` may raise to end it."""
     bandit, explorer, reference, budget = work.cell
     with _PLAIN if work.plain else nullcontext(), one_thread():
-        runs = simulated(
+        runs = run_simulation(
             bandit, explorer, reference, budget, replications=work.replications, progress=tick or False, **work.options
         )
     return Shard(runs.variables, versions())
 
 
 def timed(work: Work) -> float:
-    """Seconds that it takes of a core, whatever else the machine does."""
+    """Return the seconds of one core that a task takes, whatever else the machine does."""
     start = time.thread_time()
     perform(work)
     return time.thread_time() - start

@@ -4,16 +4,16 @@ import pytest
 
 import feint
 from cases import PAPER
-from feint.experiments import kept, rate
-from feint.experiments.reproduce import piece
-from feint.sweep import layout, running
+from feint.experiments import rate, resumable
+from feint.experiments.reproduce import load_or_run
+from feint.sweep import runner, store_layout
 
 
 @pytest.fixture(autouse=True)
 def _long(monkeypatch):
     """Every simulation is long, and has a block a replication."""
-    monkeypatch.setattr(kept, "_LONG", 1)
-    monkeypatch.setattr(layout, "_BLOCK_SECONDS", 1e-9)
+    monkeypatch.setattr(resumable, "_LONG", 1)
+    monkeypatch.setattr(store_layout, "_BLOCK_SECONDS", 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ def test_the_same_data_set(options, tmp_path):
     explorer, budget = feint.RoundRobin([1, 2]), feint.PowerLaw(1.0, 0.5)
     settings = {"epsilon": budget, "horizon": 300, "replications": 5, "seed": 3, **options}
     made = []
-    with kept.keeping(tmp_path / "unfinished"):
-        found = kept.simulate(PAPER, explorer, progress=made.append, **settings)
+    with resumable.keep_blocks(tmp_path / "unfinished"):
+        found = resumable.simulate_resumably(PAPER, explorer, progress=made.append, **settings)
         assert list((tmp_path / "unfinished").iterdir())
     assert found.identical(feint.simulate(PAPER, explorer, **settings))
     assert sum(made) == 5 * 300
@@ -33,7 +33,7 @@ def test_the_same_data_set(options, tmp_path):
 def test_an_interrupted_piece_goes_on_with_its_blocks(tmp_path, monkeypatch):
     monkeypatch.setitem(rate.QUICK, "horizon", 1_000)
     straight, broken = tmp_path / "straight", tmp_path / "broken"
-    whole = piece("rate", straight, 0, True, lambda steps: None)
+    whole = load_or_run("rate", straight, 0, True, lambda steps: None)
     ran = []
 
     def stopping(study, tasks, cores):
@@ -44,14 +44,14 @@ def test_an_interrupted_piece_goes_on_with_its_blocks(tmp_path, monkeypatch):
             ran.append(task)
             yield task, outcome
 
-    original = running.run_locally
-    monkeypatch.setattr("feint.sweep.plan.TASK_SECONDS", 1e-9)
-    monkeypatch.setattr(running, "run_locally", stopping)
+    original = runner.run_locally
+    monkeypatch.setattr("feint.sweep.workload.TASK_SECONDS", 1e-9)
+    monkeypatch.setattr(runner, "run_locally", stopping)
     with pytest.raises(KeyboardInterrupt):
-        piece("rate", broken, 0, True, lambda steps: None)
+        load_or_run("rate", broken, 0, True, lambda steps: None)
     assert not (broken / "data").exists()
     made = []
-    again = piece("rate", broken, 0, True, made.append)
+    again = load_or_run("rate", broken, 0, True, made.append)
     replications = rate.QUICK["replications"]
     assert len(ran) == 1 + replications  # seven before, the others after, and none twice
     assert sum(made) == replications * 1_000
@@ -62,7 +62,7 @@ def test_an_interrupted_piece_goes_on_with_its_blocks(tmp_path, monkeypatch):
 def test_blocks_of_a_piece_that_is_there_are_removed(tmp_path, monkeypatch):
     """A run may be killed after it has written the piece and before it has removed the blocks."""
     monkeypatch.setitem(rate.QUICK, "horizon", 1_000)
-    whole = piece("rate", tmp_path, 0, True, lambda steps: None)
+    whole = load_or_run("rate", tmp_path, 0, True, lambda steps: None)
     (tmp_path / "unfinished" / "rate" / "0.zarr").mkdir(parents=True)
-    assert piece("rate", tmp_path, 0, True, lambda steps: None).identical(whole)
+    assert load_or_run("rate", tmp_path, 0, True, lambda steps: None).identical(whole)
     assert [entry.name for entry in tmp_path.iterdir()] == ["data"]

@@ -1,8 +1,8 @@
-"""What is claimed, what was measured, and whether that shows it, refutes it or leaves it undecided.
+"""Findings: what is claimed, what was measured, and whether that shows, refutes or does not decide the claim.
 
-A claim says that a number lies in a range. What is measured has an interval that misses the number with probability
-`LEVEL` at most. If the interval lies inside the range the claim is *shown*, if outside it is *refuted*, else it is
-*undecided*: a verdict is wrong with probability `LEVEL` at most, whatever the truth, and more data decide more.
+A claim says that a number lies in a range. The measurement has an interval that misses the number with probability at
+most `LEVEL`. If the interval lies inside the range, the claim is *shown*; if outside, it is *refuted*; otherwise it is
+*undecided*. A verdict is wrong with probability at most `LEVEL`, whatever the truth, and more data decide more.
 """
 
 import math
@@ -12,12 +12,12 @@ from typing import Any
 
 from feint.intervals import Interval
 
-LEVEL = 1e-3  # chance of a wrong verdict, a claim
+LEVEL = 1e-3  # chance of a wrong verdict, per claim
 
 SHOWN, UNDECIDED, REFUTED = "shown", "undecided", "refuted"
 VERDICTS = (SHOWN, REFUTED, UNDECIDED)
 
-OURS = ""  # in the place of the paper's words
+OURS = ""  # instead of the paper's words
 
 PAPER_CLAIM, OUR_CLAIM, THEOREM = "the paper's", "ours", "theorems"
 KINDS = {
@@ -28,12 +28,12 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Claim:
-    """That a number lies from `at_least` to `at_most`.
+class Finding:
+    """The claim that a number lies from `at_least` to `at_most`, with what was measured.
 
-    `stated` has the paper's words, arms counted from 0 as everywhere, or is `OURS`. `low` and `high` bound the number
-    but with probability `level` (0 where nothing is random). An `exploratory` claim has settings that were chosen after
-    data had been seen, so that its level is not kept; a `theorem` is a check of the software.
+    `stated` has the paper's words, with arms counted from 0 as everywhere, or is `OURS`. `low` and `high` bound the
+    number, except with probability `level` (0 where nothing is random). The settings of an `exploratory` claim were
+    chosen after data had been seen, so its level is not guaranteed. A `theorem` is a check of the software.
     """
 
     name: str
@@ -50,23 +50,23 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Shown, refuted or undecided.
+        """Whether the claim is shown, refuted or undecided.
 
-        >>> Claim("shares are fair", OURS, "share", 0.5, 0.47, 0.53, 0.45, 0.55).verdict
+        >>> Finding("shares are fair", OURS, "share", 0.5, 0.47, 0.53, 0.45, 0.55).verdict
         'shown'
         """
         return verdict((self.measured, self.low, self.high), self.at_least, self.at_most)
 
     @property
     def kind(self) -> str:
-        """A theorem, the paper's claim, or ours."""
+        """Whether the claim is a theorem, the paper's, or ours."""
         if self.theorem:
             return THEOREM
         return OUR_CLAIM if self.stated == OURS else PAPER_CLAIM
 
     @property
     def claimed(self) -> str:
-        """The range in words."""
+        """The claimed range in words."""
         if math.isinf(self.at_least):
             return f"at most {self.at_most:.4g}"
         if math.isinf(self.at_most):
@@ -75,11 +75,11 @@ class Claim:
 
     @property
     def interval(self) -> str:
-        """Low and high, or nothing where nothing is random."""
+        """The interval in words, empty where nothing is random."""
         return "" if self.low == self.high else f"{self.low:.3g} … {self.high:.3g}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types; what is infinite is null."""
+        """Return plain JSON types; infinite numbers become null."""
         plain = {
             key: None if isinstance(value, float) and math.isinf(value) else value
             for key, value in asdict(self).items()
@@ -88,7 +88,7 @@ class Claim:
 
 
 def verdict(interval: Interval, at_least: float, at_most: float) -> str:
-    """Of an interval (value, low, high)."""
+    """Return the verdict on a range, given an interval (value, low, high)."""
     _, low, high = interval
     if at_least <= low and high <= at_most:
         return SHOWN
@@ -97,7 +97,7 @@ def verdict(interval: Interval, at_least: float, at_most: float) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """One of the points that a claim is about; its interval is one of several that all cover but with LEVEL."""
+    """One of the points that a claim is about; the intervals of all points hold together, except with LEVEL."""
 
     where: str
     value: float
@@ -114,11 +114,11 @@ def at_every_point(
     at_least: float = -math.inf,
     at_most: float = math.inf,
     **marks: bool,
-) -> Claim:
-    """A claim about all points, measured at the one that decides it.
+) -> Finding:
+    """Return a finding about all points, measured at the one that decides it.
 
-    That is one that refutes it, or else one that leaves it open, or else the one nearest the edge of the range. The
-    points' intervals hold together (each at LEVEL/points), so that the choice of one does not spoil its level.
+    That is a point that refutes the claim; otherwise one that leaves it undecided; otherwise the one nearest the edge
+    of the range. The intervals hold together (each at LEVEL/points), so choosing a point does not spoil the level.
     """
     order = (SHOWN, UNDECIDED, REFUTED)
 
@@ -128,17 +128,17 @@ def at_every_point(
 
     worst = max(points, key=severity)
     text = f"{quantity}; the worst of {len(points)} points, {worst.where}"
-    return Claim(name, stated, text, worst.value, worst.low, worst.high, at_least, at_most, **marks)
+    return Finding(name, stated, text, worst.value, worst.low, worst.high, at_least, at_most, **marks)
 
 
-def count(claims: Iterable[Claim], kind: str) -> dict[str, int]:
-    """How many of a kind have each verdict."""
+def count(claims: Iterable[Finding], kind: str) -> dict[str, int]:
+    """Count how many claims of a kind have each verdict."""
     found = [claim.verdict for claim in claims if claim.kind == kind]
     return {verdict: found.count(verdict) for verdict in VERDICTS}
 
 
-def count_lines(claims: Iterable[Claim]) -> list[str]:
-    """One line a kind: how many are shown, refuted and undecided."""
+def count_lines(claims: Iterable[Finding]) -> list[str]:
+    """Return one line per kind: how many claims are shown, refuted and undecided."""
     everything, lines = list(claims), []
     for kind in KINDS:
         counted = count(everything, kind)

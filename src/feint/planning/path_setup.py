@@ -1,4 +1,4 @@
-"""From an instance, an explorer and a budget to many paths (`paths`)."""
+"""Set up and draw many paths (`paths`) from an instance, an explorer and a budget."""
 
 import math
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray
 from feint.planning.lift import Lift
-from feint.planning.paths import Paths, Task, walk
+from feint.planning.paths import Paths, PathSettings, walk_paths
 from feint.planning.sides import Side
 from feint.theory.maximin import check_unique_best_public
 
-LATEST = 1e15  # a path that is not sure by then never is
+LATEST = 1e15  # a path that is not sure by this time never is
 
 
-# A path has as many options as a simulation; they are not bundled for the same reason.
+# Paths have as many options as a simulation, and they are not bundled for the same reason.
 def draw_paths(
     bandit: Bandit,
     explorer: Any,
@@ -32,7 +32,7 @@ def draw_paths(
     checkpoints: Any = (),
     alpha: float | None = None,
 ) -> Paths:
-    """Paths until the error is δ, or, with `alpha`, until both observers have raised the alarm, or to the horizon."""
+    """Draw paths until the error is δ; with `alpha`, until both observers have raised the alarm; or to the horizon."""
     from scipy.special import ndtri_exp
 
     check_unique_best_public(bandit)
@@ -44,7 +44,7 @@ def draw_paths(
         for family, means in zip(bandit.families, (bandit.public, bandit.private), strict=True)
     )
     shares, weights = _shares_of(explorer, bandit)
-    task = Task(
+    common = PathSettings(
         public=public,
         private=private,
         shares=shares,
@@ -57,7 +57,7 @@ def draw_paths(
         checkpoints=np.array(checkpoints, dtype=float),
         threshold=None if alpha is None else -math.log(alpha),
     )
-    shape = n_paths, len(task.checkpoints), 4 + n_arms
+    shape = n_paths, len(common.checkpoints), 4 + n_arms
     out = Paths(
         np.full(n_paths, np.nan),
         np.zeros((n_paths, n_arms)),
@@ -67,32 +67,32 @@ def draw_paths(
         np.zeros((n_paths, n_arms)),
         np.zeros(shape),
     )
-    walk(task, out)
+    walk_paths(common, out)
     return out
 
 
 def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray], FloatArray | None]:
-    """A function that says with which probability each arm is boosted; and the shares, where they are fixed."""
+    """Return a function that gives the probability with which each arm is boosted; and the shares, if fixed."""
     settings = explorer_settings(explorer, bandit.n_arms)
     if not isinstance(explorer, FixedBoosting) and not hasattr(type(settings), "fill_shares"):
         raise ValueError(
-            f"{explorer!r} does not say with which probability it boosts an arm; plan TopTwo(), TopTwoTransport() or "
-            "FixedBoosting(weights), or simulate it."
+            f"{explorer!r} does not say with which probability it boosts an arm; plan with TopTwo(), TopTwoTransport() "
+            "or FixedBoosting(weights), or simulate it."
         )
     family = bandit.families[1]
 
     def shares(t: FloatArray, pulls: FloatArray, sums: FloatArray, boosts: FloatArray, log_best: FloatArray) -> Any:
         known = belief(family, usual_prior(family), np.zeros(bandit.n_arms))
-        seen = _Seen(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
-        found = np.empty(seen.pulls.shape)
-        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), seen, found)
+        inputs = _Inputs(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
+        found = np.empty(inputs.pulls.shape)
+        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
         return np.ascontiguousarray(found.T)
 
     return shares, np.array(explorer.weights) if isinstance(explorer, FixedBoosting) else None
 
 
-class _Seen(NamedTuple):
-    """What an explorer may look at: (R,), and the others (R, K)."""
+class _Inputs(NamedTuple):
+    """What an explorer may look at; times are (R,), the others (R, K)."""
 
     times: FloatArray
     pulls: FloatArray
@@ -102,9 +102,11 @@ class _Seen(NamedTuple):
 
 
 @kernel
-def _fill_rows(explorer: Any, private: Belief, scratch: FloatArray, seen: _Seen, shares: FloatArray) -> None:
+def _fill_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
     family = private.family
-    for i in range(seen.times.size):
-        means = seen.means[i]
-        view = View(int(seen.times[i]), seen.pulls[i], seen.boosts[i], means, means, family, family, scratch, private)
-        fill_shares(explorer, view, seen.log_best[i], shares[i])
+    for i in range(inputs.times.size):
+        means = inputs.means[i]
+        view = View(
+            int(inputs.times[i]), inputs.pulls[i], inputs.boosts[i], means, means, family, family, scratch, private
+        )
+        fill_shares(explorer, view, inputs.log_best[i], shares[i])

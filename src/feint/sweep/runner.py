@@ -1,4 +1,4 @@
-"""Run a study into its store: what is missing, and only that."""
+"""Run what is missing of a study, and only that, into its store."""
 
 import os
 import sys
@@ -12,32 +12,32 @@ from feint.numerics._validate import is_whole
 from feint.progress import ticking
 from feint.sweep.cluster import connected, run_on_cluster, wait_for_workers
 from feint.sweep.local import run_locally
-from feint.sweep.plan import Plan, make_plan
-from feint.sweep.store import SweepStore
+from feint.sweep.store_writer import StoreWriter
 from feint.sweep.study import Study
 from feint.sweep.task import Shard, Task
+from feint.sweep.workload import Workload, make_workload
 
 Outcomes = Generator[tuple[Task, Shard | Exception], None, None]
 
 
 class SweepWarning(UserWarning):
-    """Some tasks of a sweep failed."""
+    """The warning that some tasks of a sweep failed."""
 
 
-def plan_run(
+def plan_study(
     study: Study, place: "str | os.PathLike[str]", scheduler: Any, workers: int | None, retry_failed: bool, verify: bool
-) -> Plan:
-    """What `run` would do; nothing is written, and no cluster started."""
+) -> Workload:
+    """Return what `run_study` would do; write nothing and start no cluster."""
     _check_workers(scheduler, workers)
-    store = SweepStore(place, study, verify=verify)
+    store = StoreWriter(place, study, verify=verify)
     if scheduler is None:
         return _plan(store, workers or thread_count(), retry_failed)
     with connected(scheduler, None) as client:
         return _plan(store, wait_for_workers(client), retry_failed)
 
 
-# One after the other as `Sweep.run` has them.
-def run(
+# The arguments are those of `Sweep.run`, in the same order.
+def run_study(
     study: Study,
     place: "str | os.PathLike[str]",
     scheduler: Any,
@@ -46,11 +46,11 @@ def run(
     verify: bool,
     progress: Any,
 ) -> None:
-    """Measure, plan, run."""
+    """Measure how long cells take, cut what is missing into tasks, and run them."""
     _check_workers(scheduler, workers)
-    store = SweepStore(place, study, verify=verify, progress=progress is True)
+    store = StoreWriter(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
-        with store.writing():  # before the measurement: what cannot be written is said at once
+        with store.writing():  # before the measurement, to say at once if the store cannot be written
             plan = _plan(store, thread_count(), retry_failed)
             _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
     else:
@@ -61,8 +61,7 @@ def run(
         index, message = store.failed[0]
         warnings.warn(
             f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, "
-            f"{message}; run "
-            "again with `retry_failed` when it is mended.",
+            f"{message}; mend it and run again with `retry_failed`.",
             SweepWarning,
             stacklevel=3,
         )
@@ -72,16 +71,16 @@ def _check_workers(scheduler: Any, workers: int | None) -> None:
     if workers is not None and not is_whole(workers, 1):
         raise ValueError(f"workers is {workers!r}; give a whole number of processes, 1 or more.")
     if workers is not None and scheduler is not None:
-        raise ValueError("Give either `scheduler`, a cluster that is there, or `workers`, one to start; not both.")
+        raise ValueError("Give either `scheduler`, an existing cluster, or `workers`, to start one; not both.")
 
 
-def _plan(store: SweepStore, cores: int, retry_failed: bool) -> Plan:
+def _plan(store: StoreWriter, cores: int, retry_failed: bool) -> Workload:
     failed = 0 if retry_failed else len(store.failed)
-    return make_plan(store.study, store.layout, store.missing(retry_failed), failed, cores)
+    return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores)
 
 
-def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any) -> None:
-    """Put into the store what tasks leave."""
+def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress: Any) -> None:
+    """Write into the store what tasks return."""
     if progress is True:
         print(f"feint: {plan}", file=sys.stderr)
     with _following(progress, store.study, plan) as finished, closing(outcomes):
@@ -94,15 +93,15 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
             except OSError as error:
                 raise OSError(
                     f"{store.target} cannot be written: {error.strerror or error}. What is recorded stays; mend it and "
-                    "run the same again."
+                    "run the same sweep again."
                 ) from None
             finished(task)
 
 
 @contextmanager
-def _following(progress: Any, study: Study, plan: Plan) -> Iterator[Callable[[Task], object]]:
-    """A function to call with every finished task: it moves a bar, or tells whoever asked the steps that were made,
-    first of all those that were there.
+def _following(progress: Any, study: Study, plan: Workload) -> Iterator[Callable[[Task], object]]:
+    """Yield a function to call with every finished task. It moves a bar, or calls `progress` with the steps just made,
+    starting with those that were already in the store.
     """
     if callable(progress):
         horizon = study.options["horizon"]
@@ -115,5 +114,5 @@ def _following(progress: Any, study: Study, plan: Plan) -> Iterator[Callable[[Ta
 
 
 def _weight(task: Task) -> int:
-    """Expected milliseconds: long tasks move the bar further than short ones."""
+    """Return the expected milliseconds, so that long tasks move the bar further than short ones."""
     return max(1, round(1000 * task.seconds))

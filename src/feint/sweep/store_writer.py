@@ -1,8 +1,8 @@
-"""A study's store: what is in it, and what is put there, by this process alone.
+"""The store of a study as its only writer sees it: what is in it, what is missing, and how blocks are written.
 
-A block's chunks are put first and its record after them, so that a record never stands for data that are not whole. The
-record has the mark of every chunk: one that was cut, changed, deleted or exchanged later is found when the store is
-opened again, and its block is missing then.
+The chunks of a block are written before its record, so a record never stands for incomplete data. The record has the
+mark of every chunk. So a chunk that was later cut, changed, deleted or exchanged is found when the store is opened
+again, and its block then counts as missing.
 """
 
 import json
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from feint.numerics._validate import BoolArray
 from feint.progress import ticking
-from feint.sweep.layout import FAILED, FAILURE, Layout
-from feint.sweep.marks import DamageError
-from feint.sweep.root import RECORD, Root, check_objects, read_root
+from feint.sweep.checksums import DamageError
+from feint.sweep.store_layout import FAILED, FAILURE, StoreLayout
+from feint.sweep.store_root import RECORD, Root, check_objects, read_root
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.target import ROOT, target_of
 from feint.version import VERSION
 
-_LONG = 2**27  # bytes to verify, of which a bar tells
+_LONG = 2**27  # bytes; verifying more than this shows a bar
 
 
-class SweepStore:
-    """The store of a study at a place; nothing is written before `writing`.
+class StoreWriter:
+    """The writer of a study's store at a place; nothing is written before `writing`.
 
-    `verify` reads every chunk that is kept; otherwise sizes alone are looked at. `progress` shows a bar where that
-    takes long.
+    With `verify`, every kept chunk is read; otherwise only sizes are checked. `progress` shows a bar where that takes
+    long.
     """
 
     def __init__(
         self, place: "str | os.PathLike[str]", study: Study, *, verify: bool = True, progress: bool = False
     ) -> None:
         self.target = target_of(place)
-        self.layout = Layout(study)
+        self.layout = StoreLayout(study)
         self.study = study
         blocks = (*study.shape, self.layout.n_blocks)
         self._records: NDArray[np.int64] = np.zeros((*blocks, len(self.layout.variables), 2), dtype=np.int64)
@@ -48,7 +48,7 @@ class SweepStore:
         if self.exists:
             recognised = self._check_fixed()
             self._read()
-            if verify or not recognised:  # without a root, checksums alone tell whose blocks they are
+            if verify or not recognised:  # without a root, only checksums tell whose blocks these are
                 self._drop_other_checksums(progress)
             else:
                 self._drop_other_sizes()
@@ -60,23 +60,23 @@ class SweepStore:
 
     @property
     def _states(self) -> NDArray[np.int64]:
-        """Of every block: 0 where it is missing, FAILED, or a size."""
+        """The state of every block: 0 if it is missing, FAILED, or a size."""
         return self._records[..., 0, 0]
 
     def missing(self, retry_failed: bool = False) -> BoolArray:
-        """Which blocks of which cells are to be run, (bandit, explorer, reference, epsilon, block)."""
+        """Return which blocks are to be run, by (bandit, explorer, reference, epsilon, block)."""
         states = (0, FAILED) if retry_failed else (0,)
         return np.isin(self._states, states) & self.study.wanted[..., np.newaxis]
 
     @property
     def failed(self) -> list[tuple[CellIndex, str]]:
-        """Cells with failed blocks, and why."""
+        """The cells with failed blocks, and why they failed."""
         found = map(tuple, np.argwhere((self._states == FAILED).any(axis=4)).tolist())
         return [(index, self._failures[index]) for index in found]
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """To be held while something is written. Metadata, coordinates and records are made, or mended if damaged."""
+        """Lock the store for writing. Metadata, coordinates and records are made first, or mended if damaged."""
         if not self.exists:
             self.target.create({**self.layout.fixed, **self.layout.encode_all_records(self._records)})
             self.exists = True
@@ -89,7 +89,7 @@ class SweepStore:
             yield
 
     def write(self, index: CellIndex, first: int, values: dict[str, NDArray[Any]]) -> None:
-        """The replications from `first` on of a cell, whole blocks of them: chunks, then the record."""
+        """Write whole blocks of a cell, from replication `first` on: chunks first, then the record."""
         size = self.layout.block
         count = len(next(iter(values.values())))
         for start in range(0, count, size):
@@ -101,7 +101,7 @@ class SweepStore:
         self._record(index)
 
     def fail(self, index: CellIndex, first: int, last: int, message: str) -> None:
-        """Replications first … last − 1 could not be run."""
+        """Record that replications first … last − 1 could not be run, and why."""
         size = self.layout.block
         self._records[index][first // size : -(-last // size)] = FAILED
         which = f"replication {first}" if last == first + 1 else f"replications {first} to {last - 1}"
@@ -109,7 +109,7 @@ class SweepStore:
         self._record(index)
 
     def _record(self, index: CellIndex) -> None:
-        """What is known of a cell's blocks."""
+        """Write what is known of a cell's blocks."""
         failing = bool((self._states[index] == FAILED).any())
         if not failing and self._failures[index]:
             self._failures[index] = ""
@@ -122,12 +122,12 @@ class SweepStore:
         encoded = self.layout.encode_failures(self._failures, index)
         if encoded:
             self.target.put(encoded)
-        else:  # none is left in this chunk: an undisturbed run has no such object
+        else:  # no failure is left in this chunk, and an undisturbed run has no such object
             self.target.delete([self.layout.key_around(FAILURE, index)])
 
     def _check_fixed(self) -> bool:
-        """Look for damage in what no run changes; return whether the root says that the store is this study's. Refuse
-        another study's store.
+        """Look for damage in what no run changes, and refuse another study's store. Return whether the root confirms
+        that the store is this study's.
         """
         try:
             root = read_root(self.target)
@@ -139,7 +139,7 @@ class SweepStore:
         return True
 
     def _read(self) -> None:
-        """Read records and failures; of damaged ones, the blocks are run again."""
+        """Read records and failures; blocks whose record is damaged are run again."""
         for name, values in ((RECORD, self._records), (FAILURE, self._failures)):
             for key, where in self.layout.chunk_keys(name).items():
                 data = self.target.get(key)
@@ -151,7 +151,7 @@ class SweepStore:
         self._records[(self._states == FAILED) & (self._failures == "")[..., np.newaxis]] = 0
 
     def _drop_other_sizes(self) -> None:
-        """Take blocks for missing whose chunks have not the sizes that were recorded."""
+        """Take a block for missing if its chunks do not have the recorded sizes."""
         kept = np.argwhere(self._states > 0)
         for number, name in enumerate(self.layout.variables):
             sizes = {f"{name}/{chunk}": size for chunk, size in self.target.sizes(name)}
@@ -160,7 +160,7 @@ class SweepStore:
                     self._records[place] = 0
 
     def _drop_other_checksums(self, progress: bool) -> None:
-        """Take blocks for missing whose chunks have not the checksums that were recorded."""
+        """Take a block for missing if its chunks do not have the recorded checksums."""
         kept = np.argwhere(self._states > 0)
         total = int(self._records[self._states > 0][..., 0].sum())
         with ticking(progress and total > _LONG, "verifying", total, "B") as tick:
@@ -178,7 +178,7 @@ def _refuse_another(place: str, root: Root, study: Study) -> None:
     if root.versions["feint"] != VERSION:
         raise ValueError(
             f"{place} was written by feint {root.versions['feint']}, and this is {VERSION}, which may draw "
-            "other numbers; choose another store, or go on with that version."
+            "other numbers; choose another store, or continue with that version."
         )
     for name in sorted(set(found) | set(wanted)):
         if found.get(name) != wanted.get(name):

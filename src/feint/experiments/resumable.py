@@ -1,7 +1,7 @@
-"""`simulate` for long experiments: as a sweep of one cell, of which an interrupt loses seconds.
+"""`simulate` for long experiments: it runs a sweep of one cell, so that an interrupt loses only seconds.
 
-While `reproduce` runs an experiment it names a folder; a long simulation leaves its blocks there as they are done, and
-finds them again when the run goes on. The result is the same as that of `simulate`, to the bit.
+While `reproduce` runs an experiment, it names a folder. A long simulation writes its blocks there as they are done, and
+finds them again when the run is resumed. The result equals that of `simulate` bit for bit.
 """
 
 import json
@@ -18,21 +18,20 @@ from feint.bandit import Bandit
 from feint.dataset import Runs
 from feint.explorers import TopTwo
 from feint.references import ThompsonSampling
-from feint.simulation import run_settings
-from feint.simulation import simulate as simulate_at_once
+from feint.simulation import run_settings, simulate
 from feint.sweep import Sweep, SweepWarning
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _FOLDER: ContextVar[Path | None] = ContextVar("_FOLDER", default=None)
-_LONG = 30_000_000  # steps, some seconds; what is shorter is simply run again
-_WATCHED = 30  # a step with an observer takes as long as that many
+_LONG = 30_000_000  # steps, some seconds; shorter simulations are simply run again
+_WATCHED = 30  # a step with an observer takes as long as this many without
 
 
 @contextmanager
-def keeping(folder: Path) -> Iterator[None]:
-    """Keep blocks of long simulations in `folder` meanwhile."""
+def keep_blocks(folder: Path) -> Iterator[None]:
+    """Keep the blocks of long simulations in `folder` while the context lasts."""
     token = _FOLDER.set(folder)
     try:
         yield
@@ -40,7 +39,7 @@ def keeping(folder: Path) -> Iterator[None]:
         _FOLDER.reset(token)
 
 
-def simulate(
+def simulate_resumably(
     bandit: Bandit,
     explorer: Any = TopTwo(),  # noqa: B008 - frozen
     *,
@@ -51,11 +50,9 @@ def simulate(
     progress: Any = False,
     **options: Any,
 ) -> "xr.Dataset":
-    """As `feint.simulate`."""
+    """Simulate as `feint.simulate` does, and keep what is done if it takes long."""
     folder = _FOLDER.get()
-    at_once = partial(
-        simulate_at_once, bandit, explorer, reference=reference, epsilon=epsilon, horizon=horizon, **options
-    )
+    at_once = partial(simulate, bandit, explorer, reference=reference, epsilon=epsilon, horizon=horizon, **options)
     steps = horizon * replications * (_WATCHED if options.get("observe") else 1)
     if folder is None or steps < _LONG:
         return at_once(replications=replications, progress=progress)
@@ -67,9 +64,9 @@ def simulate(
 
 
 def _as_simulated(sweep: Sweep, store: Path, progress: Any) -> "xr.Dataset":
-    """Run or go on, and give it the form of a simulation."""
+    """Run or resume a sweep, and return it in the form of a simulation."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error", SweepWarning)  # an experiment with holes is none
+        warnings.simplefilter("error", SweepWarning)  # an experiment must be complete
         runs = sweep.run(store, retry_failed=True, progress=progress).isel(bandit=0, explorer=0, reference=0, epsilon=0)
     bandit, explorer, reference, budget = sweep.cell((0, 0, 0, 0))
     which = range(sweep.replications)

@@ -1,4 +1,4 @@
-"""The labels of a store: what stands along its axes, the instances and the settings."""
+"""The coordinates of a store: the labels along its axes, the instances and the settings."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from feint.sweep.study import AXES, Study
 
 
 def make_coordinates(study: Study, block: int) -> Any:
-    """Labels, instances and settings, with the study's text and versions as attributes."""
+    """Return labels, instances and settings as a Dataset, with the study's text and versions as attributes."""
     import xarray as xr
 
     axes = study.axes

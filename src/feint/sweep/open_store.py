@@ -1,4 +1,4 @@
-"""A store as a Dataset that reads what is asked for."""
+"""Open a store as a Dataset that reads its numbers when they are needed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from feint.extras import need
-from feint.sweep.layout import FAILED, FAILURE, chunk_key
-from feint.sweep.marks import DamageError
-from feint.sweep.root import RECORD, check_objects, read_root, without_seal
+from feint.sweep.checksums import DamageError
+from feint.sweep.store_layout import FAILED, FAILURE, chunk_key
+from feint.sweep.store_root import RECORD, check_objects, read_root, without_seal
 from feint.sweep.study import AXES
 from feint.sweep.target import Folder, target_of
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 
 def open_sweep(store: str | os.PathLike[str]) -> xr.Dataset:
-    """The runs of a sweep, finished or not, by bandit, explorer, reference, epsilon, replication, time and arm.
+    """Open the runs of a sweep, finished or not, by bandit, explorer, reference, epsilon, replication, time and arm.
 
-    Numbers are read when they are asked for. They are NaN where a bandit has fewer arms than others (`is_arm` is False
+    Numbers are read when they are needed. They are NaN where a bandit has fewer arms than others (`is_arm` is False
     there) and where a replication has not been run (`complete` is False there; `failure` says why, if it was tried).
-    `epsilon` has numbers if all budgets are numbers, else labels; `budget` has them in words. The attributes `study`,
-    `text` and `versions` say what was run: as JSON, as it was written in its file, and by which versions. A chunk that
-    is damaged or missing is named when it is read, labels and metadata at once; running the same sweep again mends it.
+    `epsilon` has numbers if all budgets are numbers, otherwise labels; `budget` describes them in words. The attributes
+    `study`, `text` and `versions` say what was run: as JSON, as written in its file, and by which versions. A damaged
+    or missing chunk is named when it is read; damaged labels and metadata are named at once. Running the same sweep
+    again mends it.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def open_sweep(store: str | os.PathLike[str]) -> xr.Dataset:
     import xarray as xr
     import zarr
 
-    from feint.sweep.checked import CheckedStore, read_array
+    from feint.sweep.checked_store import CheckedStore, read_array
 
     target = target_of(store)
     root = read_root(target)

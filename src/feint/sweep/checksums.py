@@ -1,7 +1,7 @@
-"""How a store tells its own objects from damaged, deleted and foreign ones: by their size and a checksum.
+"""Sizes and checksums, by which a store tells its own objects from damaged, deleted and foreign ones.
 
-The checksum begins with the study and the key, so that an object of another study, cell or variable, whole as it may
-be, has another one. It is CRC-32, against accidents and not against forgers.
+The checksum begins with the study and the key, so that an intact object of another study, cell or variable has a
+different one. It is CRC-32, which guards against accidents, not against forgers.
 """
 
 import zlib
@@ -18,7 +18,7 @@ class DamageError(OSError):
 
 
 class Marker:
-    """Computes the marks of a study's objects; `study` is the text of its configuration, run by a version of feint."""
+    """Computes the marks of a study's objects; `study` is the text of its configuration, `version` that of feint."""
 
     def __init__(self, study: str, version: str) -> None:
         self._start = zlib.crc32(f"{version} {study}".encode())
@@ -28,6 +28,6 @@ class Marker:
         return len(data), zlib.crc32(data, zlib.crc32(f"/{key}/".encode(), self._start))
 
     def check(self, place: str, key: str, data: bytes | None, mark: Mark) -> None:
-        """Refuse an object that is not the one that the mark was made of."""
+        """Refuse an object that does not have this mark."""
         if data is None or self.mark(key, data) != mark:
             raise DamageError(place, key, missing=data is None)

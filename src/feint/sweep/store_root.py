@@ -1,6 +1,6 @@
 """The root of a store: which study it holds, and the marks of the objects that no run changes.
 
-These are the metadata of all arrays and the coordinates. The root has a checksum of itself.
+These objects are the metadata of all arrays and the coordinates. The root also has a checksum of itself.
 """
 
 import json
@@ -8,21 +8,21 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from feint.sweep.marks import DamageError, Mark, Marker
+from feint.sweep.checksums import DamageError, Mark, Marker
 from feint.sweep.target import ROOT, Target
 
-RECORD = "chunk_record"  # an array that every store has, and no other Zarr group
+RECORD = "chunk_record"  # an array that every store has and no other Zarr group
 _OBJECTS, _CHECKSUM = "objects", "checksum"
 
 
 class Root(NamedTuple):
-    """What a root says."""
+    """The contents of a root."""
 
     study: dict[str, Any]
     versions: dict[str, str]
     block: int  # replications in a block
     marker: Marker
-    objects: dict[str, Mark]  # that no run changes, by key
+    objects: dict[str, Mark]  # the marks of what no run changes, by key
 
 
 def sealed(document: bytes, marker: Marker, objects: Mapping[str, bytes]) -> bytes:
@@ -34,7 +34,7 @@ def sealed(document: bytes, marker: Marker, objects: Mapping[str, bytes]) -> byt
 
 
 def read_root(target: Target) -> Root:
-    """Read the root of a store; refuse what is no store of a sweep."""
+    """Read the root of a store; refuse what is not the store of a sweep."""
     if not target.exists():
         raise FileNotFoundError(f"{target} does not exist; write one with feint.Sweep(…).run or feint sweep.")
     data = target.get(ROOT)
@@ -55,12 +55,12 @@ def read_root(target: Target) -> Root:
             objects,
         )
     if target.get(f"{RECORD}/{ROOT}") is None:
-        raise ValueError(f"{target} is there and is not a store of feint sweep; choose another name.")
+        raise ValueError(f"{target} exists and is not a store of feint sweep; choose another name.")
     raise DamageError(str(target), ROOT, missing=data is None)
 
 
 def check_objects(target: Target, root: Root) -> Iterator[DamageError]:
-    """Look at all that no run changes; yield what is wrong."""
+    """Check all objects that no run changes, and yield the damage."""
     found = target.get_many(list(root.objects))
     for key, mark in root.objects.items():
         try:
@@ -70,7 +70,7 @@ def check_objects(target: Target, root: Root) -> Iterator[DamageError]:
 
 
 def without_seal(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes that say something to a reader."""
+    """Return the attributes without those that only guard the store."""
     return {name: value for name, value in attributes.items() if name not in (_OBJECTS, _CHECKSUM)}
 
 

@@ -1,4 +1,4 @@
-"""A Zarr store that reads only what the record of a sweep vouches for, and names the chunk where it cannot."""
+"""A Zarr store for reading: it returns only chunks that match the record of a sweep, and names those that do not."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from zarr.abc.store import Store
 from zarr.storage import WrapperStore
 
-from feint.sweep.layout import FAILURE, chunk_places
-from feint.sweep.marks import DamageError
-from feint.sweep.root import RECORD, Root
+from feint.sweep.checksums import DamageError
+from feint.sweep.store_layout import FAILURE, chunk_places
+from feint.sweep.store_root import RECORD, Root
 from feint.sweep.target import ROOT, Target
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class CheckedStore(WrapperStore[Store]):
-    """Wraps the Zarr store of a sweep; `records` has the marks of all chunks by (bandit, explorer, reference, epsilon,
-    block, variable).
+    """A wrapper of a sweep's Zarr store; `records` has the marks of all chunks by (bandit, explorer, reference,
+    epsilon, block, variable).
     """
 
     def __init__(self, store: Store, place: str, root: Root, variables: list[str], records: NDArray[np.int64]) -> None:
@@ -32,7 +32,7 @@ class CheckedStore(WrapperStore[Store]):
     async def get(
         self, key: str, prototype: "BufferPrototype", byte_range: "ByteRequest | None" = None
     ) -> "Buffer | None":
-        """Read an object; refuse it where it is not the one that was recorded, and do not see what nobody recorded."""
+        """Read an object; refuse it if it is not the one that was recorded, and return None if none was recorded."""
         name, _, place = key.partition("/c.")
         if key == ROOT or name in (RECORD, FAILURE):  # checked when the store was opened
             return await self._store.get(key, prototype, byte_range)
@@ -48,7 +48,7 @@ class CheckedStore(WrapperStore[Store]):
 
 
 def read_array(array: Any, name: str, target: Target, *, full: bool) -> NDArray[Any]:
-    """Read an array that has no marks chunk by chunk, so that a damaged one can be named; also a missing one, if the
+    """Read an array without marks chunk by chunk, so that a damaged chunk can be named; also a missing one, if the
     array is `full`.
     """
     values = np.empty(array.shape, dtype=array.dtype if array.dtype.kind == "i" else object)
@@ -57,6 +57,6 @@ def read_array(array: Any, name: str, target: Target, *, full: bool) -> NDArray[
             raise DamageError(str(target), key, missing=True)
         try:
             values[where] = array[where]
-        except Exception:  # whatever the codecs make of it
+        except Exception:  # whatever the codecs raise
             raise DamageError(str(target), key, missing=False) from None
     return values

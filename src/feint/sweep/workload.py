@@ -1,4 +1,4 @@
-"""What is to be done, in tasks of about a second or more, and how long it may take."""
+"""The work that a sweep has left: tasks of about a second or more, and how long they will take."""
 
 import math
 import time
@@ -8,31 +8,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from feint.numerics._validate import BoolArray, FloatArray
-from feint.sweep.layout import Layout
+from feint.sweep.store_layout import StoreLayout
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.task import Task, Work, timed
 
 TASK_SECONDS = 1.0
-_MEASURING = 2.0  # seconds without compiling, after which what has not been measured is guessed
-_ENOUGH = 0.02  # seconds of one replication
+_MEASURING = 2.0  # seconds, without compiling; what has not been measured by then is guessed
+_ENOUGH = 0.02  # seconds: a run that takes this long is measured well enough
 _FIRST_STEPS, _GROWTH = 200, 5
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The tasks of what is missing."""
+class Workload:
+    """The tasks that a sweep still has to run, and what they will take."""
 
     tasks: list[Task]
     cells: int  # of the study
     blocks: int  # of the study
-    missing: int  # blocks that the tasks are of
+    missing: int  # blocks that the tasks fill
     failed: int  # cells with failed blocks, which are left out
     cores: int
     store_bytes: int  # at most, when all is done
 
     @property
     def seconds(self) -> float:
-        """Expected on these cores."""
+        """The expected time on these cores."""
         return sum(task.seconds for task in self.tasks) / max(1, self.cores)
 
     def __str__(self) -> str:
@@ -45,11 +45,11 @@ class Plan:
         )
 
 
-def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cores: int) -> Plan:
-    """Measure, and cut what is missing into tasks."""
+def make_workload(study: Study, layout: StoreLayout, missing: BoolArray, failed: int, cores: int) -> Workload:
+    """Measure how long cells take, and cut what is missing into tasks."""
     seconds = measure(study, np.asarray(missing.any(axis=(3, 4))))
-    return Plan(
-        list(cut(study, layout.block, missing, seconds)),
+    return Workload(
+        list(cut_into_tasks(study, layout.block, missing, seconds)),
         int(study.wanted.sum()),
         int(study.wanted.sum()) * layout.n_blocks,
         int(missing.sum()),
@@ -59,8 +59,8 @@ def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cor
     )
 
 
-def cut(study: Study, block: int, missing: BoolArray, seconds: FloatArray) -> Iterator[Task]:
-    """Tasks of neighbouring blocks of a cell that take about a second together, or of one that takes longer."""
+def cut_into_tasks(study: Study, block: int, missing: BoolArray, seconds: FloatArray) -> Iterator[Task]:
+    """Yield tasks: neighbouring blocks of a cell that take about a second together, or one block that takes longer."""
     n_blocks = missing.shape[-1]
     for index in map(tuple, np.argwhere(missing.any(axis=4)).tolist()):
         each = float(seconds[index[:3]])
@@ -80,10 +80,11 @@ def cut(study: Study, block: int, missing: BoolArray, seconds: FloatArray) -> It
 
 
 def measure(study: Study, wanted: BoolArray) -> FloatArray:
-    """Seconds a replication by (bandit, explorer, reference), from short runs on one thread at the middle budget.
+    """Return seconds per replication by (bandit, explorer, reference), from short runs on one thread at the middle
+    budget.
 
-    Each pair of explorer and reference first on one bandit, then on the others while there is time; where there was
-    none, the mean over the bandits that were measured stands.
+    Each pair of explorer and reference is measured on one bandit first, then on the others while there is time. Where
+    there was none, the mean over the measured bandits is used.
     """
     seconds = np.full(study.shape[:3], math.nan)
     if not wanted.any():
@@ -106,8 +107,8 @@ def measure(study: Study, wanted: BoolArray) -> FloatArray:
 
 
 def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
-    """(seconds a replication, seconds that it took to know): by runs of growing length, and from the last two of them
-    how time grows beyond.
+    """Return (seconds per replication, seconds that the measurement took). Runs of growing length are measured, and the
+    last two tell how the time grows beyond them.
     """
     horizon, n_arms = study.options["horizon"], study.cell(index).bandit.n_arms
     plain = bool(study.plain[index[:3]])
@@ -134,13 +135,13 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
     return now * (horizon / steps) ** growth, took
 
 
-def store_bytes(study: Study, layout: Layout) -> int:
-    """Size of all chunks, uncompressed."""
-    a_block = sum(
+def store_bytes(study: Study, layout: StoreLayout) -> int:
+    """Return the size of all chunks, uncompressed."""
+    block_bytes = sum(
         8 * layout.block * math.prod(layout.sizes[d] for d in dimensions[1:])
         for dimensions, _ in layout.variables.values()
     )
-    return a_block * layout.n_blocks * int(study.wanted.sum()) + sum(map(len, layout.fixed.values()))
+    return block_bytes * layout.n_blocks * int(study.wanted.sum()) + sum(map(len, layout.fixed.values()))
 
 
 def _span(seconds: float) -> str:

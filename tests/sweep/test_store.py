@@ -129,8 +129,10 @@ def _stops_after(count, original):
 def test_another_study_and_foreign_folders_are_refused(whole, tmp_path):
     for changes, words in (
         ({"seed": 1}, "its seed is 0, not 1"),
-        ({"horizon": 301}, "its checkpoints is|its horizon is 300, not 301"),
-        ({"epsilons": [0.01, 0.2]}, "its epsilons is"),
+        ({"horizon": 301}, "its horizon is 300, not 301"),
+        ({"checkpoints": [*range(4, 50), 300]}, r"its checkpoints\[\d+\] is \d+, not \d+"),
+        ({"epsilons": [0.01, 0.2]}, r"its epsilons\[1\] is \"0.1\", not \"0.2\""),
+        ({"epsilons": [0.01, 0.1, 0.2]}, r"its epsilons has 2 entries, not 3"),
     ):
         with pytest.raises(ValueError, match=f"holds another study: ({words})"):
             small_sweep(**changes).run(whole[0])
@@ -202,7 +204,10 @@ def test_a_task_that_raises_is_recorded_and_the_rest_goes_on(tmp_path, monkeypat
         data = failing_sweep().run(path)
     assert data.complete.sel(explorer="top").all()
     assert not data.complete.sel(explorer="fails").any()
-    assert re.fullmatch(r"replication \d: RuntimeError: no arm at 50", data.failure.sel(explorer="fails").item())
+    assert re.fullmatch(
+        r"replication \d: Fails.choose failed at step 51 \(test_store.py, line \d+\): RuntimeError: no arm at 50",
+        data.failure.sel(explorer="fails").item(),
+    )
     assert data.failure.sel(explorer="top").item() == ""
     ran = count_tasks(monkeypatch)
     with pytest.warns(SweepWarning):

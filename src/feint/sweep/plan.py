@@ -35,6 +35,9 @@ class Plan:
         """Expected on these cores."""
         return sum(task.seconds for task in self.tasks) / max(1, self.cores)
 
+    def __repr__(self) -> str:
+        return f"<Plan: {self}>"
+
     def __str__(self) -> str:
         done = 1 - self.missing / self.blocks
         there = f" ({done:.0%} of the study is there)" if done else ""

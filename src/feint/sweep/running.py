@@ -9,6 +9,7 @@ from typing import Any
 
 from feint.numerics._threads import thread_count
 from feint.numerics._validate import is_whole
+from feint.own_parts import OwnPartError
 from feint.progress import ticking
 from feint.sweep.cluster import connected, run_on_cluster, wait_for_workers
 from feint.sweep.local import run_locally
@@ -88,7 +89,7 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
         for task, outcome in outcomes:
             try:
                 if isinstance(outcome, Exception):
-                    store.fail(task.cell, task.first, task.last, f"{type(outcome).__name__}: {outcome}")
+                    store.fail(task.cell, task.first, task.last, _said(outcome))
                 else:
                     store.write(task.cell, task.first, outcome.values)
             except OSError as error:
@@ -97,6 +98,11 @@ def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any)
                     "run the same again."
                 ) from None
             finished(task)
+
+
+def _said(error: Exception) -> str:
+    """Return what the record says of a failure; a user's own part is named in the error itself."""
+    return str(error) if isinstance(error, OwnPartError) else f"{type(error).__name__}: {error}"
 
 
 @contextmanager

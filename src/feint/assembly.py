@@ -8,7 +8,7 @@ from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.families.base import belief, fill_log_best, usual_prior
-from feint.numerics._jit import Plain
+from feint.numerics._jit import has_plain
 from feint.own_parts import fresh, is_own
 from feint.references.base import expect, reference_prior, stepwise_settings
 from feint.step import Known, Problem, space
@@ -53,7 +53,7 @@ def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assem
     settings = stepwise_settings(reference, families[0], n_arms)
     reference_prior(reference, families[0])
     compiled = explorer_settings(explorer, n_arms)
-    plain = compiled is None or isinstance(settings, Plain) or not all(hasattr(side, "kernel") for side in families)
+    plain = compiled is None or has_plain((settings,)) or not all(hasattr(side, "kernel") for side in families)
     tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
     # The bounds of a region are those of boosts.
     has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)

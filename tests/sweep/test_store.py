@@ -1,18 +1,20 @@
 """Stores: the numbers of simulate, one chunk a block, resumed, repaired, refused, and the same bytes every time."""
 
 import errno
+import itertools
 import json
 import re
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import zarr
 
 import feint
-from feint.sweep import SweepWarning, plan, running, target
+from feint.sweep import SweepWarning, plan, running, target, task
 from feint.sweep.marks import Marker
 from feint.sweep.root import RECORD, sealed
 from sweep_cases import COINS, PAPER, contents, count_tasks, missing_blocks, small_sweep, unpack
@@ -305,3 +307,26 @@ def test_stopping_does_not_wait_for_long_tasks(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("feint-sweep")]
+
+
+class Ticks:
+    """An explorer that takes a millisecond of a clock that is not this machine's."""
+
+    now = 0.0
+
+    def choose(self, view, uniforms):
+        Ticks.now += 1e-3
+        return 0
+
+
+@pytest.mark.parametrize("steps", [100, 20_000])
+def test_plain_python_is_measured_and_has_one_core_in_threads(steps, tmp_path, monkeypatch):
+    microseconds = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: Ticks.now, thread_time=lambda: 1e-6 * next(microseconds))
+    monkeypatch.setattr(task, "time", clock)
+    explorers = {f"top {n}": feint.FixedBoosting([0, 1 - n / 10, n / 10, 0]) for n in range(3)} | {"mine": Ticks()}
+    sweep = feint.Sweep({"paper": PAPER}, explorers, [0.1], horizon=steps, replications=10)
+    monkeypatch.setattr(plan, "_MEASURING", 0.0)
+    monkeypatch.setenv("FEINT_THREADS", "2")
+    assert sweep.plan(tmp_path / "out.zarr").seconds == pytest.approx(10 * (steps - 4) * 1e-3, rel=0.01)
+    assert sweep.plan(tmp_path / "out.zarr", workers=2).seconds == pytest.approx(5 * (steps - 4) * 1e-3, rel=0.5)

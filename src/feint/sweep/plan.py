@@ -15,7 +15,7 @@ from feint.sweep.task import Task, Work, timed
 TASK_SECONDS = 1.0
 _MEASURING = 2.0  # seconds without compiling, after which what has not been measured is guessed
 _ENOUGH = 0.02  # seconds of one replication
-_FIRST_STEPS, _GROWTH = 200, 5
+_FIRST_STEPS, _FIRST_PLAIN_STEPS, _GROWTH = 200, 4, 5  # after the initial round
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,8 @@ class Plan:
     missing: int  # blocks that the tasks are of
     failed: int  # cells with failed blocks, which are left out
     cores: int
+    seconds: float  # expected on these cores
     store_bytes: int  # at most, when all is done
-
-    @property
-    def seconds(self) -> float:
-        """Expected on these cores."""
-        return sum(task.seconds for task in self.tasks) / max(1, self.cores)
 
     def __repr__(self) -> str:
         return f"<Plan: {self}>"
@@ -48,16 +44,18 @@ class Plan:
         )
 
 
-def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cores: int) -> Plan:
-    """Measure, and cut what is missing into tasks."""
-    seconds = measure(study, np.asarray(missing.any(axis=(3, 4))))
+def make_plan(study: Study, layout: Layout, missing: BoolArray, failed: int, cores: int, in_threads: bool) -> Plan:
+    """Measure, and cut what is missing into tasks; in the threads of one process plain Python has one core only."""
+    tasks = list(cut(study, layout.block, missing, measure(study, np.asarray(missing.any(axis=(3, 4))))))
+    plain = sum(task.seconds for task in tasks if study.plain[task.cell[:3]])
     return Plan(
-        list(cut(study, layout.block, missing, seconds)),
+        tasks,
         int(study.wanted.sum()),
         int(study.wanted.sum()) * layout.n_blocks,
         int(missing.sum()),
         failed,
         cores,
+        max(sum(task.seconds for task in tasks) / max(1, cores), plain if in_threads else 0.0),
         store_bytes(study, layout),
     )
 
@@ -86,7 +84,8 @@ def measure(study: Study, wanted: BoolArray) -> FloatArray:
     """Seconds a replication by (bandit, explorer, reference), from short runs on one thread at the middle budget.
 
     Each pair of explorer and reference first on one bandit, then on the others while there is time; where there was
-    none, the mean over the bandits that were measured stands.
+    none, the mean over the bandits that were measured stands. Plain Python is always measured: what it takes cannot be
+    guessed from kernels.
     """
     seconds = np.full(study.shape[:3], math.nan)
     if not wanted.any():
@@ -97,15 +96,19 @@ def measure(study: Study, wanted: BoolArray) -> FloatArray:
     others = np.setdiff1d(np.arange(len(places)), leading)
     used = 0.0
     for b, e, r in places[np.concatenate([leading, others])].tolist():
+        unknown = np.isnan(seconds[:, e, r]).all()
+        if used > _MEASURING and not (unknown and study.plain[b, e, r]):
+            continue
         budgets = np.flatnonzero(study.wanted[b, e, r])
         seconds[b, e, r], took = _replication_seconds(study, (b, e, r, int(budgets[budgets.size // 2])))
         used += took
-        if used > _MEASURING:
-            break
     known = ~np.isnan(seconds)
     pairs = np.where(known, seconds, 0.0).sum(0) / np.maximum(known.sum(0), 1)
-    pairs = np.where(known.any(0), pairs, seconds[known].mean() if known.any() else TASK_SECONDS)
-    return np.where(known, seconds, pairs)
+    found = np.where(known, seconds, np.where(known.any(0), pairs, math.nan))
+    for plain in (True, False):  # of which one says nothing about the other
+        like = study.plain == plain
+        found[like & np.isnan(found)] = seconds[like & known].mean() if (like & known).any() else TASK_SECONDS
+    return found
 
 
 def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
@@ -120,7 +123,7 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
             Work(study.cell(index), range(1), {**study.options, "horizon": steps, "checkpoints": [steps]}, plain)
         )
 
-    steps = min(horizon, max(n_arms, _FIRST_STEPS))
+    steps = min(horizon, n_arms + (_FIRST_PLAIN_STEPS if plain else _FIRST_STEPS))
     try:
         run(steps)  # compiles
         start = time.perf_counter()
@@ -132,9 +135,9 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
         return math.nan, 0.0
     took = time.perf_counter() - start
     growth = 1.0
-    if not math.isnan(before):
+    if not math.isnan(before) and not plain:  # which takes as long for every step
         growth = min(1.0, max(0.5, math.log(max(now / before, 1.0)) / math.log(steps / last)))
-    return now * (horizon / steps) ** growth, took
+    return now * (max(1, horizon - n_arms) / max(1, steps - n_arms)) ** growth, took
 
 
 def store_bytes(study: Study, layout: Layout) -> int:

@@ -32,9 +32,9 @@ def plan_run(
     _check_workers(scheduler, workers)
     store = SweepStore(place, study, verify=verify)
     if scheduler is None:
-        return _plan(store, workers or thread_count(), retry_failed)
+        return _plan(store, workers or thread_count(), retry_failed, workers is None)
     with connected(scheduler, None) as client:
-        return _plan(store, wait_for_workers(client), retry_failed)
+        return _plan(store, wait_for_workers(client), retry_failed, False)
 
 
 # One after the other as `Sweep.run` has them.
@@ -52,11 +52,11 @@ def run(
     store = SweepStore(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
         with store.writing():  # before the measurement: what cannot be written is said at once
-            plan = _plan(store, thread_count(), retry_failed)
+            plan = _plan(store, thread_count(), retry_failed, True)
             _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
     else:
         with connected(scheduler, workers) as client, store.writing():
-            plan = _plan(store, wait_for_workers(client), retry_failed)
+            plan = _plan(store, wait_for_workers(client), retry_failed, False)
             _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
     if store.failed:
         index, message = store.failed[0]
@@ -76,9 +76,9 @@ def _check_workers(scheduler: Any, workers: int | None) -> None:
         raise ValueError("Give either `scheduler`, a cluster that is there, or `workers`, one to start; not both.")
 
 
-def _plan(store: SweepStore, cores: int, retry_failed: bool) -> Plan:
+def _plan(store: SweepStore, cores: int, retry_failed: bool, in_threads: bool) -> Plan:
     failed = 0 if retry_failed else len(store.failed)
-    return make_plan(store.study, store.layout, store.missing(retry_failed), failed, cores)
+    return make_plan(store.study, store.layout, store.missing(retry_failed), failed, cores, in_threads)
 
 
 def _run_tasks(store: SweepStore, plan: Plan, outcomes: Outcomes, progress: Any) -> None:

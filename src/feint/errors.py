@@ -32,12 +32,7 @@ def is_users(error: BaseException) -> bool:
 
 @contextmanager
 def blaming(what: str) -> Iterator[None]:
-    """Say of which part of the user's input it was that an error inside is about; mistakes of ours pass as they are.
-
-    >>> with blaming("Bandit 'a' is invalid: "):
-    ...     is_users(3)
-    False
-    """
+    """Say of which part of the user's input it was that an error inside is about; mistakes of ours pass as they are."""
     try:
         yield
     except ValueError as error:

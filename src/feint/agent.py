@@ -63,7 +63,8 @@ class Agent:
     n_arms
         K, at least 2.
     explorer, reference
-        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md).
+        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which the
+        agent takes a copy.
     epsilon
         KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     sigma, family
@@ -104,7 +105,7 @@ class Agent:
         self._families = family_pair(family, sigma)
         assembly = assemble(int(n_arms), self._families, explorer, reference)
         self._problem, self._known = assembly.instantiate()
-        self._budget = Pieces(budget)
+        self._budget = Pieces(budget, int(n_arms))
         self._choose = decide if assembly.plain else _decide
         self._config: dict[str, Any] = {
             "n_arms": int(n_arms),

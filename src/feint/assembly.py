@@ -8,7 +8,8 @@ from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.families.base import belief, fill_log_best, usual_prior
-from feint.numerics._jit import Plain
+from feint.numerics._jit import has_plain
+from feint.own_parts import fresh, is_own
 from feint.references.base import expect, reference_prior, stepwise_settings
 from feint.step import Known, Problem, space
 
@@ -21,6 +22,7 @@ class Assembly(NamedTuple):
     explorer: Any
     reference: Any
     plain: bool  # whether something in it has no kernel
+    keeps_state: bool  # whether a part of the user's own may change while it runs
     own_samples: bool
     follows_posterior: bool
     has_bounds: bool
@@ -29,7 +31,7 @@ class Assembly(NamedTuple):
     tilts: bool  # whether a step does more than boost one arm
 
     def instantiate(self) -> tuple[Problem, Known]:
-        """A new agent that knows nothing, without a budget yet."""
+        """Return a new agent that knows nothing, of fresh copies of the user's own parts; without a budget yet."""
         public_family, private_family = self.families
         pulls = np.zeros(self.n_arms, dtype=np.int64)
         public = belief(public_family, reference_prior(self.reference, public_family), pulls)
@@ -42,7 +44,7 @@ class Assembly(NamedTuple):
         reference = stepwise_settings(self.reference, public_family, self.n_arms)
         explorer = explorer_settings(self.explorer, self.n_arms)
         if explorer is None:
-            explorer = _plain_explorer(self.explorer, known, reference)
+            explorer = _plain_explorer(fresh(self.explorer, self.n_arms), known, reference)
         return Problem(explorer, reference, None, explorer.uses_posterior), known
 
 
@@ -51,15 +53,25 @@ def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assem
     settings = stepwise_settings(reference, families[0], n_arms)
     reference_prior(reference, families[0])
     compiled = explorer_settings(explorer, n_arms)
-    plain = compiled is None or isinstance(settings, Plain) or not all(hasattr(side, "kernel") for side in families)
+    plain = compiled is None or has_plain((settings,)) or not all(hasattr(side, "kernel") for side in families)
     tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
     # A region bounds boosts only.
     has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)
     has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
     has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
+    keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings)
     about_reference = settings.own_samples, settings.follows_posterior
     can = has_bounds, has_event_boosts, has_sums, tilts
-    return Assembly(n_arms, families, explorer, reference, plain, *about_reference, *can)
+    return Assembly(n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can)
+
+
+def may_change(part: Any, settings: Any) -> bool:
+    """Return whether kernels could keep state in the settings of this part; those of the package do not."""
+    return is_own(part) and _has_arrays(settings)
+
+
+def _has_arrays(settings: Any) -> bool:
+    return isinstance(settings, np.ndarray) or (isinstance(settings, tuple) and any(map(_has_arrays, settings)))
 
 
 def _plain_explorer(explorer: Any, known: Known, reference: Any) -> PlainExplorer:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from feint.families import Families, Family, Gaussian
 from feint.numerics._validate import FloatArray, as_floats
+from feint.printable import short_list
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ class Bandit:
 
     def __repr__(self) -> str:
         families = repr(self.families[0]) if self.families[0] == self.families[1] else repr(self.families)
-        return f"Bandit(public={list(self.public)}, private={list(self.private)}, family={families})"
+        shown = list if self.n_arms <= 10 else short_list
+        return f"Bandit(public={shown(self.public)}, private={shown(self.private)}, family={families})"
 
     def _repr_html_(self) -> str:
         from feint.html import table

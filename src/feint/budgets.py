@@ -1,7 +1,8 @@
 """KL budgets over time: how much divergence each step may spend.
 
 The t-th pull (t = 1, 2, …, the initial round included) may spend ε_t. The initial round is outside the observer's test
-and spends nothing. A budget is anything with `at(t)` -> ε_t, a number from 0 to ∞.
+and spends nothing. A budget is anything with `at(t)` -> ε_t, a number from 0 to ∞. A run asks its copy of a user's own
+budget for t = 1, 2, 3, … in this order, so that it may keep state; plans and the theory ask for the times they need.
 """
 
 import math
@@ -13,6 +14,7 @@ import numpy as np
 
 from feint.numerics._jit import by_type, inlined, parts
 from feint.numerics._validate import FloatArray, as_number, is_whole
+from feint.own_parts import call, fresh
 
 _DIRECT = 10_000  # terms of a power sum added one by one
 _PIECES_KEPT = 64  # tables of own budgets, for all replications together
@@ -224,23 +226,37 @@ class Constant:
 
 
 class Pieces:
-    """A budget as kernels take it, for the pulls of one piece of a run at a time."""
+    """A budget as kernels take it, for the pulls of one piece of a run at a time; owned by one thread.
 
-    def __init__(self, budget: Any) -> None:
-        self._budget = budget
+    The table of a user's own budget serves all replications: each would ask its copy the same in the same order.
+    """
+
+    def __init__(self, budget: Any, n_arms: int) -> None:
+        self._budget, self._n_arms = budget, n_arms
         self._table = lru_cache(_PIECES_KEPT)(self._make_table)
+        self._asked = math.inf  # up to which pull the copy has been asked; before the first there is none
+        self._copy: Any = None
 
     def settings(self, start: int, stop: int) -> Any:
-        """For pulls start + 1 … stop."""
-        return self._budget.kernel() if hasattr(self._budget, "kernel") else self._table(start, stop)
+        """Return those of pulls start + 1 … stop."""
+        if not hasattr(self._budget, "kernel"):
+            return self._table(start, stop)
+        if start < self._asked:  # a replication begins
+            self._copy = call(fresh(self._budget, self._n_arms), "kernel", None)
+        self._asked = stop
+        return self._copy
 
     def _make_table(self, start: int, stop: int) -> TableKernel:
-        return TableKernel(start + 1, np.array([checked_at(self._budget, t) for t in range(start + 1, stop + 1)]))
+        if start < self._asked:
+            self._copy, self._asked = fresh(self._budget, self._n_arms), 0
+        values = [checked_at(self._copy, t) for t in range(int(self._asked) + 1, stop + 1)]
+        self._asked = stop
+        return TableKernel(start + 1, np.array(values[len(values) - (stop - start) :]))
 
 
 def checked_at(budget: Any, t: int) -> float:
     """ε_t of any budget, or a sentence about what it returned."""
-    value = budget.at(t)
+    value = call(budget, "at", t, t)
     what = f"{type(budget).__name__}.at({t}), the KL budget of step {t}, must be a number from 0 to math.inf"
     number = as_number(value, what)
     if number < 0:

@@ -17,6 +17,7 @@ from feint.files import load_state, save_state
 from feint.kinds import config_of, from_config
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
+from feint.own_parts import named
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect
 from feint.references.expectation import Expectation, learn
@@ -50,7 +51,8 @@ class Observer:
     n_arms
         K, at least 2.
     reference
-        What the agent claims to follow: of `feint.references`, or your own with `log_probabilities(view)`.
+        What the agent claims to follow: of `feint.references`, or your own with `log_probabilities(view)`, of which the
+        observer takes a copy.
     sigma, family
         The family of the public rewards; `sigma` is short for `family=Gaussian(sigma)`.
     initial_round
@@ -176,6 +178,10 @@ class Observer:
         if test.tested > observer.time:
             raise ValueError("The state is damaged: its pulls cannot come from an observer.")
         return observer
+
+    def __repr__(self) -> str:
+        against = f"log E = {self.log_e_value:.4g} against {named(self._expected.reference)}"
+        return f"<Observer of {self.n_arms} arms after {self.time:,} pulls, {self.tested:,} tested: {against}>"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the state as JSON, whole or not at all."""

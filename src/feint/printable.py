@@ -1,6 +1,9 @@
-"""Texts of others, such as labels and names of files, as a terminal may show them."""
+"""Texts of others, such as labels and names of files, as a terminal may show them; and long lists in a few words."""
 
+from typing import Any
 from unicodedata import category
+
+_SHOWN = 6  # entries of a list
 
 
 def printable(text: str) -> str:
@@ -18,3 +21,13 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or category(c) == "Zs" else repr(c)[1:-1] for c in text)
+
+
+def short_list(values: Any) -> str:
+    """Return numbers as a list of at most six entries, to four digits.
+
+    >>> short_list([0.123456, 2]), short_list([0.5] * 80)
+    ('[0.1235, 2]', '[0.5, 0.5, 0.5, 0.5, 0.5, 0.5, … 80 in all]')
+    """
+    shown = ", ".join(f"{float(value):.4g}" for value in values[:_SHOWN])
+    return f"[{shown}, … {len(values)} in all]" if len(values) > _SHOWN else f"[{shown}]"

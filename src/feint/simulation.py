@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint.assembly import Assembly, assemble
+from feint.assembly import Assembly, assemble, may_change
 from feint.bandit import Bandit
-from feint.budgets import Epsilon, Pieces, as_budget, may_grow
+from feint.budgets import Epsilon, as_budget, may_grow
 from feint.dataset import Runs
 from feint.engine.record import Records, Run
 from feint.engine.replications import Course, run_all
@@ -20,6 +20,7 @@ from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.kinds import config_of
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
+from feint.own_parts import named
 from feint.progress import ticking
 from feint.references import Reference, ThompsonSampling
 from feint.step import space
@@ -57,8 +58,8 @@ def simulate(
     bandit
         The instance, of K arms.
     explorer, reference
-        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md). In plain Python
-        a step takes about 200 µs; with a kernel, well below 1 µs.
+        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which every
+        replication gets a copy. In plain Python a step takes about 200 µs; with a kernel, well below 1 µs.
     epsilon
         KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     horizon
@@ -177,7 +178,9 @@ def run_simulation(
     if method == "event":
         check_events(agent, budget, observe)
     used = "plain" if agent.plain else method if agent.has_bounds else "eager"
-    course = Course(horizon, len(which), used, agent.follows_posterior, Pieces(budget), used == "eager" or observe)
+    keeps_state = agent.keeps_state or (hasattr(budget, "kernel") and may_change(budget, budget.kernel()))
+    slow = used == "eager" or observe
+    course = Course(horizon, len(which), used, agent.follows_posterior, budget, slow, keeps_state)
     with ticking(progress, "simulating", len(which) * horizon, "steps") as tick:
         run_all(make_run, course, tick)
     variables: dict[str, Any] = {
@@ -266,12 +269,13 @@ def check_bandit(bandit: Bandit) -> None:
 def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
     """Check that the event-driven method can run this agent with this budget; say why not."""
     public, private = agent.families
+    follows = agent.follows_posterior and not agent.plain
     obstacles = {
         "observe=True, whose test needs every step": observe,
-        f"the reference {agent.reference!r}; it needs ThompsonSampling": agent.plain or not agent.follows_posterior,
-        f"the explorer {agent.explorer!r}, whose boosts it cannot bound": not agent.has_event_boosts,
+        f"the reference {named(agent.reference)}; it needs ThompsonSampling": not follows,
+        f"the explorer {named(agent.explorer)}, whose boosts it cannot bound": not agent.has_event_boosts,
         f"{public!r} and {private!r} rewards, whose sums it cannot draw": not agent.has_sums,
-        f"the budget {budget!r}, which might grow": may_grow(budget),
+        f"the budget {named(budget)}, which might grow": may_grow(budget),
     }
     for what, present in obstacles.items():
         if present:

@@ -129,7 +129,7 @@ def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch):
     monkeypatch.setattr("feint.auditing.running.audit_claimed", fail)
     result = typed("audit", tmp_path / "log.csv")
     assert result.returncode == 3
-    assert result.stderr == "feint: unexpected KeyError: 'p_0'\n"
+    assert result.stderr.startswith("feint: internal error, KeyError: 'p_0'; please report it")
 
 
 def test_options_that_do_not_apply_are_named(tmp_path):

@@ -1,18 +1,20 @@
 """Stores: the numbers of simulate, one chunk a block, resumed, repaired, refused, and the same bytes every time."""
 
 import errno
+import itertools
 import json
 import re
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import zarr
 
 import feint
-from feint.sweep import SweepWarning, runner, target, workload
+from feint.sweep import SweepWarning, runner, target, task, workload
 from feint.sweep.checksums import Marker
 from feint.sweep.store_root import RECORD, sealed
 from sweep_cases import COINS, PAPER, contents, count_tasks, missing_blocks, small_sweep, unpack
@@ -129,8 +131,10 @@ def _stops_after(count, original):
 def test_another_study_and_foreign_folders_are_refused(whole, tmp_path):
     for changes, words in (
         ({"seed": 1}, "its seed is 0, not 1"),
-        ({"horizon": 301}, "its checkpoints is|its horizon is 300, not 301"),
-        ({"epsilons": [0.01, 0.2]}, "its epsilons is"),
+        ({"horizon": 301}, "its horizon is 300, not 301"),
+        ({"checkpoints": [*range(4, 50), 300]}, r"its checkpoints\[\d+\] is \d+, not \d+"),
+        ({"epsilons": [0.01, 0.2]}, r"its epsilons\[1\] is \"0.1\", not \"0.2\""),
+        ({"epsilons": [0.01, 0.1, 0.2]}, r"its epsilons has 2 entries, not 3"),
     ):
         with pytest.raises(ValueError, match=f"holds another study: ({words})"):
             small_sweep(**changes).run(whole[0])
@@ -202,7 +206,10 @@ def test_a_task_that_raises_is_recorded_and_the_rest_goes_on(tmp_path, monkeypat
         data = failing_sweep().run(path)
     assert data.complete.sel(explorer="top").all()
     assert not data.complete.sel(explorer="fails").any()
-    assert re.fullmatch(r"replication \d: RuntimeError: no arm at 50", data.failure.sel(explorer="fails").item())
+    assert re.fullmatch(
+        r"replication \d: Fails.choose failed at step 51 \(test_store.py, line \d+\): RuntimeError: no arm at 50",
+        data.failure.sel(explorer="fails").item(),
+    )
     assert data.failure.sel(explorer="top").item() == ""
     ran = count_tasks(monkeypatch)
     with pytest.warns(SweepWarning):
@@ -300,3 +307,26 @@ def test_stopping_does_not_wait_for_long_tasks(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("feint-sweep")]
+
+
+class Ticks:
+    """An explorer that takes a millisecond of a clock that is not this machine's."""
+
+    now = 0.0
+
+    def choose(self, view, uniforms):
+        Ticks.now += 1e-3
+        return 0
+
+
+@pytest.mark.parametrize("steps", [100, 20_000])
+def test_plain_python_is_measured_and_has_one_core_in_threads(steps, tmp_path, monkeypatch):
+    microseconds = itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: Ticks.now, thread_time=lambda: 1e-6 * next(microseconds))
+    monkeypatch.setattr(task, "time", clock)
+    explorers = {f"top {n}": feint.FixedBoosting([0, 1 - n / 10, n / 10, 0]) for n in range(3)} | {"mine": Ticks()}
+    sweep = feint.Sweep({"paper": PAPER}, explorers, [0.1], horizon=steps, replications=10)
+    monkeypatch.setattr(workload, "_MEASURING", 0.0)
+    monkeypatch.setenv("FEINT_THREADS", "2")
+    assert sweep.plan(tmp_path / "out.zarr").seconds == pytest.approx(10 * (steps - 4) * 1e-3, rel=0.01)
+    assert sweep.plan(tmp_path / "out.zarr", workers=2).seconds == pytest.approx(5 * (steps - 4) * 1e-3, rel=0.5)

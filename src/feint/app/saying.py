@@ -8,6 +8,7 @@ from typing import Any
 
 import panel as pn
 
+from feint.errors import is_users
 from feint.html import escape
 
 # What the library and the shell call a setting, and what the page does.
@@ -45,11 +46,13 @@ class Line:
         """What goes wrong inside is said here, in one sentence, and the page goes on."""
         try:
             yield
-        except (ValueError, OSError) as error:
-            self.say(in_words_of_the_page(str(error)), "wrong")
         except Exception as error:  # a mistake of ours must not leave a page that does not answer
+            if is_users(error):
+                self.say(in_words_of_the_page(str(error)), "wrong")
+                return
             traceback.print_exc()
-            self.say(f"Unexpected {type(error).__name__}: {' '.join(str(error).split())}", "wrong")
+            said = f"Internal error, {type(error).__name__}: {' '.join(str(error).split())}"
+            self.say(f"{said}; please report it", "wrong")
 
 
 def number_of(text: Any, what: str, kind: type, low: float, high: float, advice: str = "") -> Any:

@@ -13,6 +13,7 @@ import typer.main
 from feint import interrupts
 from feint.cli import audit, page, plan, reproduce, run, sweep, warm
 from feint.cli.shared import app, in_options
+from feint.errors import is_users
 from feint.printable import printable
 from feint.version import VERSION
 
@@ -88,8 +89,9 @@ def _explain(error: BaseException) -> int:
         if not line:  # the help of a group that was given no command: it is printed already
             return 2
         line += f" See {error.ctx.command_path} --help." if error.ctx is not None else ""
-    if isinstance(error, _WrongCommandLine | ValueError | OSError):
+    if isinstance(error, _WrongCommandLine) or is_users(error):
         typer.echo(f"feint: {in_options(line)}", err=True)
         return 2
-    typer.echo(f"feint: unexpected {type(error).__name__}: {printable(line)}", err=True)
+    said = f"internal error, {type(error).__name__}: {printable(line)}"
+    typer.echo(f"feint: {said}; please report it (FEINT_DEBUG=1 shows the traceback)", err=True)
     return 3

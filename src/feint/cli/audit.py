@@ -13,6 +13,7 @@ import typer
 
 from feint.cli.audit_text import report_text
 from feint.cli.shared import FIGURES, app, check_output, in_options, naming_output, save_figure
+from feint.errors import is_users
 from feint.files import write_whole
 from feint.options import arms_of, claimed_of, share_of
 from feint.printable import printable
@@ -172,6 +173,8 @@ def _saying(failures: list[str]) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
+        if not is_users(error):
+            raise
         failures.append(in_options(str(error)))
         typer.echo(f"feint: {failures[-1]}", err=True)
 

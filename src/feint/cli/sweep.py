@@ -91,8 +91,10 @@ def show(
 
     check_output(plot, FIGURES, force)
     data = open_sweep(store)
-    console = Console()
-    console.print(_table(data))
+    console, table = Console(), _table(data)
+    if not console.is_terminal:  # a file or a pipe has no width that labels would have to be folded for
+        console.width = max(console.width, console.measure(table).maximum)
+    console.print(table)
     if plot is not None:
         save_figure(draw_sweep(data), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
@@ -128,7 +130,9 @@ def _table(data: "Dataset") -> "Table":
         if timed:
             cells.append(_interval(row.time, ",.0f"))
         table.add_row(*cells, _interval(row.log_error, ".2f"), _interval(row.pulls, ",.0f"))
-    notes = ["medians of runs with 95 % intervals; pulls are those of the best private arm"]
+    notes = ["medians of runs with 95 % intervals, from six runs on; pulls are those of the best private arm"]
+    if timed:
+        notes.append("∞: δ was not reached by the last pull")
     notes += [f"! {', '.join(row.labels)}: {row.failure}" for row in rows if row.failure][:5]
     table.caption = escape("\n".join(notes))
     return table
@@ -138,4 +142,6 @@ def _interval(found: "tuple[float, float, float] | None", form: str) -> str:
     if found is None:
         return "–"
     median, low, high = (format(value, form).replace("inf", "∞").replace("-", "−") for value in found)
+    if median == low == high or (low, high) == ("−∞", "∞"):
+        return median
     return f"{median} ({low}…{high})"

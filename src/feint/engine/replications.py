@@ -3,7 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from feint.budgets import Pieces
 from feint.engine.eager import advance_eagerly, advance_plainly
@@ -26,8 +26,9 @@ class Course(NamedTuple):
     replications: int
     method: str  # "lazy", "eager", "event" or "plain"
     follows_posterior: bool
-    budget: Pieces
+    budget: Any
     slow: bool  # whether every step is evaluated
+    keeps_state: bool  # whether something in it may change, so that every replication needs a run of its own
 
 
 def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], object]) -> None:
@@ -43,15 +44,21 @@ def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], o
     failures: list[BaseException] = []
 
     def work() -> None:
-        run = make_run()
-        advance = _advance(course, run)
         try:
+            run = make_run()
+            n_arms = run.known.pulls.size
+            advance = _advance(course, n_arms)
+            budget = Pieces(course.budget, n_arms)
+            used = False
             while not stop.is_set():
                 with lock:
                     block = next(blocks, None)
                 if block is None:
                     return
-                _run_block(run, advance, course, block, max(100, piece // run.known.pulls.size), stop, tick)
+                if used and course.keeps_state:
+                    run = make_run()
+                used = True
+                _run_block(run, budget, advance, course, block, max(100, piece // n_arms), stop, tick)
         except BaseException as error:
             failures.append(error)
             stop.set()
@@ -81,16 +88,16 @@ def _threads(course: Course) -> int:
 def _blocks(course: Course, piece: int) -> Iterator[tuple[int, int]]:
     """Yield blocks of consecutive replications, each about a piece long, but at least a few blocks per thread."""
     size = max(1, min(piece // course.horizon, -(-course.replications // (4 * _threads(course)))))
+    size = 1 if course.keeps_state else size
     for first in range(0, course.replications, size):
         yield first, min(first + size, course.replications)
 
 
-def _advance(course: Course, run: Run) -> Callable[..., tuple[int, int]]:
+def _advance(course: Course, n_arms: int) -> Callable[..., tuple[int, int]]:
     if course.method == "plain":
         return advance_plainly
     if course.method == "eager":
         return advance_eagerly
-    n_arms = run.known.pulls.size
     if course.method == "event":
         around, between = region(n_arms), events(n_arms)
         return lambda run, first, last, t, row, t_end: advance_by_events(
@@ -102,6 +109,7 @@ def _advance(course: Course, run: Run) -> Callable[..., tuple[int, int]]:
 
 def _run_block(
     run: Run,
+    budget: Pieces,
     advance: Callable[..., tuple[int, int]],
     course: Course,
     block: tuple[int, int],
@@ -114,7 +122,7 @@ def _run_block(
     while not stop.is_set():
         whole = last - first > 1 or course.method == "event"  # which returns by itself
         t_end = course.horizon if whole else min(t + piece, course.horizon)
-        problem = run.problem._replace(budget=course.budget.settings(t, t_end))
+        problem = run.problem._replace(budget=budget.settings(t, t_end))
         before = t
         t, row = advance(run._replace(problem=problem), first, last, t, row, t_end)
         if t == course.horizon or last - first > 1 or not math.isnan(run.records.stopping_time[first]):

@@ -8,11 +8,10 @@ import numpy as np
 from feint.budgets import epsilon_at
 from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
 from feint.evidence.fixed_share import reset_experts
-from feint.explorers.base import fill_shares, spent
+from feint.explorers.base import fill_shares, floor_ratio, spent
 from feint.families.base import fill_log_best
-from feint.numerics._jit import by_type, inlined, part, parts
+from feint.numerics._jit import by_type, inlined, part, parts, shared
 from feint.numerics._validate import FloatArray
-from feint.numerics.boost_kernel import boost_scalar
 from feint.step import Known, Problem, Space, view_of
 
 # Entries of `Watch.now`; those before HIGHEST are recorded.
@@ -59,12 +58,25 @@ def _begin(watch: "Watch", r: int) -> None:
     watch.now[r, FLOOR_TIME] = math.nan
 
 
+@shared
+def _fill_shares(watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, t: int) -> None:
+    """Fill in with which probability the t-th pull boosts each arm, for one who does not know the agent's draws."""
+    if problem.uses_posterior:
+        fill_log_best(known.private.family, known.private.posterior, known.private.ws, watch.log_best)
+        fill_shares(problem.explorer, view_of(known, s.explorer, t - 1), watch.log_best, watch.shares)
+    else:  # it boosts without drawing
+        for b in range(watch.shares.size):
+            watch.shares[b] = 1.0 if b == boosted else 0.0
+
+
 @part
 def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int) -> None:
     watch.now[r, KL_SPENT] += spent(problem.explorer, s.pi, s.log_pi, boosted, s.policy)
     # The test of an observer who knows what the agent does, boosted arm and all (`evidence.likelihood_ratio`).
     watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
-    floor = floor_ratio(problem.explorer, watch, problem, known, s, boosted, pulled, t)
+    _fill_shares(watch, problem, known, s, boosted, t)
+    epsilon = epsilon_at(problem.budget, t)
+    floor = floor_ratio(problem.explorer, watch.shares, s.pi, s.log_pi, s.policy, pulled, epsilon)
     watch.now[r, LOG_FLOOR_RATIO] += math.log(floor) if floor > 0.0 else -math.inf if floor == 0.0 else math.nan
     if watch.now[r, LOG_FLOOR_RATIO] >= watch.log_threshold and math.isnan(watch.now[r, FLOOR_TIME]):
         watch.now[r, FLOOR_TIME] = float(t)
@@ -73,31 +85,6 @@ def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boost
     watch.now[r, HIGHEST] = max(watch.now[r, HIGHEST], log_e)
     if log_e >= watch.log_threshold and math.isnan(watch.now[r, DETECTION_TIME]):
         watch.now[r, DETECTION_TIME] = float(t)
-
-
-@by_type
-def floor_ratio(
-    explorer: Any, watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int
-) -> float:
-    """Σ_b w_b·q^b(A)/π(A): the test of an observer who knows all that the agent knows, but not its draws.
-
-    For an explorer with a policy of its own, that policy's expectation in the place of the sum.
-    """
-    if problem.uses_posterior:
-        fill_log_best(known.private.family, known.private.posterior, known.private.ws, watch.log_best)
-        fill_shares(problem.explorer, view_of(known, s.explorer, t - 1), watch.log_best, watch.shares)
-    else:  # it boosts without drawing
-        for b in range(watch.shares.size):
-            watch.shares[b] = 1.0 if b == boosted else 0.0
-    epsilon = epsilon_at(problem.budget, t)
-    ratio = 0.0
-    for b in range(watch.shares.size):
-        if watch.shares[b] != 0.0:
-            q = boost_scalar(s.pi[b], s.log_pi[b], epsilon, True)
-            rest = -math.expm1(s.log_pi[b])
-            other = (1.0 - q) / rest if q < 1.0 else 0.0
-            ratio += watch.shares[b] * (math.exp(math.log(q) - s.log_pi[b]) if b == pulled else other)
-    return ratio
 
 
 @part

@@ -13,6 +13,7 @@ settings against the number of arms and returns them as a NamedTuple whose class
 - `uses_posterior`: whether it reads the private best-arm probabilities;
 - `choose(settings, view, bounds, uniforms) -> arm, or −1`, a part;
 - `fill_shares`, a part (see below), if its choice is random and a bound on how well it can be detected is wanted;
+- `floor_ratio`, a part (see below), if it does not boost and the same bound is wanted;
 - `fill_least_shares` if its choice is random, or else `pass_boosts`, a part (see below), if the event-driven method is
   to run it;
 - `fill_policy` and `spent`, parts (see below), if a step does more than boost one arm (`tilting`); it then runs
@@ -33,7 +34,8 @@ import numpy.typing as npt
 from feint.families.base import Belief
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, is_whole, read_only
-from feint.numerics.boost_kernel import bernoulli_kl, boost_policy
+from feint.numerics.boost_kernel import bernoulli_kl, boost_policy, boost_scalar
+from feint.own_parts import OwnPartError, call, fresh
 
 # Rows of `bounds`: P(a is the best private arm); the point after arm a at which a draw in index order cuts (0, 1); and
 # the same for a draw among all arms but the likeliest, whose own entry is −1.
@@ -126,6 +128,31 @@ def fill_shares(explorer: Any, view: View, log_best: FloatArray, shares: FloatAr
         shares[a] = math.nan
 
 
+@by_type
+def floor_ratio(
+    explorer: Any,
+    shares: FloatArray,
+    pi: FloatArray,
+    log_pi: FloatArray,
+    policy: FloatArray,
+    pulled: int,
+    epsilon: float,
+) -> float:
+    """Return Σ_b w_b·q^b(A)/π(A), the likelihood ratio of the pulled arm A for an observer who knows all that the agent
+    knows, but not its draws; w are the shares of `fill_shares`.
+
+    For an explorer with a policy of its own, that policy's expectation takes the place of the sum.
+    """
+    ratio = 0.0
+    for b in range(shares.size):
+        if shares[b] != 0.0:
+            q = boost_scalar(pi[b], log_pi[b], epsilon, True)
+            rest = -math.expm1(log_pi[b])
+            other = (1.0 - q) / rest if q < 1.0 else 0.0
+            ratio += shares[b] * (math.exp(math.log(q) - log_pi[b]) if b == pulled else other)
+    return ratio
+
+
 class Range(NamedTuple):
     """A region of the private side while only one arm is pulled: bounds of that arm's sample mean and pulls, and thus
     of every arm's log P(a is the best).
@@ -186,9 +213,10 @@ class PlainExplorer(Plain):
     def choose(settings: "PlainExplorer", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
         """Ask the explorer and check its answer."""
         name, n_arms = type(settings.explorer).__name__, view.pulls.size
-        answer = settings.explorer.choose(PlainView(view, settings.private, settings.reference), uniforms)
+        seen = PlainView(view, settings.private, settings.reference)
+        answer = call(settings.explorer, "choose", seen.time + 1, seen, uniforms)
         if not is_whole(answer, 0, n_arms - 1):
-            raise ValueError(
+            raise OwnPartError(
                 f"{name}.choose returned {answer!r} at step {view.time + 1}; it must be a whole number from 0 to "
                 f"{n_arms - 1}, the arm to boost."
             )
@@ -196,10 +224,10 @@ class PlainExplorer(Plain):
 
 
 def explorer_settings(explorer: Any, n_arms: int) -> Any:
-    """Return the settings of an explorer for kernels, or None for one in plain Python."""
+    """Return the settings of a fresh copy of an explorer for kernels, or None for one in plain Python."""
     if isinstance(explorer, type) or not any(hasattr(explorer, name) for name in ("kernel", "choose", "values")):
         raise ValueError(
             f"explorer is {explorer!r}; give one of feint.explorers with its parentheses, as TopTwo(), or an object "
             "of your own with choose(view, uniforms) or values(view, uniforms) (docs/extending.md)."
         )
-    return explorer.kernel(n_arms) if hasattr(explorer, "kernel") else None
+    return call(fresh(explorer, n_arms), "kernel", None, n_arms) if hasattr(explorer, "kernel") else None

@@ -19,6 +19,7 @@ from feint.explorers.base import PlainExplorer, PlainView, Uniforms, View
 from feint.numerics._jit import by_type, inlined, part, parts
 from feint.numerics._validate import FloatArray
 from feint.numerics.tilt_kernel import policy_kl, tilt_policy
+from feint.own_parts import OwnPartError, call
 
 _VALUES = 0  # the row of the view's scratch that keeps the values from `choose` to `fill_policy`
 _C = TypeVar("_C", bound=type)
@@ -61,15 +62,27 @@ def _spent(settings: Any, pi: FloatArray, log_pi: FloatArray, boosted: int, poli
 
 @inlined
 def _known_ratio(
-    settings: Any, watch: Any, problem: Any, known: Any, s: Any, boosted: int, pulled: int, t: int
+    settings: Any,
+    shares: FloatArray,
+    pi: FloatArray,
+    log_pi: FloatArray,
+    policy: FloatArray,
+    pulled: int,
+    epsilon: float,
 ) -> float:
     """Return q/π of the pulled arm: whoever knows what the agent knows also knows values that are not drawn."""
-    return math.exp(math.log(s.policy[pulled]) - s.log_pi[pulled])
+    return math.exp(math.log(policy[pulled]) - log_pi[pulled])
 
 
 @inlined
 def _unknown_ratio(
-    settings: Any, watch: Any, problem: Any, known: Any, s: Any, boosted: int, pulled: int, t: int
+    settings: Any,
+    shares: FloatArray,
+    pi: FloatArray,
+    log_pi: FloatArray,
+    policy: FloatArray,
+    pulled: int,
+    epsilon: float,
 ) -> float:
     """Return NaN: the expectation of a tilt over draws of its values has no closed form."""
     return math.nan
@@ -97,10 +110,11 @@ class PlainTilting(PlainExplorer):
     @staticmethod
     def choose(settings: "PlainExplorer", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
         """Ask the explorer and check its answer."""
-        answer = settings.explorer.values(PlainView(view, settings.private, settings.reference), uniforms)
+        seen = PlainView(view, settings.private, settings.reference)
+        answer = call(settings.explorer, "values", seen.time + 1, seen, uniforms)
         values, n_arms = np.asarray(answer), view.pulls.size
         if values.shape != (n_arms,) or values.dtype.kind not in "fiu" or not (abs(values) <= 1e150).all():
-            raise ValueError(
+            raise OwnPartError(
                 f"{type(settings.explorer).__name__}.values returned {answer!r} at step {view.time + 1}; it must be "
                 f"{n_arms} finite numbers, what a pull of each arm is worth."
             )

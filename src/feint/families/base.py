@@ -39,6 +39,7 @@ from feint.numerics._validate import FloatArray, IntArray, restore
 from feint.numerics.posterior_draws import draw_uniform
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
+from feint.own_parts import call
 
 # Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.
 OTHERS_HIGH, OTHERS_LOW, OWN_LOW, OWN_HIGH = 0, 1, 2, 3
@@ -131,7 +132,7 @@ class PlainFamily(Plain):
     @staticmethod
     def draw_reward(settings: "PlainFamily", mean: float, normal: float, uniform: float) -> float:
         """Ask the family and check its answer."""
-        reward = float(settings.family.draw(float(mean), float(uniform)))
+        reward = float(call(settings.family, "draw", None, float(mean), float(uniform)))
         if not settings.family.accepts(reward):
             name = type(settings.family).__name__
             raise ValueError(f"{name}.draw returned {reward!r}; its own `rewards` says {settings.family.rewards!r}.")
@@ -144,7 +145,8 @@ class PlainFamily(Plain):
     @staticmethod
     def fill_log_best(settings: "PlainFamily", posterior: FloatArray, ws: Any, out: FloatArray) -> None:
         """Ask the family and check its answer."""
-        answer = np.asarray(settings.family.log_best(*(array.copy() for array in ws)), dtype=float)
+        pulls, sums = (array.copy() for array in ws)
+        answer = np.asarray(call(settings.family, "log_best", int(pulls.sum()) + 1, pulls, sums), dtype=float)
         if answer.shape != out.shape or not abs(np.exp(answer).sum() - 1.0) <= _SUM_TOLERANCE:
             raise ValueError(
                 f"{type(settings.family).__name__}.log_best returned {answer.tolist()} after {int(ws[0].sum())} pulls; "
@@ -161,7 +163,9 @@ class PlainFamily(Plain):
                 f"This explorer draws from the private posterior; give {type(family).__name__} a method "
                 "draw_mean(pulls, sum, uniform), or choose another explorer."
             )
-        return float(family.draw_mean(int(belief.pulls[a]), float(belief.sums[a]), draw_uniform(a, first, second)))
+        known = int(belief.pulls[a]), float(belief.sums[a])
+        step = int(belief.pulls.sum()) + 1
+        return float(call(family, "draw_mean", step, *known, draw_uniform(a, first, second)))
 
     @staticmethod
     def divergence_to(settings: "PlainFamily", x: float, change: float) -> float:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from feint.bandit import Bandit
-from feint.budgets import as_budget
 from feint.planning.notice import watch_paths
-from feint.planning.plan import Plan
+from feint.planning.plan import Plan, checked_budget
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +25,7 @@ def draw_plan(bandit: Bandit, plan: Plan) -> "Figure":
 
     end = plan.quantiles[2] if math.isfinite(plan.quantiles[2]) else 2.0 * plan.time
     times = np.unique(np.geomspace(bandit.n_arms + 1, end, _POINTS).round())
-    course = watch_paths(bandit, plan.explorer, as_budget(plan.epsilon), plan.alpha, times).course
+    course = watch_paths(bandit, plan.explorer, checked_budget(bandit, plan.epsilon), plan.alpha, times).course
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)
     _spread(left, times, course[..., 0] / math.log(10.0), COLOURS[0], "posterior error")

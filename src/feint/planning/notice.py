@@ -36,6 +36,11 @@ class Notice:
     error: float
     errors: dict[str, Any]
 
+    def __repr__(self) -> str:
+        low, median, high = self.quantiles
+        times = f"median {median:,.0f} pulls ({low:,.0f} to {high:,.0f} in 80 %)" if self.share else "never"
+        return f"<Notice: {times}, in {100 * self.share:.3g} % of runs; posterior error by then {self.error:.2g}>"
+
 
 def watch_paths(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
     """Draw paths until both observers have raised the alarm."""

@@ -16,6 +16,7 @@ from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import FloatArray, check_level
+from feint.own_parts import fresh, named
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.paths import Paths
@@ -60,6 +61,14 @@ class Plan:
     first_order_time: float
     errors: dict[str, Any]
 
+    def __repr__(self) -> str:
+        low, _, high = self.quantiles
+        return (
+            f"<Plan of {named(self.explorer)} with ε = {named(self.epsilon)} until δ = {self.delta:g}: expected time "
+            f"{self.time:,.0f} pulls (80 % of runs: {low:,.0f} to {high:,.0f}); noticed after "
+            f"{self.observer.quantiles[1]:,.0f} in the median>"
+        )
+
     def _repr_html_(self) -> str:
         from feint.html import table
 
@@ -68,9 +77,8 @@ class Plan:
             for a in range(self.weights.size)
         ]
         head = ("arm", "share of boosts", "pulls", "nats")
-        return table(
-            f"Plan for ε = {self.epsilon} and δ = {self.delta:g}", head, rows, [": ".join(f) for f in facts(self)]
-        )
+        title = f"Plan for ε = {named(self.epsilon)} and δ = {self.delta:g}"
+        return table(title, head, rows, [": ".join(fact) for fact in facts(self)])
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
@@ -150,7 +158,7 @@ def plan(
     >>> answer.informed.quantiles[1] < answer.observer.quantiles[1] < answer.quantiles[1]
     True
     """
-    budget = checked_budget(epsilon)
+    budget = checked_budget(bandit, epsilon)
     check_level(delta, "delta, the error to stop at,")
     check_level(alpha, "alpha, the level of a test,")
     unlimited = checked_at(budget, 1) == math.inf
@@ -206,9 +214,9 @@ def _errors(paths: Paths, done: Any) -> dict[str, Any]:
     }
 
 
-def checked_budget(epsilon: Any) -> Any:
-    """Return the budget of `epsilon`, which must be above 0 at the first pull."""
-    budget = as_budget(epsilon)
+def checked_budget(bandit: Bandit, epsilon: Any) -> Any:
+    """Return the budget of `epsilon`, which must be above 0 at the first pull; a copy of one of the user's own."""
+    budget = fresh(as_budget(epsilon), bandit.n_arms)
     if checked_at(budget, 1) == 0.0:
         raise ValueError(
             "The budget is 0: without one the exponent is zero (Thompson Sampling pulls the publicly worse arms only "
@@ -219,7 +227,7 @@ def checked_budget(epsilon: Any) -> Any:
 
 def planned_median(bandit: Bandit, epsilon: Any, delta: float) -> float:
     """Return `quantiles[1]` of the plan of Algorithm 1. Not asking who notices takes half the time."""
-    return quantiles_of(stopping_paths(bandit, TopTwo(), checked_budget(epsilon), delta).stopped)[1]
+    return quantiles_of(stopping_paths(bandit, TopTwo(), checked_budget(bandit, epsilon), delta).stopped)[1]
 
 
 def stopping_paths(bandit: Bandit, explorer: Any, budget: Any, delta: float, horizon: float = LATEST) -> Paths:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import erfc, erfcinv, spence
+from scipy.special import erfc, erfcinv
 
 from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
@@ -65,6 +65,12 @@ class Unseen:
     own_error: float
     informed_power: float
     ways: dict[str, tuple[float, float]]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Unseen for {self.horizon:,} pulls: {self.total:.4g} nats leave any level-{self.alpha:g} test a power of "
+            f"at most {self.power:g}; posterior error {self.error:.4g}, {self.own_error:.4g} without any boost>"
+        )
 
     def _repr_html_(self) -> str:
         from feint.html import table
@@ -178,20 +184,6 @@ def _ways(bandit: Bandit, total: float, end: int) -> tuple[FloatArray, dict[str,
             gained = float((pulls - own)[others].sum())
             found[f"{who}, {when}"] = _Way(weights, budget, pulls, gained, _expected_error(bandit, pulls))
     return own, found
-
-
-def _best_gain(spent: float) -> float:
-    """d·gain of the best way to spend a total B on one arm, from d·B = `spent`: the formulas of "When" above."""
-
-    def missing(x: float) -> float:
-        # ∫₀^x (y/(1 − e^−y) − 1) dy = x²/2 − x + ∫₀^x y/(e^y − 1) dy, the last by spence: Li₂(1 − e^−x).
-        area = 0.25 * x * x if x < 1e-4 else 0.5 * x * x - x + float(spence(math.exp(-x)))
-        return area - spent
-
-    from scipy.optimize import brentq  # here, since a plan starts without it in half a second less
-
-    end = float(brentq(missing, 0.0, 3.0 + 4.0 * math.sqrt(spent), xtol=1e-300, rtol=1e-14))
-    return math.log(math.expm1(end) / end) if end < 700.0 else end - math.log(end)
 
 
 def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, read_only
+from feint.own_parts import OwnPartError, call, fresh, named
 
 _SUM_TOLERANCE = 1e-9
 
@@ -62,43 +63,53 @@ Reference = HasLogProbabilities | HasReferenceKernel  # see the module's docstri
 
 
 class PlainReference(Plain):
-    """A reference without a kernel."""
+    """A reference without a kernel. It is asked once a step, however many want to know: it may count."""
 
     own_samples = follows_posterior = False
 
     def __init__(self, reference: Any) -> None:
         self.reference = reference
+        self.time = -1  # of the answer
+        self.answer: FloatArray = np.empty(0)
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
-        name = type(settings.reference).__name__
-        answer = settings.reference.log_probabilities(ReferenceView(int(t), belief))
-        try:
-            logs = np.asarray(answer, dtype=float)
-        except (TypeError, ValueError):
-            logs = np.empty(0)
-        where = f"{name}.log_probabilities at step {t + 1}"
-        if logs.shape != log_pi.shape:
-            raise ValueError(f"{where} returned {answer!r}; it must be {log_pi.size} numbers, log π of every arm.")
-        total = float(np.exp(logs).sum())
-        if not abs(total - 1.0) <= _SUM_TOLERANCE:  # NaN included
-            raise ValueError(
-                f"{where} returned {logs.tolist()}, probabilities that sum to {total:.9g}; they must sum to 1 "
-                "(normalise them: log π − log Σ π)."
-            )
-        log_pi[:] = np.minimum(logs, 0.0)
+        if t != settings.time:
+            settings.answer = _checked_logs(settings.reference, ReferenceView(int(t), belief), log_pi.shape)
+            settings.time = t
+        log_pi[:] = settings.answer
         pi[:] = np.exp(log_pi)
 
 
+def _checked_logs(reference: Any, view: ReferenceView, shape: tuple[int, ...]) -> FloatArray:
+    step = view.time + 1
+    answer = call(reference, "log_probabilities", step, view)
+    try:
+        logs = np.asarray(answer, dtype=float)
+    except (TypeError, ValueError):
+        logs = np.empty(0)
+    where = f"{type(reference).__name__}.log_probabilities at step {step}"
+    if logs.shape != shape:
+        raise OwnPartError(f"{where} returned {answer!r}; it must be {shape[0]} numbers, log π of every arm.")
+    total = float(np.exp(logs).sum())
+    if not abs(total - 1.0) <= _SUM_TOLERANCE:  # NaN included
+        raise OwnPartError(
+            f"{where} returned {logs.tolist()}, probabilities that sum to {total:.9g}; they must sum to 1 "
+            "(normalise them: log π − log Σ π)."
+        )
+    return np.minimum(logs, 0.0)
+
+
 def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
-    """Return the settings of a reference for kernels, or `PlainReference` for one in plain Python."""
+    """Return the settings of a fresh copy of a reference for kernels, or `PlainReference` for one in plain Python."""
     if isinstance(reference, type) or not (hasattr(reference, "kernel") or hasattr(reference, "log_probabilities")):
         raise ValueError(
             f"reference is {reference!r}; give one of feint.references with its parentheses, as ThompsonSampling(), or "
             "an object of your own with log_probabilities(view) (docs/extending.md)."
         )
-    return reference.kernel(family, n_arms) if hasattr(reference, "kernel") else PlainReference(reference)
+    own = fresh(reference, n_arms)
+    return call(own, "kernel", None, family, n_arms) if hasattr(own, "kernel") else PlainReference(own)
 
 
 def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
@@ -121,4 +132,4 @@ def reference_prior(reference: Any, family: Any) -> Any:
 
 def describe(reference: Any, family: Any) -> str:
     """Return a description of the reference for reports."""
-    return str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {reference!r}"
+    return str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {named(reference)}"

@@ -54,6 +54,7 @@ class Recomputation:
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
         self._plain = has_plain((self._settings, self._belief.family))
+        self._settings_of_group: dict[int, Any] = {}  # in plain Python, which may keep state
         ignores = getattr(reference, "ignores_rewards", False)  # such a reference needs no initial round
         self.untested = n_arms if initial_round and not ignores else 0
         self._least = min_pulls_per_arm(reference, family)
@@ -67,9 +68,9 @@ class Recomputation:
         tested = (known.numbers >= self.untested) & (known.counts.min(axis=1) > self._least - 1)
         if hasattr(self._settings, "has_posterior"):
             tested &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
-        return self._log_pi(KnownRewards(*(array[tested] for array in known))), tested
+        return self._log_pi(KnownRewards(*(array[tested] for array in known)), group[tested]), tested
 
-    def _log_pi(self, known: KnownRewards) -> FloatArray:
+    def _log_pi(self, known: KnownRewards, group: IntArray) -> FloatArray:
         if not known.numbers.size:
             return np.empty((0, self.n_arms))
         if hasattr(self._settings, "log_probabilities"):
@@ -77,9 +78,20 @@ class Recomputation:
         if not self._plain and self._settings.follows_posterior:
             return self.family.log_probabilities(*self.family.posterior(self._prior, known.counts, known.sums))
         found, pi = np.empty(known.counts.shape), np.empty(self.n_arms)
-        expect_rows = _expect_rows.py_func if self._plain else _expect_rows  # type: ignore[attr-defined]
-        expect_rows(self._settings, self._belief, known.numbers, known.counts, known.sums, pi, found)
+        if not self._plain:
+            _expect_rows(self._settings, self._belief, known.numbers, known.counts, known.sums, pi, found)
+            return found
+        for i, g in enumerate(group.tolist()):
+            row = slice(i, i + 1)
+            what = known.numbers[row], known.counts[row], known.sums[row]
+            _expect_rows.py_func(self._plain_settings(g), self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
         return found
+
+    def _plain_settings(self, group: int) -> Any:
+        """Return those of the group's own copy of the reference."""
+        if group not in self._settings_of_group:
+            self._settings_of_group[group] = reference_settings(self.reference, self.family, self.n_arms)
+        return self._settings_of_group[group]
 
     def describe(self) -> str:
         """Return a description for reports."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from feint.numerics._threads import thread_count
 from feint.numerics._validate import is_whole
+from feint.own_parts import OwnPartError
 from feint.progress import ticking
 from feint.sweep.cluster import connected, run_on_cluster, wait_for_workers
 from feint.sweep.local import run_locally
@@ -31,9 +32,9 @@ def plan_study(
     _check_workers(scheduler, workers)
     store = StoreWriter(place, study, verify=verify)
     if scheduler is None:
-        return _plan(store, workers or thread_count(), retry_failed)
+        return _plan(store, workers or thread_count(), retry_failed, workers is None)
     with connected(scheduler, None) as client:
-        return _plan(store, wait_for_workers(client), retry_failed)
+        return _plan(store, wait_for_workers(client), retry_failed, False)
 
 
 # The arguments are those of `Sweep.run`, in the same order.
@@ -51,11 +52,11 @@ def run_study(
     store = StoreWriter(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
         with store.writing():  # before the measurement, to say at once if the store cannot be written
-            plan = _plan(store, thread_count(), retry_failed)
+            plan = _plan(store, thread_count(), retry_failed, True)
             _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
     else:
         with connected(scheduler, workers) as client, store.writing():
-            plan = _plan(store, wait_for_workers(client), retry_failed)
+            plan = _plan(store, wait_for_workers(client), retry_failed, False)
             _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
     if store.failed:
         index, message = store.failed[0]
@@ -74,9 +75,9 @@ def _check_workers(scheduler: Any, workers: int | None) -> None:
         raise ValueError("Give either `scheduler`, an existing cluster, or `workers`, to start one; not both.")
 
 
-def _plan(store: StoreWriter, cores: int, retry_failed: bool) -> Workload:
+def _plan(store: StoreWriter, cores: int, retry_failed: bool, in_threads: bool) -> Workload:
     failed = 0 if retry_failed else len(store.failed)
-    return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores)
+    return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores, in_threads)
 
 
 def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress: Any) -> None:
@@ -87,7 +88,7 @@ def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress:
         for task, outcome in outcomes:
             try:
                 if isinstance(outcome, Exception):
-                    store.fail(task.cell, task.first, task.last, f"{type(outcome).__name__}: {outcome}")
+                    store.fail(task.cell, task.first, task.last, _said(outcome))
                 else:
                     store.write(task.cell, task.first, outcome.values)
             except OSError as error:
@@ -96,6 +97,11 @@ def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress:
                     "run the same sweep again."
                 ) from None
             finished(task)
+
+
+def _said(error: Exception) -> str:
+    """Return what the record says of a failure; a user's own part is named in the error itself."""
+    return str(error) if isinstance(error, OwnPartError) else f"{type(error).__name__}: {error}"
 
 
 @contextmanager

@@ -180,12 +180,26 @@ def _refuse_another(place: str, root: Root, study: Study) -> None:
             f"{place} was written by feint {root.versions['feint']}, and this is {VERSION}, which may draw "
             "other numbers; choose another store, or continue with that version."
         )
-    for name in sorted(set(found) | set(wanted)):
+    # Checkpoints follow from the horizon where none were given: what was changed is named first.
+    for name in sorted(set(found) | set(wanted), key=lambda name: (name == "checkpoints", name)):
         if found.get(name) != wanted.get(name):
-            raise ValueError(
-                f"{place} holds another study: its {name} is {_short(found.get(name))}, not "
-                f"{_short(wanted.get(name))}; choose another store."
-            )
+            difference = _difference(name, found.get(name), wanted.get(name))
+            raise ValueError(f"{place} holds another study: its {difference}; choose another store.")
+
+
+def _difference(name: str, found: Any, wanted: Any) -> str:
+    """Return in a clause where two settings first differ."""
+    if isinstance(found, list) and isinstance(wanted, list):
+        for i, (one, other) in enumerate(zip(found, wanted, strict=False)):
+            if one != other:
+                return _difference(f"{name}[{i}]", one, other)
+        return f"{name} has {len(found)} entries, not {len(wanted)}"
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        if set(found) != set(wanted):
+            return _difference(name, sorted(found), sorted(wanted))
+        key = next(key for key in found if found[key] != wanted[key])
+        return _difference(f"{name}.{key}", found[key], wanted[key])
+    return f"{name} is {_short(found)}, not {_short(wanted)}"
 
 
 def _short(value: Any) -> str:

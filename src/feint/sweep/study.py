@@ -15,6 +15,7 @@ from feint.bandit import Bandit
 from feint.budgets import Constant, Epsilon, as_budget
 from feint.dataset import words
 from feint.engine.watch import RECORDED
+from feint.errors import blaming
 from feint.explorers import Explorer, TopTwo
 from feint.kinds import config_of
 from feint.numerics._validate import BoolArray, check_flag, check_level
@@ -96,6 +97,12 @@ class Study:
         self.wanted = self._wanted(cells)
         self.plain = self._check_cells()
 
+    def __repr__(self) -> str:
+        axes = " × ".join(f"{len(axis):,} {name}{'s' * (len(axis) != 1)}" for name, axis in self.axes.items())
+        cells = f"{self.wanted.sum():,} of {self.wanted.size:,} cells"
+        runs = f"{self.replications:,} replications of {self.options['horizon']:,} pulls"
+        return f"<{type(self).__name__}, {axes}: {cells}, {runs}>"
+
     @property
     def most_arms(self) -> int:
         """The largest number of arms; bandits with fewer are padded to it."""
@@ -159,10 +166,8 @@ class Study:
                     f"horizon is {horizon}, but bandit {label!r} has {bandit.n_arms} arms, and each is pulled once; "
                     f"make it {bandit.n_arms} or more."
                 )
-            try:
+            with blaming(f"Bandit {label!r} is invalid: "):
                 check_most_pulls(bandit, horizon)
-            except ValueError as error:
-                raise ValueError(f"Bandit {label!r} is invalid: {error}") from None
 
     def _wanted(self, cells: Iterable[Mapping[str, Any]] | None) -> BoolArray:
         if cells is None:
@@ -201,15 +206,14 @@ class Study:
         for b, e, r in np.argwhere(self.wanted.any(axis=3)).tolist():
             first = int(np.argmax(self.wanted[b, e, r]))
             bandit, explorer, reference, _ = self.cell((b, e, r, first))
-            try:
+            with blaming(f"The cell of {self.name((b, e, r, first))} is invalid: "):
                 agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
-                plain[b, e, r] = agent.plain
-                self._tilts |= agent.tilts
-                if self.options["method"] == "event":
-                    for first in np.flatnonzero(self.wanted[b, e, r]).tolist():
-                        check_events(agent, self.cell((b, e, r, first)).budget, self.options["observe"])
-            except ValueError as error:
-                raise ValueError(f"The cell of {self.name((b, e, r, first))} is invalid: {error}") from None
+            plain[b, e, r] = agent.plain
+            self._tilts |= agent.tilts
+            if self.options["method"] == "event":
+                for at in np.flatnonzero(self.wanted[b, e, r]).tolist():
+                    with blaming(f"The cell of {self.name((b, e, r, at))} is invalid: "):
+                        check_events(agent, self.cell((b, e, r, at)).budget, self.options["observe"])
         return plain
 
 
@@ -222,10 +226,8 @@ def _bandits(bandits: Any) -> dict[str, Bandit]:
         raise ValueError(f'bandits is {bandits!r}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
     for label, bandit in bandits.items():
         _check_label(label, "bandit")
-        try:
+        with blaming(f"Bandit {label!r} is invalid: "):
             check_bandit(bandit)
-        except ValueError as error:
-            raise ValueError(f"Bandit {label!r} is invalid: {error}") from None
     return dict(bandits)
 
 
@@ -262,10 +264,8 @@ def _usual_label(value: Any, axis: str, numbers: bool) -> Any:
 
 
 def _budget(value: Any) -> Any:
-    try:
+    with blaming(f"epsilons has {value!r}: "):
         return as_budget(value)
-    except ValueError as error:
-        raise ValueError(f"epsilons has {value!r}: {error}") from None
 
 
 def _check_label(label: Any, axis: str) -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from feint.bandit import Bandit
+from feint.errors import blaming
 from feint.instances import bandit_of
 from feint.kinds import kinds, option_name
 from feint.sweep.sweep import Sweep
@@ -39,13 +40,11 @@ def load_study(path: Path) -> Sweep:
     def own(where: str) -> Any:
         return _own(where, path.parent, modules)
 
-    try:
+    with blaming(f"{path}: "):
         for name, sort in _LISTS.items():
             if name in fields:
                 arguments[name] = _labelled(fields[name], name, sort, own)
         return Sweep(bandits=_bandits(fields["bandits"], own), text=text, **arguments)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def _bandits(tables: Any, own: Callable[[str], Any]) -> dict[str, Bandit]:
@@ -53,10 +52,8 @@ def _bandits(tables: Any, own: Callable[[str], Any]) -> dict[str, Bandit]:
         raise ValueError("bandits are tables with names, as [bandits.mine].")
     found = {}
     for label, table in tables.items():
-        try:
+        with blaming(f"Bandit {label!r} is invalid: "):
             found[label] = bandit_of(table, own)
-        except ValueError as error:
-            raise ValueError(f"Bandit {label!r} is invalid: {error}") from None
     return found
 
 

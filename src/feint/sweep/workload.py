@@ -15,7 +15,7 @@ from feint.sweep.task import Task, Work, timed
 TASK_SECONDS = 1.0
 _MEASURING = 2.0  # seconds, without compiling; what has not been measured by then is guessed
 _ENOUGH = 0.02  # seconds: a run that takes this long is measured well enough
-_FIRST_STEPS, _GROWTH = 200, 5
+_FIRST_STEPS, _FIRST_PLAIN_STEPS, _GROWTH = 200, 4, 5  # after the initial round
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,11 @@ class Workload:
     missing: int  # blocks that the tasks fill
     failed: int  # cells with failed blocks, which are left out
     cores: int
+    seconds: float  # expected on these cores
     store_bytes: int  # at most, when all is done
 
-    @property
-    def seconds(self) -> float:
-        """The expected time on these cores."""
-        return sum(task.seconds for task in self.tasks) / max(1, self.cores)
+    def __repr__(self) -> str:
+        return f"<Workload: {self}>"
 
     def __str__(self) -> str:
         done = 1 - self.missing / self.blocks
@@ -45,16 +44,23 @@ class Workload:
         )
 
 
-def make_workload(study: Study, layout: StoreLayout, missing: BoolArray, failed: int, cores: int) -> Workload:
-    """Measure how long cells take, and cut what is missing into tasks."""
+def make_workload(
+    study: Study, layout: StoreLayout, missing: BoolArray, failed: int, cores: int, in_threads: bool
+) -> Workload:
+    """Measure how long cells take, and cut what is missing into tasks; in the threads of one process, plain Python has
+    only one core.
+    """
     seconds = measure(study, np.asarray(missing.any(axis=(3, 4))))
+    tasks = list(cut_into_tasks(study, layout.block, missing, seconds))
+    plain = sum(task.seconds for task in tasks if study.plain[task.cell[:3]])
     return Workload(
-        list(cut_into_tasks(study, layout.block, missing, seconds)),
+        tasks,
         int(study.wanted.sum()),
         int(study.wanted.sum()) * layout.n_blocks,
         int(missing.sum()),
         failed,
         cores,
+        max(sum(task.seconds for task in tasks) / max(1, cores), plain if in_threads else 0.0),
         store_bytes(study, layout),
     )
 
@@ -84,7 +90,8 @@ def measure(study: Study, wanted: BoolArray) -> FloatArray:
     budget.
 
     Each pair of explorer and reference is measured on one bandit first, then on the others while there is time. Where
-    there was none, the mean over the measured bandits is used.
+    there was none, the mean over the measured bandits is used. Plain Python is always measured: its time cannot be
+    guessed from that of kernels.
     """
     seconds = np.full(study.shape[:3], math.nan)
     if not wanted.any():
@@ -95,15 +102,19 @@ def measure(study: Study, wanted: BoolArray) -> FloatArray:
     others = np.setdiff1d(np.arange(len(places)), leading)
     used = 0.0
     for b, e, r in places[np.concatenate([leading, others])].tolist():
+        unknown = np.isnan(seconds[:, e, r]).all()
+        if used > _MEASURING and not (unknown and study.plain[b, e, r]):
+            continue
         budgets = np.flatnonzero(study.wanted[b, e, r])
         seconds[b, e, r], took = _replication_seconds(study, (b, e, r, int(budgets[budgets.size // 2])))
         used += took
-        if used > _MEASURING:
-            break
     known = ~np.isnan(seconds)
     pairs = np.where(known, seconds, 0.0).sum(0) / np.maximum(known.sum(0), 1)
-    pairs = np.where(known.any(0), pairs, seconds[known].mean() if known.any() else TASK_SECONDS)
-    return np.where(known, seconds, pairs)
+    found = np.where(known, seconds, np.where(known.any(0), pairs, math.nan))
+    for plain in (True, False):  # of which one says nothing about the other
+        like = study.plain == plain
+        found[like & np.isnan(found)] = seconds[like & known].mean() if (like & known).any() else TASK_SECONDS
+    return found
 
 
 def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
@@ -118,7 +129,7 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
             Work(study.cell(index), range(1), {**study.options, "horizon": steps, "checkpoints": [steps]}, plain)
         )
 
-    steps = min(horizon, max(n_arms, _FIRST_STEPS))
+    steps = min(horizon, n_arms + (_FIRST_PLAIN_STEPS if plain else _FIRST_STEPS))
     try:
         run(steps)  # compiles
         start = time.perf_counter()
@@ -130,9 +141,9 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
         return math.nan, 0.0
     took = time.perf_counter() - start
     growth = 1.0
-    if not math.isnan(before):
+    if not math.isnan(before) and not plain:  # which takes as long for every step
         growth = min(1.0, max(0.5, math.log(max(now / before, 1.0)) / math.log(steps / last)))
-    return now * (horizon / steps) ** growth, took
+    return now * (max(1, horizon - n_arms) / max(1, steps - n_arms)) ** growth, took
 
 
 def store_bytes(study: Study, layout: StoreLayout) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 
 from feint.bandit import Bandit
 from feint.numerics._validate import FloatArray
+from feint.printable import short_list
 from feint.theory.maximin import check_unique_best_public, public_divergences
 
 
@@ -38,6 +39,12 @@ class Earning:
     gain: float
     regret: float
     gap: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Earning(weights={short_list(self.weights)}, "
+            f"pulls={short_list(self.pulls)}, gain={self.gain:.6g}, regret={self.regret:.6g}, gap={self.gap:.2g})"
+        )
 
 
 def optimal_earning(bandit: Bandit) -> Earning:

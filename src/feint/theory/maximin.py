@@ -31,6 +31,7 @@ from feint.bandit import Bandit
 from feint.families.base import divergences
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, IntArray, as_floats
+from feint.printable import short_list
 from feint.theory.maximin_kernel import (
     CASE_1,
     CASE_2,
@@ -63,6 +64,12 @@ class Allocation:
     gamma: float
     case: str
     gap: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Allocation(weights={short_list(self.weights)}, gamma={self.gamma:.6g}, "
+            f"case={self.case!r}, gap={self.gap:.2g})"
+        )
 
 
 class _Terms(NamedTuple):

@@ -35,6 +35,7 @@ from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
 from feint.numerics._validate import FloatArray, IntArray, as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
+from feint.own_parts import fresh
 from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences
 
 Order = Literal["first", "second", "fluid"]
@@ -165,7 +166,7 @@ def log_error_limit(bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times:
     >>> log_error_limit(bandit, [1.0, 0.0], 0.01, [10_000])
     array([-10.])
     """
-    budget = as_budget(epsilon)
+    budget = fresh(as_budget(epsilon), bandit.n_arms)
     return -np.sqrt(total_budget(budget, _checked_times(bandit, times))) * gamma(bandit, weights)
 
 
@@ -204,7 +205,7 @@ def predicted_pulls(
     """
     check_unique_best_public(bandit)
     share = check_weights(bandit, weights)
-    budget = as_budget(epsilon)
+    budget = fresh(as_budget(epsilon), bandit.n_arms)
     moments = _checked_times(bandit, times)
     if order not in ORDERS:
         raise ValueError(f"order is {order!r}; choose one of {', '.join(ORDERS)}.")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from feint.errors import is_users
 from feint.numerics._validate import IntArray
 
 Tick = Callable[[int], object]
@@ -84,6 +85,8 @@ def naming(name: str, *broken: type[Exception], hint: str = "") -> Iterator[None
     except broken as error:
         raise ValueError(f"{name} cannot be read: {_first_line(error)}{hint}.") from None
     except ValueError as error:
+        if not (is_users(error) or isinstance(error, UnicodeError)):  # a mistake of ours is not the log's
+            raise
         text = str(error)
         raise ValueError(text if text.startswith(name) else f"{name}: {text}") from None
     except OSError as error:

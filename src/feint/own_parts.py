@@ -1,0 +1,74 @@
+"""Parts of a user's own (explorers, references, budgets, families): each run has its copy, and failures name them.
+
+A part of one's own may keep state. Whoever runs it takes a copy first: `copy.deepcopy` of what was handed in, on which
+`start(n_arms)` is called if the part has that method. What was handed in is never run, so it never changes.
+"""
+
+import copy
+import traceback
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+_NOT_OWN = ("feint", "builtins", "numpy")  # numbers, tuples and arrays are settings, not parts
+
+
+class OwnPartError(ValueError):
+    """A part of the user's own raised an exception, which is the `__cause__`, or returned what it must not."""
+
+
+def is_own(part: Any) -> bool:
+    """Return whether `part` is of a class of the user's own, or holds such a part."""
+    if type(part).__module__.split(".")[0] not in _NOT_OWN:
+        return True
+    return is_dataclass(part) and any(is_own(getattr(part, field.name)) for field in fields(part))
+
+
+def fresh(part: Any, n_arms: int) -> Any:
+    """Return a copy of a user's own part, ready for its first step; the package's parts keep no state and stay."""
+    if not is_own(part):
+        return part
+    name = type(part).__name__
+    try:
+        found = copy.deepcopy(part)
+    except Exception as error:
+        raise OwnPartError(
+            f"{name} cannot be copied ({type(error).__name__}: {error}), and every run needs a copy of its own; "
+            "make what cannot be copied in start(n_arms), or give the class a method __deepcopy__."
+        ) from error
+    if callable(getattr(found, "start", None)):
+        call(found, "start", None, n_arms)
+    return found
+
+
+def call(part: Any, method: str, step: int | None, *arguments: Any) -> Any:
+    """Return what a method of a part returns; what a user's own part raises is reported with class, method, step (None
+    where there is none), file and line.
+    """
+    try:
+        return getattr(part, method)(*arguments)
+    except OwnPartError:  # of a part that this one asked
+        raise
+    except Exception as error:
+        if not is_own(part):
+            raise
+        when = "" if step is None else f" at step {step:,}"
+        raise OwnPartError(
+            f"{type(part).__name__}.{method} failed{when}{_place(part, method, error)}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _place(part: Any, method: str, error: Exception) -> str:
+    """Return the innermost line in the file that the method is in; its first line if it could not even be called."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # without `call`
+    inside = [frame for frame in frames if frame.filename == frames[0].filename]
+    if inside:
+        return f" ({Path(inside[-1].filename).name}, line {inside[-1].lineno})"
+    code = getattr(getattr(type(part), method, None), "__code__", None)
+    return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code is not None else ""
+
+
+def named(part: Any) -> str:
+    """Return a part as reports name it: its own repr, or Mine() where Python would print an address."""
+    shown = repr(part)
+    return f"{type(part).__name__}()" if " object at 0x" in shown else shown

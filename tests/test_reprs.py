@@ -1,0 +1,68 @@
+"""Every public object prints as one short line that says what it is."""
+
+import numpy as np
+import pytest
+
+import feint
+from cases import PAPER
+
+
+class Own:
+    def log_probabilities(self, view):
+        return np.log(np.full(view.pulls.size, 1 / view.pulls.size))
+
+    def choose(self, view, uniforms):
+        return 0
+
+    def at(self, t):
+        return 0.1
+
+
+WIDE = feint.Bandit(np.linspace(0, 1, 80), np.linspace(1, 0, 80))
+MADE = {
+    "Agent": lambda: feint.Agent(2, Own(), Own(), epsilon=Own()),
+    "Bandit": lambda: WIDE,
+    "Observer": lambda: feint.Observer(2, Own()),
+    "Sweep": lambda: feint.Sweep({"paper": PAPER}, [Own()], [Own()], [Own()], horizon=10),
+    "FixedBoosting": lambda: feint.FixedBoosting([0.5, 0.5]),
+    "FixedTilting": lambda: feint.FixedTilting([0.5, 0.5]),
+    "RoundRobin": lambda: feint.RoundRobin([0, 1]),
+    "PowerLaw": lambda: feint.PowerLaw(np.float64(1.0), 0.5),
+    "RisingBudget": lambda: feint.RisingBudget(np.float64(1.0), np.int64(10)),
+    "TotalBudget": lambda: feint.TotalBudget(np.float64(1.0), np.int64(10)),
+    "EpsilonGreedy": lambda: feint.EpsilonGreedy(np.float64(0.1)),
+    "Softmax": lambda: feint.Softmax(np.float64(0.5)),
+    "Gaussian": lambda: feint.Gaussian(np.float64(0.5)),
+    "Clipped": lambda: feint.references.Clipped(feint.ThompsonSampling(), np.float64(0.05)),
+}
+RESULTS = {
+    "Plan": lambda: feint.plan(PAPER, Own(), 0.1),
+    "Notice": lambda: feint.plan(PAPER, 0.1, 0.1).observer,
+    "Unseen": lambda: feint.plan_unseen(PAPER, 0.5, 0.05, 1000),
+    "Allocation": lambda: feint.optimal_boosting(WIDE),
+    "Earning": lambda: feint.optimal_earning(WIDE),
+}
+PUBLIC = [name for name in feint.__all__ if isinstance(getattr(feint, name), type) and name != "AuditReport"]
+
+
+@pytest.mark.parametrize("name", [*dict.fromkeys([*PUBLIC, *MADE, *RESULTS])])
+def test_it_is_short_and_says_what_it_is(name):
+    made = (MADE | RESULTS).get(name, getattr(feint, name, None))()
+    assert type(made).__name__ == name
+    for shown in (repr(made), str(made)):
+        assert name in shown
+        assert len(shown) <= 300
+        assert "\n" not in shown
+        assert " at 0x" not in shown
+        assert "np.float64" not in shown
+
+
+def test_a_plan_of_a_sweep(tmp_path):
+    shown = repr(feint.Sweep({"paper": PAPER}, epsilons=[0.1], horizon=10).plan(tmp_path / "out.zarr"))
+    assert shown.startswith("<Plan: 1 cells, ")
+    assert len(shown) <= 300
+
+
+def test_a_reference_of_ones_own_is_named_in_reports():
+    report = feint.audit([0, 1, 1], [0.1, 0.2, 0.3], n_arms=2, reference=Own())
+    assert "the reference Own()" in report.claim

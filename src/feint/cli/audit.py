@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from feint.cli.audit_text import report_text
-from feint.cli.shared import FIGURES, app, check_output, in_options, naming_output, save_figure
+from feint.cli.shared import FIGURES, CommandWithNames, app, check_output, in_options, naming_output, save_figure
 from feint.files import write_whole
-from feint.options import arms_of, claimed_of, share_of
 from feint.printable import printable
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 
 
-@app.command()
+@app.command(cls=CommandWithNames)
 def audit(
     log: Annotated[
         str,
@@ -33,10 +32,13 @@ def audit(
     reference: Annotated[
         str,
         typer.Option(
-            help="What is claimed where nothing is logged: Thompson Sampling with normal, beta, poisson or exponential "
-            "posteriors; uniform; softmax:TEMPERATURE; epsilon-greedy:EPSILON."
+            help="What is claimed where nothing is logged: {reference} or {mine}; normal, beta and the like are "
+            "thompson-sampling with that --family."
         ),
-    ] = "normal",
+    ] = "thompson-sampling",
+    family: Annotated[
+        str | None, typer.Option(help="Public rewards: {family} or {mine}; gaussian if not given.")
+    ] = None,
     sigma: Annotated[
         str | None, typer.Option(help="Standard deviation of normal rewards; 1 if not given; or unknown.")
     ] = None,
@@ -99,6 +101,7 @@ def audit(
     written; the verdict is printed before files are, and a rejected log ends with 1 all the same.
     """
     from feint.auditing import Names
+    from feint.auditing.claim_text import read_arms, read_claim, read_share
     from feint.auditing.claimed import Claimed
     from feint.auditing.claims import Options
     from feint.references.past import Timing
@@ -106,11 +109,11 @@ def audit(
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)
     names = Names(arm, reward, propensity, prefix, probabilities, time, reward_time, group)
-    claimed, family = claimed_of(reference, sigma, prior, split, clip)
-    options = Options(tolerance, floor, share_of(within), propensity_draws)
+    claimed, rewards = read_claim(reference, family, sigma, prior, split, clip, Path())
+    options = Options(tolerance, floor, read_share(within), propensity_draws)
     timing = Timing(delay, batch, reward_time is not None, discount)
-    what = Claimed.of(claimed, None, family, initial_round, timing, options)
-    common = {"names": names, "mode": mode, "n_arms": arms_of(arms), "alpha": alpha, "skip_bad": skip_bad}
+    what = Claimed.of(claimed, None, rewards, initial_round, timing, options)
+    common = {"names": names, "mode": mode, "n_arms": read_arms(arms), "alpha": alpha, "skip_bad": skip_bad}
     try:
         if follow:
             if plot or html or as_json or group:

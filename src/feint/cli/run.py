@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, read_bandit, save_figure
-from feint.options import EXPLORERS, budget_of, explorer_of, reference_of, whole
+from feint.cli.shared import (
+    FAMILY_HELP,
+    FIGURES,
+    CommandWithNames,
+    app,
+    check_output,
+    read_bandit,
+    save_figure,
+)
+from feint.registry import imply_family, is_family_of, parse, parse_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,22 +26,20 @@ if TYPE_CHECKING:
     from feint.dataset import Runs
 
 
-@app.command()
+@app.command(cls=CommandWithNames)
 def run(
     public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
-    family: Annotated[
-        str | None, typer.Option(help="Rewards: gaussian:SIGMA, bernoulli, poisson, exponential, or public,private.")
-    ] = None,
+    family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     epsilon: Annotated[
-        str, typer.Option(help="KL budget a step: a number, inf, power:SCALE,EXPONENT, total:NATS, rising:NATS.")
+        str, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
     ] = "0.1",
     horizon: Annotated[str, typer.Option(help="Pulls a run, the initial round included; 1e5 is fine.")] = "10000",
-    explorer: Annotated[str, typer.Option(help=f"Whom to boost: {', '.join(EXPLORERS)}.")] = "top-two",
+    explorer: Annotated[str, typer.Option(help="Whom to boost: {explorer} or {mine}.")] = "top-two",
     reference: Annotated[
-        str, typer.Option(help="What is expected: thompson, ucb, uniform, softmax:T, epsilon-greedy:E.")
-    ] = "thompson",
+        str, typer.Option(help="What the observer expects: {reference} or {mine}.")
+    ] = "thompson-sampling",
     replications: Annotated[str, typer.Option(help="Runs.")] = "100",
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
@@ -56,9 +62,17 @@ def run(
     from rich.console import Console
 
     from feint.files import write_whole
+    from feint.instances import usual_arguments
     from feint.simulation import simulated
 
+    reference, implied = imply_family(reference)
+    if implied is not None and family is None and sigma is None and instance is None:
+        family = implied
     bandit = read_bandit(public, private, sigma, family, instance)
+    if implied is not None and not is_family_of(implied, bandit.families[0]):
+        raise ValueError(
+            f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; write --reference {reference}."
+        )
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
@@ -66,15 +80,17 @@ def run(
     if alpha is not None and not observe and picture is None:
         raise ValueError("--alpha is the level of the observer's test; add --observe or --picture, or leave it out.")
     level = 0.05 if alpha is None else alpha
-    chosen, pulls = explorer_of(explorer, bandit), whole(horizon, "--horizon")
-    budget, expected = budget_of(epsilon, pulls), reference_of(reference)
+    pulls = parse_whole(horizon, "--horizon")
+    chosen = parse(explorer, "explorer", folder=Path(), known=usual_arguments(bandit))
+    expected = parse(reference, "reference", folder=Path())
+    budget = parse(epsilon, "budget", folder=Path(), known={"horizon": pulls})
     runs = simulated(
         bandit,
         chosen,
         expected,
         budget,
         pulls,
-        whole(replications, "--replications"),
+        parse_whole(replications, "--replications"),
         seed=seed,
         delta=delta,
         observe=observe,

@@ -46,6 +46,8 @@ class Split:
     ('no evidence against', 6)
     """
 
+    name: ClassVar[str] = "split"
+    aliases: ClassVar[tuple[str, ...]] = ("uniform",)
     weights: tuple[float, ...] | None = None
     ignores_rewards: ClassVar[bool] = True
 

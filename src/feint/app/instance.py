@@ -46,7 +46,7 @@ def _means_offered(family: str) -> tuple[float, float]:
 
 
 def _spread(family: str) -> Preset:
-    """Return an instance to start from where nobody chose one: three arms, best on one side where worst on the other."""
+    """Return a preset for a family that has none: three arms, in opposite orders on the two sides."""
     low, high = _means_offered(family)
     means = tuple(round(low + share * (high - low), 2) for share in (0.75, 0.5, 0.25))
     return Preset(family, means, means[::-1])
@@ -54,7 +54,7 @@ def _spread(family: str) -> Preset:
 
 FAMILIES = [name for name, cls in registered("family").items() if not needs_arguments(cls)]
 EXPLORERS = [name for name, cls in registered("explorer").items() if not needs_arguments(cls, ("arms",))]
-PRESETS |= {name: _spread(name) for name in set(FAMILIES) - {preset.family for preset in PRESETS.values()}}
+PRESETS |= {name: _spread(name) for name in FAMILIES if name not in {preset.family for preset in PRESETS.values()}}
 
 
 class InstanceForm:

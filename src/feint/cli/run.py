@@ -71,7 +71,8 @@ def run(
     bandit = read_bandit(public, private, sigma, family, instance)
     if implied is not None and not is_family_of(implied, bandit.families[0]):
         raise ValueError(
-            f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; write --reference {reference}."
+            f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; "
+            f"write --reference {reference}."
         )
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)

@@ -36,7 +36,12 @@ class Argument(NamedTuple):
     @property
     def is_list(self) -> bool:
         """Whether it takes a list and nothing else."""
-        return all(get_origin(kind) is tuple for kind in self.types)
+        return all(is_list(kind) for kind in self.types)
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a type is a tuple of something."""
+    return get_origin(kind) is tuple
 
 
 @cache
@@ -128,7 +133,7 @@ def signature(cls: type, known: Collection[str] = ()) -> str:
     >>> signature(registered("reference")["clipped"]), signature(registered("family")["gaussian"])
     ('clipped:REFERENCE,LOW', 'gaussian[:SIGMA]')
     """
-    text, closing = cls.__dict__["name"], ""
+    text, closing = str(cls.__dict__["name"]), ""
     for i, argument in enumerate(arguments(cls)):
         mark = f"{',' if i else ':'}{argument.name.upper()}"
         if argument.optional or argument.name in known or closing:

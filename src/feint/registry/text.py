@@ -12,7 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from feint.registry.names import Argument, arguments, class_of, find, is_own, is_registered, registered, signature
+from feint.registry.names import (
+    Argument,
+    arguments,
+    class_of,
+    find,
+    is_list,
+    is_own,
+    is_registered,
+    registered,
+    signature,
+)
 
 _DEEPEST = 20  # parentheses in parentheses
 _NOTHING: dict[str, Any] = {}
@@ -84,13 +94,11 @@ def _value(text: str, argument: Argument, folder: Path | None) -> Any:
     if argument.sort is not None:
         inner = _unwrapped(text)
         if inner == text and ":" in text and not is_own(text):
-            raise ValueError(
-                f"{argument.name} is {text[:80]!r}, which has arguments of its own; put it in parentheses."
-            )
+            raise ValueError(f"{argument.name} is {text[:80]!r}, which has arguments; put it in parentheses.")
         return parse(inner, argument.sort, folder=folder)
     if argument.optional and argument.default is None and text.lower() == "none":
         return None
-    for kind in sorted(argument.types, key=lambda kind: get_origin(kind) is tuple):
+    for kind in sorted(argument.types, key=is_list):  # a number before a list of one
         try:
             return _of_type(text, kind)
         except ValueError:
@@ -101,7 +109,7 @@ def _value(text: str, argument: Argument, folder: Path | None) -> Any:
 
 
 def _of_type(text: str, kind: Any) -> Any:
-    if get_origin(kind) is tuple:
+    if is_list(kind):
         return tuple(_of_type(item, get_args(kind)[0]) for item in _split(text, ";"))
     if get_origin(kind) is Literal and text in get_args(kind):
         return text

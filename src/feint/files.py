@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import shutil
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,6 +135,8 @@ def load_state(path: str | Path) -> Any:
 
 def read_fields(path: Path, what: str) -> tuple[Any, str]:
     """Return the content of a .toml or .json file, and its text; `what` says what it must have."""
+    import tomllib  # here, for `feint --help` needs none of it
+
     if path.suffix not in (".toml", ".json"):
         raise ValueError(f"{path} must be a .toml or a .json file with {what}.")
     try:

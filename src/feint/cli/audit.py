@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 
 
-@app.command(cls=CommandWithNames)
+@app.command(cls=CommandWithNames, epilog="References: {reference} or {mine}.")
 def audit(
     log: Annotated[
         str,
@@ -32,8 +32,8 @@ def audit(
     reference: Annotated[
         str,
         typer.Option(
-            help="What is claimed where nothing is logged: {reference} or {mine}; normal, beta and the like are "
-            "thompson-sampling with that --family."
+            help="What is claimed where nothing is logged, NAME[:ARGUMENTS] of a reference below; normal, beta and the "
+            "like are thompson-sampling with that --family."
         ),
     ] = "thompson-sampling",
     family: Annotated[

@@ -130,9 +130,10 @@ def _print(bandit: "Bandit", answer: "Plan | Unseen") -> None:
 
     from feint.planning.plan import Plan, facts
     from feint.planning.unseen import unseen_facts
+    from feint.registry import format_part
 
     if isinstance(answer, Plan):
-        size = f"{answer.epsilon:.4g}" if isinstance(answer.epsilon, float) else repr(answer.epsilon)
+        size = f"{answer.epsilon:.4g}" if isinstance(answer.epsilon, float) else format_part(answer.epsilon, "budget")
         title, found = f"Plan for ε = {size} and δ = {answer.delta:g}", facts(answer)
         columns = {"share of boosts": "{:.4f}".format, "pulls": "{:,.0f}".format, "nats": "{:,.3g}".format}
         values = [answer.weights, answer.pulls, answer.costs]

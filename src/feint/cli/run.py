@@ -17,7 +17,6 @@ from feint.cli.shared import (
     read_bandit,
     save_figure,
 )
-from feint.registry import imply_family, is_family_of, parse, parse_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,6 +62,7 @@ def run(
 
     from feint.files import write_whole
     from feint.instances import usual_arguments
+    from feint.registry import imply_family, is_family_of, parse, parse_whole
     from feint.simulation import simulated
 
     reference, implied = imply_family(reference)

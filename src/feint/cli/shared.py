@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from feint.extras import need
 from feint.files import write_whole
@@ -43,21 +43,25 @@ def in_options(text: str) -> str:
 
 
 class CommandWithNames(TyperCommand):
-    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget} and {mine} in the help
-    of its options. The list takes a second, and is made only when the help is shown.
+    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget} and {mine} stand for it
+    in the help of its options and in its epilog. The list takes a second, and is made only when the help is shown.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Fill in the names."""
-        from feint.registry import signatures
-
+        """Fill in the names, and show the help."""
         for parameter in self.params:
-            text = getattr(parameter, "help", None)
-            if text is not None:
-                parameter.help = _SORT.sub(  # type: ignore[attr-defined] # those that have a help can be given one
-                    lambda found: ", ".join(signatures(found[1], _KNOWN)), text.replace("{mine}", "FILE.py:CLASS")
-                )
+            if isinstance(parameter, TyperOption):
+                parameter.help = _with_names(parameter.help)
+        self.epilog = _with_names(self.epilog)
         super().format_help(ctx, formatter)
+
+
+def _with_names(text: str | None) -> str | None:
+    from feint.registry import signatures
+
+    if text is None:
+        return None
+    return _SORT.sub(lambda found: ", ".join(signatures(found[1], _KNOWN)), text.replace("{mine}", "FILE.py:CLASS"))
 
 
 def numbers(text: str, name: str) -> list[float]:

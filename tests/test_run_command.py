@@ -60,10 +60,10 @@ def test_log_is_written_whole_and_once(suffix, tmp_path):
     assert isinstance(invoke(*MEANS, "--log", str(path)).exception, FileExistsError)
 
 
-@pytest.mark.parametrize(
-    "explorer",
-    first_is_quick(["top-two", "top-two-transport", "tracking", "round-robin", "earn", "fixed-boosting:0,0.5,0.5"]),
-)
+EXPLORERS = ["top-two", "top-two-transport", "tracking", "round-robin", "earn", "fixed-boosting:0,0.5,0.5"]
+
+
+@pytest.mark.parametrize("explorer", first_is_quick(EXPLORERS))
 def test_every_explorer_by_name(explorer):
     assert invoke(*MEANS, "--explorer", explorer).exit_code == 0
 
@@ -87,7 +87,7 @@ def test_instances_from_files(name, text, tmp_path):
         (["--public", "0.6,x", "--private", "1,2"], "numbers with commas"),
         (["--public", "0.6,0.3", "--private", "0.5,0.5"], "tie for the best private"),
         ([*MEANS, "--epsilon", "-1"], "0 or more"),
-        ([*MEANS, "--explorer", "magic"], "choose among top-two"),
+        ([*MEANS, "--explorer", "magic"], "There is no explorer 'magic'; choose among earn"),
         ([*MEANS, "--horizon", "2"], "3 or more"),
         ([*MEANS, "--delta", "2"], "between 0 and 1"),
         ([*MEANS, "--plot", "figure.doc"], "must end in"),

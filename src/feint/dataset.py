@@ -9,7 +9,8 @@ import numpy as np
 from feint.bandit import Bandit
 from feint.budgets import Constant
 from feint.numerics._validate import IntArray
-from feint.registry import config_of, from_config
+from feint.registry import config_of
+from feint.registry.names import arguments, class_of
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -135,4 +136,9 @@ def words(config: dict[str, Any], sort: str) -> str:
     >>> words({"kind": "power", "scale": 1.0, "exponent": 0.5}, "budget")
     'PowerLaw(scale=1.0, exponent=0.5)'
     """
-    return f"{config['kind']}()" if config.get("own") else repr(from_config(config, sort))
+    if config.get("own"):
+        return f"{config['kind']}()"
+    cls = class_of(config["kind"], sort, None)
+    items = [(argument.name, config[argument.name], argument.sort) for argument in arguments(cls)]
+    written = (f"{name}={words(item, inner) if inner and item else item}" for name, item, inner in items)
+    return f"{cls.__name__}({', '.join(written)})"

@@ -58,7 +58,8 @@ class Split:
         array = as_floats(weights, "weights")
         if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > 1e-9:
             raise ValueError(f"weights is {weights!r}; give one number above 0 for every arm, summing to 1.")
-        object.__setattr__(self, "weights", tuple(float(w) for w in array / array.sum()))
+        # As given: divided by their sum, which is 1 but for rounding, they would change with every saving and loading.
+        object.__setattr__(self, "weights", tuple(float(w) for w in array))
 
     def speaks_after(self, family: Any) -> int:
         """It needs no pulls."""
@@ -70,7 +71,8 @@ class Split:
             return SplitKernel(np.full(n_arms, 1.0 / n_arms))
         if len(self.weights) != n_arms:
             raise ValueError(f"Split has {len(self.weights)} weights for {n_arms} arms; give one for each.")
-        return SplitKernel(np.array(self.weights))
+        weights = np.array(self.weights)
+        return SplitKernel(weights / weights.sum())
 
     def describe(self, family: Any) -> str:
         """In words."""

@@ -148,6 +148,9 @@ def test_horizons_budgets_and_references_by_name():
     found = json.loads(result.stdout)
     assert found["runs"] == 5
     assert found["pulls"] == 300
+    assert found["instance"]["families"] == [{"kind": "gaussian", "sigma": 1.0}] * 2
+    assert found["settings"]["epsilon"] == {"kind": "total", "total": 5.0, "horizon": 300}
+    assert (found["settings"]["seed"], found["settings"]["method"]) == (0, "lazy")
     assert sum(found["mean_pulls"]) == pytest.approx(300)
     bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
     runs = feint.simulate(
@@ -164,6 +167,7 @@ def test_horizons_budgets_and_references_by_name():
         (["--epsilon", "power:1"], "power:SCALE,EXPONENT"),
         (["--epsilon", "much"], "There is no budget 'much'; choose among a number, constant:EPSILON, power"),
         (["--reference", "greedy"], "There is no reference 'greedy'; choose among clipped:REFERENCE,LOW, epsilon"),
+        (["--method", "quick"], "choose one of lazy, eager, event"),
         (["--alpha", "0.1"], "add --observe"),
         (["--plot", "nowhere/error.pdf"], "There is no folder nowhere"),
     ],

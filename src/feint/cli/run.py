@@ -45,6 +45,7 @@ def run(
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
     observe: Annotated[bool, typer.Option("--observe", help="Run the observer's test beside the agent.")] = False,
     alpha: Annotated[float | None, typer.Option(help="Level of that test; 0.05 if not given.")] = None,
+    method: Annotated[str, typer.Option(help="How to simulate: lazy, eager, or event for very long runs.")] = "lazy",
     save: Annotated[Path | None, typer.Option(help="Write the runs as a Zarr store.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the error over time (.pdf, .png or .svg).")] = None,
     picture: Annotated[
@@ -94,6 +95,7 @@ def run(
         parse_whole(replications, "--replications"),
         seed=seed,
         delta=delta,
+        method=method,  # type: ignore[arg-type] # which of them there are is checked there
         observe=observe,
         alpha=level,
         progress=sys.stderr.isatty(),
@@ -178,9 +180,14 @@ def _median(values: Any) -> tuple[int, float | None]:
 
 
 def _as_json(runs: "Runs") -> dict[str, Any]:
-    """The summary in plain types: means over runs at the end, and medians of times."""
+    """Return the summary in plain types: what was run, means over runs at the end, and medians of times."""
+    from feint.registry import config_of
+
     pulls, boosts, log_error, recommendation = _end(runs)
     found: dict[str, Any] = {"runs": len(runs.which), "pulls": int(runs.times[-1])}
+    families = [config_of(family, "family") for family in runs.bandit.families]
+    found["instance"] = {"public": runs.bandit.public, "private": runs.bandit.private, "families": families}
+    found["settings"] = runs.settings
     found["mean_log_error"] = float(log_error.mean())
     found["recommended"] = [int((recommendation == a).sum()) for a in range(runs.bandit.n_arms)]
     found["mean_pulls"] = pulls.mean(axis=0).tolist()

@@ -392,7 +392,7 @@ class TestClassesOfAUser:
         ("", "There is no reference ''"),
         ("softmax", "it needs temperature; write softmax:TEMPERATURE"),
         ("softmax:", "write softmax:TEMPERATURE"),
-        ("softmax:1,2", "it was given 2 arguments"),
+        ("softmax:1,2", "it takes 1 argument, not 2"),
         ("softmax:x", "temperature is 'x'; give a number"),
         ("softmax:__import__('os')", "temperature is"),
         ("clipped:softmax:1,0.1", "put it in parentheses"),

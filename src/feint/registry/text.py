@@ -69,8 +69,11 @@ def _settings(cls: Any, written: str | None, folder: Path | None, known: Mapping
     given = [] if written is None else _split(written, ",")
     if written is not None and len(takes) == 1 and takes[0].is_list:
         given = [_sole_list(written)]
-    if len(given) > len(takes) or "" in given:
-        raise ValueError(f"it was given {len(given)} arguments or an empty one; write {signature(cls, known)}.")
+    if len(given) > len(takes):
+        most = f"{len(takes) or 'no'} argument{'' if len(takes) == 1 else 's'}"
+        raise ValueError(f"it takes {most}, not {len(given)}; write {signature(cls, known)}.")
+    if "" in given:
+        raise ValueError(f"an argument is empty; write {signature(cls, known)}.")
     settings = {argument.name: _value(item, argument, folder) for argument, item in zip(takes, given, strict=False)}
     return settings | fill_in(cls, settings, known)
 

@@ -11,7 +11,6 @@ import feint
 from cases import first_is_quick
 from feint.cli import app
 from feint.one_run import Trace, draw_run, trace_run
-from feint.options import EXPLORERS
 from layout import crowded
 from shell import typed
 
@@ -61,6 +60,9 @@ def test_log_is_written_whole_and_once(suffix, tmp_path):
     assert isinstance(invoke(*MEANS, "--log", str(path)).exception, FileExistsError)
 
 
+EXPLORERS = ["top-two", "top-two-transport", "tracking", "round-robin", "earn", "fixed-boosting:0,0.5,0.5"]
+
+
 @pytest.mark.parametrize("explorer", first_is_quick(EXPLORERS))
 def test_every_explorer_by_name(explorer):
     assert invoke(*MEANS, "--explorer", explorer).exit_code == 0
@@ -85,7 +87,7 @@ def test_instances_from_files(name, text, tmp_path):
         (["--public", "0.6,x", "--private", "1,2"], "numbers with commas"),
         (["--public", "0.6,0.3", "--private", "0.5,0.5"], "tie for the best private"),
         ([*MEANS, "--epsilon", "-1"], "0 or more"),
-        ([*MEANS, "--explorer", "magic"], "choose among top-two"),
+        ([*MEANS, "--explorer", "magic"], "There is no explorer 'magic'; choose among earn"),
         ([*MEANS, "--horizon", "2"], "3 or more"),
         ([*MEANS, "--delta", "2"], "between 0 and 1"),
         ([*MEANS, "--plot", "figure.doc"], "must end in"),
@@ -146,6 +148,9 @@ def test_horizons_budgets_and_references_by_name():
     found = json.loads(result.stdout)
     assert found["runs"] == 5
     assert found["pulls"] == 300
+    assert found["instance"]["families"] == [{"kind": "gaussian", "sigma": 1.0}] * 2
+    assert found["settings"]["epsilon"] == {"kind": "total", "total": 5.0, "horizon": 300}
+    assert (found["settings"]["seed"], found["settings"]["method"]) == (0, "lazy")
     assert sum(found["mean_pulls"]) == pytest.approx(300)
     bandit = feint.Bandit([0.6, 0.3, 0.0], [0.2, 0.5, 0.1])
     runs = feint.simulate(
@@ -160,8 +165,9 @@ def test_horizons_budgets_and_references_by_name():
         (["--horizon", "1e2.5"], "--horizon is '1e2.5'; give a whole number"),
         (["--horizon", "2.5"], "--horizon is '2.5'; give a whole number"),
         (["--epsilon", "power:1"], "power:SCALE,EXPONENT"),
-        (["--epsilon", "much"], "--epsilon is 'much'"),
-        (["--reference", "greedy"], "choose thompson, ucb"),
+        (["--epsilon", "much"], "There is no budget 'much'; choose among a number, constant:EPSILON, power"),
+        (["--reference", "greedy"], "There is no reference 'greedy'; choose among clipped:REFERENCE,LOW, epsilon"),
+        (["--method", "quick"], "choose one of lazy, eager, event"),
         (["--alpha", "0.1"], "add --observe"),
         (["--plot", "nowhere/error.pdf"], "There is no folder nowhere"),
     ],

@@ -17,11 +17,11 @@ from feint.explorers.draws import EXACT
 from feint.families import Families
 from feint.families.base import Belief, fill_log_best, recall
 from feint.files import load_state, save_state
-from feint.kinds import config_of, from_config
 from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import FloatArray, as_number, is_whole, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
+from feint.registry import config_of, from_config
 from feint.step import (
     Known,
     Problem,

@@ -8,8 +8,9 @@ import numpy as np
 
 from feint.bandit import Bandit
 from feint.budgets import Constant
-from feint.kinds import config_of
 from feint.numerics._validate import IntArray
+from feint.registry import config_of
+from feint.registry.names import arguments, class_of
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -81,10 +82,10 @@ class Runs(NamedTuple):
             "best_public": bandit.best_public,
             "best_private": bandit.best_private,
             "epsilon": self.budget.epsilon if isinstance(self.budget, Constant) else np.nan,
-            "budget": text(words(settings["epsilon"])),
-            "explorer": text(words(settings["explorer"])),
-            "reference": text(words(settings["reference"])),
-            "family": text(", ".join(dict.fromkeys(words(family) for family in families))),
+            "budget": text(words(settings["epsilon"], "budget")),
+            "explorer": text(words(settings["explorer"], "explorer")),
+            "reference": text(words(settings["reference"], "reference")),
+            "family": text(", ".join(dict.fromkeys(words(family, "family") for family in families))),
             "seed": seed_coordinate(settings["seed"]),
         }
         data = xr.Dataset(
@@ -132,7 +133,15 @@ def text(value: str) -> Any:
     return np.array(value, dtype=object)
 
 
-def words(config: dict[str, Any]) -> str:
-    """TopTwo(), PowerLaw(scale=1.0, exponent=0.5)."""
-    fields = ", ".join(f"{name}={value}" for name, value in config.items() if name not in ("kind", "own"))
-    return f"{config['kind']}({fields})"
+def words(config: dict[str, Any], sort: str) -> str:
+    """Return what `config_of` described as Python writes it, for labels.
+
+    >>> words({"kind": "power", "scale": 1.0, "exponent": 0.5}, "budget")
+    'PowerLaw(scale=1.0, exponent=0.5)'
+    """
+    if config.get("own"):
+        return f"{config['kind']}()"
+    cls = class_of(config["kind"], sort, None)
+    items = [(argument.name, config[argument.name], argument.sort) for argument in arguments(cls)]
+    written = (f"{name}={words(item, inner) if inner and item else item}" for name, item, inner in items)
+    return f"{cls.__name__}({', '.join(written)})"

@@ -131,3 +131,16 @@ def load_state(path: str | Path) -> Any:
         return parse_json(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} is not a JSON file: {error}.") from None
+
+
+def read_fields(path: Path, what: str) -> tuple[Any, str]:
+    """Return the content of a .toml or .json file, and its text; `what` says what it must have."""
+    import tomllib  # here, for `feint --help` needs none of it
+
+    if path.suffix not in (".toml", ".json"):
+        raise ValueError(f"{path} must be a .toml or a .json file with {what}.")
+    try:
+        text = path.read_text(encoding="utf-8")
+        return tomllib.loads(text) if path.suffix == ".toml" else parse_json(text), text
+    except ValueError as error:  # of TOML, of JSON and of UTF-8
+        raise ValueError(f"{path} cannot be read: {error}.") from None

@@ -14,13 +14,13 @@ from feint.evidence.fixed_share import SHARE
 from feint.families import Family
 from feint.families.base import Belief, is_observable, observable_rewards
 from feint.files import load_state, save_state
-from feint.kinds import config_of, from_config
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
 from feint.own_parts import named
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect
 from feint.references.expectation import Expectation, learn
+from feint.registry import config_of, from_config
 
 _VERSION = 3
 

@@ -17,12 +17,12 @@ from feint.engine.replications import Course, run_all
 from feint.engine.rewards import rewards_of
 from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
 from feint.explorers import Explorer, RoundRobin, TopTwo
-from feint.kinds import config_of
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
 from feint.own_parts import named
 from feint.progress import ticking
 from feint.references import Reference, ThompsonSampling
+from feint.registry import config_of
 from feint.step import space
 
 if TYPE_CHECKING:

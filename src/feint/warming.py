@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from feint.bandit import Bandit
-from feint.instances import PAPER, family_of
-from feint.kinds import kinds, option_name
+from feint.instances import PAPER
 from feint.numerics._kernel_files import remove
 from feint.numerics._threads import thread_count
+from feint.registry import parse_families, registered
 
 
 def _run(bandit: Bandit = PAPER) -> None:
@@ -120,10 +120,10 @@ def tasks_of(families: str | None) -> list[tuple[str, str]]:
     if families is None:
         return [(task, "") for task in TASKS]
     if families == "all":
-        names = [option_name(cls) for cls in kinds("family").values()]
+        names = list(registered("family"))
         pairs = [public if public == private else f"{public},{private}" for public in names for private in names]
         return [*tasks_of(None), *((task, pair) for pair in pairs for task in OF_FAMILIES)]
-    family_of(families)
+    parse_families(families)
     return [(task, families) for task in OF_FAMILIES]
 
 
@@ -156,7 +156,7 @@ def _name(task: tuple[str, str]) -> str:
 
 def _work(task: str, families: str) -> None:
     if families:
-        OF_FAMILIES[task](Bandit([0.6, 0.3, 0.1, 0.2], [0.2, 0.5, 0.1, 0.1], family=family_of(families)))
+        OF_FAMILIES[task](Bandit([0.6, 0.3, 0.1, 0.2], [0.2, 0.5, 0.1, 0.1], family=parse_families(families)))
     else:
         TASKS[task]()
 

@@ -83,7 +83,7 @@ def test_beta_and_priors(tmp_path):
         (["missing.csv"], "There is no file missing.csv"),
         (["log.csv", "--alpha", "2"], "strictly between 0 and 1"),
         (["log.csv", "--sigma", "0"], "sigma"),
-        (["log.csv", "--reference", "ucb"], "choose among bernoulli"),
+        (["log.csv", "--reference", "ucb"], "UCB does not draw its arms"),
         (["log.csv", "--prior", "1"], "two numbers"),
         (["log.csv", "--prior", "a,b"], "give two numbers"),
         (["log.csv", "--prior", "0,-1"], "does not fit sigma"),

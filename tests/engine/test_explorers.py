@@ -15,8 +15,8 @@ from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECI
 from feint.explorers.draws import EXACT, NO_ARM, fill_cuts, fill_exact_bounds
 from feint.families.base import belief
 from feint.kernels import kernel
-from feint.kinds import config_of, from_config, kinds
 from feint.numerics import RandomStream
+from feint.registry import config_of, from_config, registered
 from feint.step import space
 from feint.theory.maximin_kernel import SCRATCH_ROWS as MAXIMIN_ROWS
 from feint.theory.maximin_kernel import optimal_weights
@@ -68,7 +68,7 @@ def fill_weights(public, private, weights, sigma=1.0):
 
 
 def test_every_explorer_is_tested_here():
-    assert set(EXPLORERS) == set(kinds("explorer"))
+    assert set(EXPLORERS) == {cls.__name__ for cls in registered("explorer").values()}
 
 
 @pytest.mark.parametrize("name", EXPLORERS)

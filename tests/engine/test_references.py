@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import feint
-from feint.kinds import config_of, from_config
 from feint.references import Clipped
+from feint.registry import config_of, from_config
 
 
 def test_moments_of_the_belief_about_the_agents_means():

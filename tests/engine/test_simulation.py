@@ -17,7 +17,7 @@ import feint
 from cases import HANGS, PAPER
 from feint.budgets import as_budget
 from feint.engine import replications
-from feint.kinds import config_of, from_config
+from feint.registry import config_of, from_config
 
 
 def test_dataset():
@@ -48,7 +48,7 @@ def test_attributes_are_enough_to_run_it_again(tmp_path):
     )
     first.to_zarr(tmp_path / "runs.zarr", consolidated=False)
     config, bandit = json.loads(first.attrs["config"]), json.loads(first.attrs["bandit"])
-    explorer = {"RoundRobin": feint.RoundRobin}[config["explorer"].pop("kind")](**config["explorer"])
+    explorer = {"round-robin": feint.RoundRobin}[config["explorer"].pop("kind")](**config["explorer"])
     second = feint.simulate(
         feint.Bandit(
             bandit["public"], bandit["private"], family=[from_config(side, "family") for side in bandit["families"]]

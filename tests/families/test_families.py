@@ -11,8 +11,8 @@ import feint
 from cases import FAMILIES, first_is_quick, instance
 from feint.families.base import divergences
 from feint.families.poisson import draw_poisson
-from feint.kinds import config_of, from_config, kinds
 from feint.logs import RewardStream, public_log
+from feint.registry import config_of, from_config, registered
 
 SINGLE = {name: family for name, family in FAMILIES.items() if not isinstance(family, tuple)}
 LAWS = {
@@ -31,7 +31,7 @@ EXPLORERS = [
 
 
 def test_every_family_is_tested_here():
-    assert {type(family).__name__ for family in SINGLE.values()} == set(kinds("family"))
+    assert {type(family) for family in SINGLE.values()} == set(registered("family").values())
 
 
 @pytest.mark.parametrize("name", SINGLE)

@@ -300,7 +300,7 @@ def test_command_answers_the_inverse_questions():
     assert json.loads(by_time.output)["time"] == pytest.approx(300, rel=6e-3)
     by_total = CliRunner().invoke(app, [*COMMAND, "--total", "9", "--horizon", "300", "--json"])
     fields = json.loads(by_total.output)
-    assert fields["epsilon"] == {"kind": "TotalBudget", "total": 9.0, "horizon": 300}
+    assert fields["epsilon"] == {"kind": "total", "total": 9.0, "horizon": 300}
     assert fields["time"] == plan(PAIR, TotalBudget(9.0, 300), 0.01).time
 
 

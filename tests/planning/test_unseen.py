@@ -117,7 +117,7 @@ def test_command():
     answer = plan_unseen(PAIR, 0.5, 0.05, 5000)
     fields = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
     assert (fields["total"], fields["error"]) == (answer.total, answer.error)
-    assert fields["budget"]["kind"] == type(answer.budget).__name__
+    assert fields["budget"]["kind"] == type(answer.budget).name
     table = CliRunner().invoke(app, command)
     assert f"{answer.error:.4g}" in table.output
     assert "error without any boost" in table.output

@@ -17,6 +17,7 @@ import panel as pn
 from feint.app.background import in_background
 from feint.app.saying import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Names
+from feint.auditing.claim_text import USUAL_REFERENCE, read_arms, read_claim
 from feint.auditing.claimed import TOLERANCE, Claimed
 from feint.auditing.claims import Options
 from feint.auditing.layout import choose_layout
@@ -24,7 +25,6 @@ from feint.auditing.page import page
 from feint.auditing.readers import open_log
 from feint.auditing.running import audit_claimed
 from feint.html import escape
-from feint.options import arms_of, claimed_of
 from feint.references.past import Timing
 
 MOST_MEGABYTES = 20
@@ -42,15 +42,15 @@ class Choice(NamedTuple):
 
 
 CLAIMS = {
-    "the strongest that the log allows": Choice(None, "normal", "sigma", "1"),
-    "Thompson Sampling, normal rewards": Choice("rewards", "normal", "sigma", "1"),
+    "the strongest that the log allows": Choice(None, USUAL_REFERENCE, "sigma", "1"),
+    "Thompson Sampling, normal rewards": Choice("rewards", USUAL_REFERENCE, "sigma", "1"),
     "Thompson Sampling, 0/1 rewards": Choice("rewards", "beta"),
     "Thompson Sampling, counts": Choice("rewards", "poisson"),
     "Thompson Sampling, waiting times": Choice("rewards", "exponential"),
     "uniform": Choice(None, "uniform"),
     "softmax": Choice("rewards", "softmax", "reference", "1"),
     "ε-greedy": Choice("rewards", "epsilon-greedy", "reference", "0.1"),
-    "a split with these shares": Choice(None, "normal", "split", "0.5,0.5"),
+    "a split with these shares": Choice(None, USUAL_REFERENCE, "split", "0.5,0.5"),
 }
 _NUMBER = {"sigma": "σ of the rewards", "reference": "Its number", "split": "Shares, with commas"}
 
@@ -71,7 +71,7 @@ class Asked(NamedTuple):
     def command(self, log: str) -> str:
         """The command line that gives the same."""
         words = ["feint", "audit", log]
-        usual = {"reference": "normal", "arm": "arm", "reward": "reward"}
+        usual = {"reference": USUAL_REFERENCE, "arm": "arm", "reward": "reward"}
         for name in ("mode", "reference", "sigma", "split", "arm", "reward", "arms"):
             value = getattr(self, name)
             if value != usual.get(name):
@@ -81,11 +81,11 @@ class Asked(NamedTuple):
 
     def audit(self, log: Path, progress: Any) -> AuditReport:
         """The audit that the command would make."""
-        reference, family = claimed_of(self.reference, self.sigma, None, self.split, None)
+        reference, family = read_claim(self.reference, None, self.sigma, None, self.split, None)
         options = Options(TOLERANCE, 0.0, 0.0, None)
         what = Claimed.of(reference, None, family, True, Timing(0, 1, False, 1.0), options)
         return audit_claimed(
-            log, what, names=self.names(), mode=self.mode, n_arms=arms_of(self.arms), alpha=self.alpha,
+            log, what, names=self.names(), mode=self.mode, n_arms=read_arms(self.arms), alpha=self.alpha,
             skip_bad=self.skip_bad, ignore_time=False, delimiter=None, encoding=None,
             progress=progress,
         )  # fmt: skip

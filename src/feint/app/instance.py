@@ -9,8 +9,8 @@ import panel as pn
 from feint.app.saying import number_of
 from feint.app.unfolding import MOST_PULLS, Setting
 from feint.bandit import Bandit
-from feint.instances import PAPER, family_of
-from feint.options import EXPLORERS, explorer_of
+from feint.instances import PAPER, usual_arguments
+from feint.registry import needs_arguments, parse, registered
 
 EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, math.inf)
 _MOST_ARMS = 6
@@ -34,9 +34,27 @@ PRESETS = {
     "counts": Preset("poisson", (2.0, 1.5, 1.0), (1.0, 1.5, 2.5)),
     "waiting times": Preset("exponential", (2.0, 1.5, 1.0), (1.0, 1.5, 2.5)),
 }
-# The means that a slider offers.
-_RANGES = {"gaussian": (-1.0, 1.0), "bernoulli": (0.02, 0.98), "poisson": (0.1, 4.0), "exponential": (0.1, 4.0)}
 _STEP = 0.02
+
+
+def _means_offered(family: str) -> tuple[float, float]:
+    """Return the least and the largest mean that a slider offers for rewards of a family."""
+    low, high = parse(family, "family").mean_range
+    if math.isinf(low):
+        return -1.0, 1.0
+    return (low + 0.1, low + 4.0) if math.isinf(high) else (low + _STEP, high - _STEP)
+
+
+def _spread(family: str) -> Preset:
+    """Return a preset for a family that has none: three arms, in opposite orders on the two sides."""
+    low, high = _means_offered(family)
+    means = tuple(round(low + share * (high - low), 2) for share in (0.75, 0.5, 0.25))
+    return Preset(family, means, means[::-1])
+
+
+FAMILIES = [name for name, cls in registered("family").items() if not needs_arguments(cls)]
+EXPLORERS = [name for name, cls in registered("explorer").items() if not needs_arguments(cls, ("arms",))]
+PRESETS |= {name: _spread(name) for name in FAMILIES if name not in {preset.family for preset in PRESETS.values()}}
 
 
 class InstanceForm:
@@ -45,7 +63,9 @@ class InstanceForm:
     def __init__(self) -> None:
         stretch = {"sizing_mode": "stretch_width", "margin": 4}
         self.preset = pn.widgets.Select(label="Preset", options=[*PRESETS, _OWN], css_classes=["preset"], **stretch)
-        self.family = pn.widgets.Select(label="Rewards", options=list(_RANGES), css_classes=["family"], **stretch)
+        self.family = pn.widgets.Select(
+            label="Rewards", options=FAMILIES, value="gaussian", css_classes=["family"], **stretch
+        )
         self.sigma = pn.widgets.TextInput(label="Their σ", value="1", css_classes=["sigma"], **stretch)
         self.arms = pn.widgets.IntSlider(
             label="Arms", start=2, end=_MOST_ARMS, value=4, css_classes=["arms"], **stretch
@@ -55,7 +75,7 @@ class InstanceForm:
             css_classes=["epsilon"], **stretch,
         )  # fmt: skip
         self.explorer = pn.widgets.Select(
-            label="Explorer", options=list(EXPLORERS), css_classes=["explorer"], **stretch
+            label="Explorer", options=EXPLORERS, value="top-two", css_classes=["explorer"], **stretch
         )
         self.seed = pn.widgets.TextInput(label="Seed", value="0", css_classes=["seed"], **stretch)
         self.horizon = pn.widgets.TextInput(label="Pulls", value="1000", css_classes=["horizon"], **stretch)
@@ -91,7 +111,7 @@ class InstanceForm:
             family += f":{number_of(self.sigma.value, 'σ', float, 0.01, 100)}"
         # Rounded: a slider at 0.6 may hold a little more, and would not tie with another that does not.
         public, private = ([round(widget.value, 2) for widget in side[:n]] for side in (self.public, self.private))
-        return Bandit(public, private, family=family_of(family))
+        return Bandit(public, private, family=parse(family, "family"))
 
     def setting(self) -> Setting:
         """All of it, or a sentence that says which field is wrong."""
@@ -99,7 +119,7 @@ class InstanceForm:
         advice = "; feint run goes further"
         return Setting(
             bandit,
-            explorer_of(self.explorer.value, bandit),
+            parse(self.explorer.value, "explorer", known=usual_arguments(bandit)),
             self.epsilon.value,
             number_of(self.seed.value, "The seed", int, 0, 2**32 - 1),
             number_of(self.horizon.value, "The number of pulls", int, bandit.n_arms + 1, MOST_PULLS, advice),
@@ -119,7 +139,7 @@ class InstanceForm:
         )  # fmt: skip
 
     def _load(self, preset: Preset) -> None:
-        low, high = _RANGES[preset.family]
+        low, high = _means_offered(preset.family)
         self.family.value, self.arms.value = preset.family, len(preset.public)
         for side, means in ((self.public, preset.public), (self.private, preset.private)):
             for a, widget in enumerate(side):

@@ -17,8 +17,8 @@ from feint.app.saying import Line
 from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
 from feint.html import table
-from feint.options import explorer_of
 from feint.planning.plan import facts
+from feint.registry import parse
 
 _EPSILONS = [epsilon for epsilon in EPSILONS if 0.003 <= epsilon <= 3.0]
 _USUAL = 0.1
@@ -101,7 +101,7 @@ class PlanTab:
             bandit, self._explorer, delta = self._about = question
             chosen = setting.epsilon if setting.epsilon in _EPSILONS else _USUAL
             order = sorted(_EPSILONS, key=lambda epsilon: abs(math.log(epsilon / chosen)))  # the chosen one first
-            explorer = explorer_of(self._explorer, bandit)
+            explorer = parse(self._explorer, "explorer")
             jobs = [
                 Job(
                     f"ε = {epsilon:g}",

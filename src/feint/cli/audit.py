@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from feint.cli.audit_text import report_text
-from feint.cli.shared import FIGURES, app, check_output, in_options, naming_output, save_figure
+from feint.cli.shared import FIGURES, CommandWithNames, app, check_output, in_options, naming_output, save_figure
 from feint.errors import is_users
 from feint.files import write_whole
-from feint.options import arms_of, claimed_of, share_of
 from feint.printable import printable
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 
 
-@app.command()
+@app.command(cls=CommandWithNames, epilog="References: {reference} or {mine}.")
 def audit(
     log: Annotated[
         str,
@@ -34,10 +33,13 @@ def audit(
     reference: Annotated[
         str,
         typer.Option(
-            help="What is claimed where nothing is logged: Thompson Sampling with normal, beta, poisson or exponential "
-            "posteriors; uniform; softmax:TEMPERATURE; epsilon-greedy:EPSILON."
+            help="What is claimed where nothing is logged, NAME[:ARGUMENTS] of a reference below; normal, beta and the "
+            "like are thompson-sampling with that --family."
         ),
-    ] = "normal",
+    ] = "thompson-sampling",
+    family: Annotated[
+        str | None, typer.Option(help="Public rewards: {family} or {mine}; gaussian if not given.")
+    ] = None,
     sigma: Annotated[
         str | None, typer.Option(help="Standard deviation of normal rewards; 1 if not given; or unknown.")
     ] = None,
@@ -100,6 +102,7 @@ def audit(
     written; the verdict is printed before files are, and a rejected log ends with 1 all the same.
     """
     from feint.auditing import Names
+    from feint.auditing.claim_text import read_arms, read_claim, read_share
     from feint.auditing.claimed import Claimed
     from feint.auditing.claims import Options
     from feint.references.past import Timing
@@ -107,11 +110,11 @@ def audit(
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)
     names = Names(arm, reward, propensity, prefix, probabilities, time, reward_time, group)
-    claimed, family = claimed_of(reference, sigma, prior, split, clip)
-    options = Options(tolerance, floor, share_of(within), propensity_draws)
+    claimed, rewards = read_claim(reference, family, sigma, prior, split, clip, Path())
+    options = Options(tolerance, floor, read_share(within), propensity_draws)
     timing = Timing(delay, batch, reward_time is not None, discount)
-    what = Claimed.of(claimed, None, family, initial_round, timing, options)
-    common = {"names": names, "mode": mode, "n_arms": arms_of(arms), "alpha": alpha, "skip_bad": skip_bad}
+    what = Claimed.of(claimed, None, rewards, initial_round, timing, options)
+    common = {"names": names, "mode": mode, "n_arms": read_arms(arms), "alpha": alpha, "skip_bad": skip_bad}
     try:
         if follow:
             if plot or html or as_json or group:

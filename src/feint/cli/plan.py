@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, read_bandit, save_figure
+from feint.cli.shared import (
+    FAMILY_HELP,
+    FIGURES,
+    CommandWithNames,
+    app,
+    check_output,
+    read_bandit,
+    save_figure,
+)
 
 if TYPE_CHECKING:
     from feint.bandit import Bandit
@@ -20,11 +28,13 @@ _QUESTIONS = (
 )
 
 
-@app.command()
+@app.command(cls=CommandWithNames)
 def plan(
     public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="KL budget a step; inf for no limit.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
+    ] = None,
     time: Annotated[float | None, typer.Option(help="Instead of --epsilon: find the one that is done by then.")] = None,
     total: Annotated[float | None, typer.Option(help="Or a KL budget in all, spent evenly until --horizon.")] = None,
     unseen: Annotated[
@@ -33,9 +43,7 @@ def plan(
     horizon: Annotated[float | None, typer.Option(help="Pulls, for --total and --unseen.")] = None,
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
-    family: Annotated[
-        str | None, typer.Option(help="Rewards: gaussian:SIGMA, bernoulli, poisson, exponential, or public,private.")
-    ] = None,
+    family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     alpha: Annotated[float, typer.Option(help="Level of the observer's test.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
@@ -45,8 +53,10 @@ def plan(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
     """How long to confidence 1 - delta, how to share the boosts, what it costs and who notices when."""
+    from feint.budgets import Constant, TotalBudget
     from feint.planning import plan as make_plan
     from feint.planning import plan_epsilon, plan_unseen
+    from feint.registry import parse
 
     bandit = read_bandit(public, private, sigma, family, instance)
     check_output(plot, FIGURES, force)
@@ -60,12 +70,13 @@ def plan(
             raise ValueError("--plot draws a plan over time; leave it out with --unseen.")
         answer = plan_unseen(bandit, unseen, alpha, _pulls(horizon))
     else:
-        budget: Any = epsilon
-        if time is not None:
+        budget: Any = None
+        if epsilon is not None:
+            found = parse(epsilon, "budget", folder=Path())
+            budget = found.epsilon if isinstance(found, Constant) else found
+        elif time is not None:
             budget = plan_epsilon(bandit, time, delta)
         elif total is not None:
-            from feint.budgets import TotalBudget
-
             budget = TotalBudget(total, _pulls(horizon))
         answer = make_plan(bandit, budget, delta, alpha=alpha)
     if as_json:
@@ -88,7 +99,7 @@ def _pulls(horizon: float | None) -> int:
 
 def _as_json(bandit: "Bandit", answer: "Plan | Unseen") -> str:
     from feint.budgets import as_budget
-    from feint.kinds import config_of
+    from feint.registry import config_of
 
     fields = asdict(answer)
     fields["explorer"] = config_of(answer.explorer, "explorer")
@@ -119,9 +130,10 @@ def _print(bandit: "Bandit", answer: "Plan | Unseen") -> None:
 
     from feint.planning.plan import Plan, facts
     from feint.planning.unseen import unseen_facts
+    from feint.registry import format_part
 
     if isinstance(answer, Plan):
-        size = f"{answer.epsilon:.4g}" if isinstance(answer.epsilon, float) else repr(answer.epsilon)
+        size = f"{answer.epsilon:.4g}" if isinstance(answer.epsilon, float) else format_part(answer.epsilon, "budget")
         title, found = f"Plan for ε = {size} and δ = {answer.delta:g}", facts(answer)
         columns = {"share of boosts": "{:.4f}".format, "pulls": "{:,.0f}".format, "nats": "{:,.3g}".format}
         values = [answer.weights, answer.pulls, answer.costs]

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from feint.cli.shared import FIGURES, app, check_output, read_bandit, save_figure
-from feint.options import EXPLORERS, budget_of, explorer_of, reference_of, whole
+from feint.cli.shared import (
+    FAMILY_HELP,
+    FIGURES,
+    CommandWithNames,
+    app,
+    check_output,
+    read_bandit,
+    save_figure,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,28 +25,27 @@ if TYPE_CHECKING:
     from feint.dataset import Runs
 
 
-@app.command()
+@app.command(cls=CommandWithNames)
 def run(
     public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
-    family: Annotated[
-        str | None, typer.Option(help="Rewards: gaussian:SIGMA, bernoulli, poisson, exponential, or public,private.")
-    ] = None,
+    family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     epsilon: Annotated[
-        str, typer.Option(help="KL budget a step: a number, inf, power:SCALE,EXPONENT, total:NATS, rising:NATS.")
+        str, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
     ] = "0.1",
     horizon: Annotated[str, typer.Option(help="Pulls a run, the initial round included; 1e5 is fine.")] = "10000",
-    explorer: Annotated[str, typer.Option(help=f"Whom to boost: {', '.join(EXPLORERS)}.")] = "top-two",
+    explorer: Annotated[str, typer.Option(help="Whom to boost: {explorer} or {mine}.")] = "top-two",
     reference: Annotated[
-        str, typer.Option(help="What is expected: thompson, ucb, uniform, softmax:T, epsilon-greedy:E.")
-    ] = "thompson",
+        str, typer.Option(help="What the observer expects: {reference} or {mine}.")
+    ] = "thompson-sampling",
     replications: Annotated[str, typer.Option(help="Runs.")] = "100",
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
     observe: Annotated[bool, typer.Option("--observe", help="Run the observer's test beside the agent.")] = False,
     alpha: Annotated[float | None, typer.Option(help="Level of that test; 0.05 if not given.")] = None,
+    method: Annotated[str, typer.Option(help="How to simulate: lazy, eager, or event for very long runs.")] = "lazy",
     save: Annotated[Path | None, typer.Option(help="Write the runs as a Zarr store.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the error over time (.pdf, .png or .svg).")] = None,
     picture: Annotated[
@@ -56,9 +62,19 @@ def run(
     from rich.console import Console
 
     from feint.files import write_whole
+    from feint.instances import usual_arguments
+    from feint.registry import imply_family, is_family_of, parse, parse_whole
     from feint.simulation import run_simulation
 
+    reference, implied = imply_family(reference)
+    if implied is not None and family is None and sigma is None and instance is None:
+        family = implied
     bandit = read_bandit(public, private, sigma, family, instance)
+    if implied is not None and not is_family_of(implied, bandit.families[0]):
+        raise ValueError(
+            f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; "
+            f"write --reference {reference}."
+        )
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
@@ -66,17 +82,20 @@ def run(
     if alpha is not None and not observe and picture is None:
         raise ValueError("--alpha is the level of the observer's test; add --observe or --picture, or leave it out.")
     level = 0.05 if alpha is None else alpha
-    chosen, pulls = explorer_of(explorer, bandit), whole(horizon, "--horizon")
-    budget, expected = budget_of(epsilon, pulls), reference_of(reference)
+    pulls = parse_whole(horizon, "--horizon")
+    chosen = parse(explorer, "explorer", folder=Path(), known=usual_arguments(bandit))
+    expected = parse(reference, "reference", folder=Path())
+    budget = parse(epsilon, "budget", folder=Path(), known={"horizon": pulls})
     runs = run_simulation(
         bandit,
         chosen,
         expected,
         budget,
         pulls,
-        whole(replications, "--replications"),
+        parse_whole(replications, "--replications"),
         seed=seed,
         delta=delta,
+        method=method,  # type: ignore[arg-type] # which of them there are is checked there
         observe=observe,
         alpha=level,
         progress=sys.stderr.isatty(),
@@ -161,9 +180,14 @@ def _median(values: Any) -> tuple[int, float | None]:
 
 
 def _as_json(runs: "Runs") -> dict[str, Any]:
-    """The summary in plain types: means over runs at the end, and medians of times."""
+    """Return the summary in plain types: what was run, means over runs at the end, and medians of times."""
+    from feint.registry import config_of
+
     pulls, boosts, log_error, recommendation = _end(runs)
     found: dict[str, Any] = {"runs": len(runs.which), "pulls": int(runs.times[-1])}
+    families = [config_of(family, "family") for family in runs.bandit.families]
+    found["instance"] = {"public": runs.bandit.public, "private": runs.bandit.private, "families": families}
+    found["settings"] = runs.settings
     found["mean_log_error"] = float(log_error.mean())
     found["recommended"] = [int((recommendation == a).sum()) for a in range(runs.bandit.n_arms)]
     found["mean_pulls"] = pulls.mean(axis=0).tolist()

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from feint.extras import need
 from feint.files import write_whole
-from feint.options import numbers
 from feint.printable import printable
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ app = typer.Typer(
 
 _OPTIONS = {"n_arms": "--arms", "low": "--clip"}
 _PARAMETER = re.compile(r"`([a-z_]+)`")
+_SORT = re.compile(r"\{(explorer|reference|family|budget)\}")
+_KNOWN = ("arms", "horizon")  # arguments that a run knows by itself
+FAMILY_HELP = "Rewards: {family}, {mine}, or public,private."
 
 
 def in_options(text: str) -> str:
@@ -39,12 +42,43 @@ def in_options(text: str) -> str:
     return _PARAMETER.sub(lambda found: _OPTIONS.get(found[1], "--" + found[1].replace("_", "-")), printable(text))
 
 
+class CommandWithNames(TyperCommand):
+    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget} and {mine} stand for
+    it in the help of its options and in its epilog. The list takes a second, and is made when the help is shown.
+    """
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Fill in the names, and show the help."""
+        for parameter in self.params:
+            if isinstance(parameter, TyperOption):
+                parameter.help = _with_names(parameter.help)
+        self.epilog = _with_names(self.epilog)
+        super().format_help(ctx, formatter)
+
+
+def _with_names(text: str | None) -> str | None:
+    from feint.registry import signatures
+
+    if text is None:
+        return None
+    return _SORT.sub(lambda found: ", ".join(signatures(found[1], _KNOWN)), text.replace("{mine}", "FILE.py:CLASS"))
+
+
+def numbers(text: str, name: str) -> list[float]:
+    """Return the numbers of an option such as 0.6,0.3,0,0.2."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{name} is {text!r}; give numbers with commas between, as 0.6,0.3,0,0.2.") from None
+
+
 def read_bandit(
     public: str | None, private: str | None, sigma: float | None, family: str | None, instance: Path | None
 ) -> "Bandit":
     """The instance of --public and --private with --sigma or --family, or of --instance."""
     from feint.bandit import Bandit
-    from feint.instances import family_of, load_bandit
+    from feint.instances import load_bandit
+    from feint.registry import parse_families
 
     if instance is not None:
         if any(value is not None for value in (public, private, sigma, family)):
@@ -52,7 +86,7 @@ def read_bandit(
         return load_bandit(instance)
     if public is None or private is None:
         raise ValueError("Give --public and --private, as in --public 0.6,0.3 --private 0.2,0.5, or --instance.")
-    chosen = None if family is None else family_of(family)
+    chosen = None if family is None else parse_families(family, folder=Path())
     return Bandit(numbers(public, "--public"), numbers(private, "--private"), sigma, family=chosen)
 
 

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from feint.cli.shared import app
+from feint.cli.shared import CommandWithNames, app
 
 
-@app.command()
+@app.command(cls=CommandWithNames)
 def warm(
     family: Annotated[
         str | None,
-        typer.Option(help="Compile for this family of rewards, or this public and private one: bernoulli,gaussian."),
+        typer.Option(help="Compile for this family of rewards ({family}), or a pair, as bernoulli,gaussian."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Compile for every pair of families; minutes.")] = False,
     clear: Annotated[bool, typer.Option("--clear", help="Only remove all kernels that are kept.")] = False,

@@ -1,7 +1,7 @@
 """A deceiver who earns: it spends the KL budget on private reward instead of knowledge."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
@@ -41,6 +41,8 @@ class Earn:
     >>> runs.private_gain.dims
     ('replication', 'time')
     """
+
+    name: ClassVar[str] = "earn"
 
     def kernel(self, n_arms: int) -> "EarnKernel":
         """Return empty settings."""

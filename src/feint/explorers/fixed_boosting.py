@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,7 @@ class FixedBoosting:
     array([  0, 100, 200, 100])
     """
 
+    name: ClassVar[str] = "fixed-boosting"
     weights: tuple[float, ...]
 
     def __init__(self, weights: npt.ArrayLike) -> None:

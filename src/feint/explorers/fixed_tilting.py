@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ class FixedTilting:
     (0.2, 0.5, 0.1)
     """
 
+    name: ClassVar[str] = "fixed-tilting"
     values: tuple[float, ...]
 
     def __init__(self, values: npt.ArrayLike) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,7 @@ class RoundRobin:
     array([  0, 100, 100, 100])
     """
 
+    name: ClassVar[str] = "round-robin"
     arms: tuple[int, ...]
 
     def __init__(self, arms: npt.ArrayLike) -> None:

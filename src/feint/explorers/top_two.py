@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
 from feint.explorers.draws import bound_selection, draw_challenger, draw_leader, log_rest, select
@@ -83,6 +83,8 @@ class TopTwo:
     >>> runs.explorer.item()
     'TopTwo()'
     """
+
+    name: ClassVar[str] = "top-two"
 
     def kernel(self, n_arms: int) -> "TopTwoKernel":
         """Return empty settings."""

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
 from feint.explorers.draws import bound_selection, draw_leader, select
@@ -108,6 +108,8 @@ class TopTwoTransport:
     >>> runs.explorer.item()
     'TopTwoTransport()'
     """
+
+    name: ClassVar[str] = "top-two-transport"
 
     def kernel(self, n_arms: int) -> "TopTwoTransportKernel":
         """Return empty settings."""

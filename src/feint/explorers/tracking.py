@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from feint.explorers.base import Uniforms, View
 from feint.families.base import move_inside
@@ -55,6 +55,8 @@ class Tracking:
     >>> int(runs.boosts.isel(replication=0, time=-1).sum())  # every pull after the initial round
     296
     """
+
+    name: ClassVar[str] = "tracking"
 
     def kernel(self, n_arms: int) -> "TrackingKernel":
         """Return empty settings."""

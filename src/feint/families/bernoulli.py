@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +151,8 @@ class Bernoulli:
     np.float64(0.1438)
     """
 
+    name: ClassVar[str] = "bernoulli"
+    aliases: ClassVar[tuple[str, ...]] = ("beta",)
     most_pulls = MOST_PULLS
 
     @property

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -126,6 +126,7 @@ class Exponential:
     np.float64(0.3069)
     """
 
+    name: ClassVar[str] = "exponential"
     most_pulls = MOST_PULLS
 
     @property

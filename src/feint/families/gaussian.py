@@ -23,7 +23,7 @@ N(m₋ − 9(s₀ − s₁), s₁²) and with N(m₊ + 9(s₀ − s₁), s₀²)
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -223,6 +223,8 @@ class Gaussian:
     np.float64(0.125)
     """
 
+    name: ClassVar[str] = "gaussian"
+    aliases: ClassVar[tuple[str, ...]] = ("normal",)
     sigma: float = 1.0
 
     def __post_init__(self) -> None:

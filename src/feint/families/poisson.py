@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -187,6 +187,7 @@ class Poisson:
     np.float64(0.3863)
     """
 
+    name: ClassVar[str] = "poisson"
     most_pulls = MOST_PULLS
 
     @property

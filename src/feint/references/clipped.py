@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from feint.families.base import Belief
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import FloatArray, as_number
-from feint.references.base import describe, expect, min_pulls_per_arm, reference_prior, reference_settings
+from feint.references.base import Reference, describe, expect, min_pulls_per_arm, reference_prior, reference_settings
 
 
 @shared
@@ -73,7 +73,8 @@ class Clipped:
     0.05
     """
 
-    reference: Any
+    name: ClassVar[str] = "clipped"
+    reference: Reference
     low: float
 
     def __post_init__(self) -> None:

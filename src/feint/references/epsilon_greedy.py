@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
@@ -53,6 +53,7 @@ class EpsilonGreedy:
     array([0.95, 0.05])
     """
 
+    name: ClassVar[str] = "epsilon-greedy"
     epsilon: float
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Thompson Sampling on normal rewards whose standard deviation is also unknown."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class NormalInverseGamma:
     (0.0, 1.0, 1.0, 1.0)
     """
 
+    name: ClassVar[str] = "normal-inverse-gamma"
     prior: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class ObservedUCB:
     array([0.655, 0.345])
     """
 
+    name: ClassVar[str] = "ucb"
+    aliases: ClassVar[tuple[str, ...]] = ("observed-u-c-b",)
     exploration: float = 2.0
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
@@ -50,6 +50,7 @@ class Softmax:
     array([0.7311, 0.2689])
     """
 
+    name: ClassVar[str] = "softmax"
     temperature: float
 
     def __post_init__(self) -> None:

@@ -46,6 +46,8 @@ class Split:
     ('no evidence against', 6)
     """
 
+    name: ClassVar[str] = "split"
+    aliases: ClassVar[tuple[str, ...]] = ("uniform",)
     weights: tuple[float, ...] | None = None
     ignores_rewards: ClassVar[bool] = True
 
@@ -56,7 +58,8 @@ class Split:
         array = as_floats(weights, "weights")
         if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > 1e-9:
             raise ValueError(f"weights is {weights!r}; give one number above 0 per arm, summing to 1.")
-        object.__setattr__(self, "weights", tuple(float(w) for w in array / array.sum()))
+        # As given: divided by their sum, which is 1 but for rounding, they would change with every saving and loading.
+        object.__setattr__(self, "weights", tuple(float(w) for w in array))
 
     def min_pulls_per_arm(self, family: Any) -> int:
         """Return 0: it needs no pulls."""
@@ -68,7 +71,8 @@ class Split:
             return SplitKernel(np.full(n_arms, 1.0 / n_arms))
         if len(self.weights) != n_arms:
             raise ValueError(f"Split has {len(self.weights)} weights for {n_arms} arms; give one per arm.")
-        return SplitKernel(np.array(self.weights))
+        weights = np.array(self.weights)
+        return SplitKernel(weights / weights.sum())
 
     def describe(self, family: Any) -> str:
         """Return a description for reports."""

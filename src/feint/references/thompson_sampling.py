@@ -1,7 +1,7 @@
 """Thompson Sampling on the public rewards: the paper's reference."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class ThompsonSampling:
     ((1.0, 1.0), (8.0, 2.0))
     """
 
+    name: ClassVar[str] = "thompson-sampling"
+    aliases: ClassVar[tuple[str, ...]] = ("thompson",)
     prior: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feint.dataset import about, seed_coordinate, versions, words
-from feint.kinds import config_of
+from feint.registry import config_of
 from feint.sweep.study import AXES, Study
 
 
@@ -25,9 +25,10 @@ def make_coordinates(study: Study, block: int) -> Any:
         "private_gap": [bandit.private_gaps for bandit in bandits],
     }
     families = [
-        ", ".join(dict.fromkeys(words(config_of(family, "family")) for family in bandit.families)) for bandit in bandits
+        ", ".join(dict.fromkeys(words(config_of(family, "family"), "family") for family in bandit.families))
+        for bandit in bandits
     ]
-    budgets = [words(config_of(budget, "budget")) for budget in axes["epsilon"].values()]
+    budgets = [words(config_of(budget, "budget"), "budget") for budget in axes["epsilon"].values()]
     numbers = all(not isinstance(label, str) for label in axes["epsilon"])
     data = xr.Dataset(
         coords={

@@ -17,10 +17,10 @@ from feint.dataset import words
 from feint.engine.watch import RECORDED
 from feint.errors import blaming
 from feint.explorers import Explorer, TopTwo
-from feint.kinds import config_of
 from feint.numerics._validate import BoolArray, check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
+from feint.registry import config_of
 from feint.simulation import (
     METHODS,
     Method,
@@ -260,7 +260,7 @@ def _labelled(values: Any, axis: str) -> dict[Any, Any]:
 def _usual_label(value: Any, axis: str, numbers: bool) -> Any:
     if isinstance(value, Constant):
         return value.epsilon if numbers else repr(value.epsilon)
-    return words(config_of(value, _SORTS[axis]))
+    return words(config_of(value, _SORTS[axis]), _SORTS[axis])
 
 
 def _budget(value: Any) -> Any:

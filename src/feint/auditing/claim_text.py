@@ -1,0 +1,91 @@
+"""What a user writes about a claim, in a shell or on the page: reference, family, prior and arms as texts."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from feint.references import Clipped, NormalInverseGamma, ThompsonSampling
+from feint.registry import imply_family, is_family_of, parse, parse_families
+
+USUAL_REFERENCE = "thompson-sampling"
+_NORMAL = (None, "gaussian", "normal")  # families that leave σ to --sigma
+
+
+def read_claim(
+    reference: str,
+    family: str | None,
+    sigma: str | None,
+    prior: str | None,
+    split: str | None,
+    clip: float | None,
+    folder: Path | None = None,
+) -> tuple[Any, Any]:
+    """Return the (reference, family) that the options describe; `folder` is where files of the user's own are."""
+    if split is not None:
+        if reference != USUAL_REFERENCE:
+            raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")
+        reference = f"split:{split}"
+    written = reference
+    reference, implied = imply_family(reference)
+    given = implied if family is None else family
+    rewards = None if given is None else parse_families(given, folder=folder)
+    if isinstance(rewards, tuple):
+        raise ValueError(f"--family is {family!r}; a log has public rewards only, so give one name.")
+    if implied is not None and not is_family_of(implied, rewards):
+        raise ValueError(f"--reference {written} contradicts --family {family}; leave one of them out.")
+    found = parse(reference, "reference", folder=folder)
+    if (sigma is not None or prior is not None) and found != ThompsonSampling():
+        raise ValueError(
+            f"--prior and --sigma are about {USUAL_REFERENCE}; leave them out of --reference {written}, or write them "
+            "with it and with --family gaussian:SIGMA."
+        )
+    if sigma is not None and given not in _NORMAL:
+        raise ValueError(f"--sigma is about normal rewards, not {given}; leave it out.")
+    if sigma == "unknown":
+        found, rewards = NormalInverseGamma(_sole_prior(prior)), None
+    else:
+        rewards = rewards if sigma is None else parse(f"gaussian:{sigma}", "family")
+        priors = [] if prior is None else _priors(prior, 2)
+        found = ThompsonSampling(priors[0] if len(priors) == 1 else tuple(priors)) if priors else found
+    return (found if clip is None else Clipped(found, clip)), rewards
+
+
+def _sole_prior(text: str | None) -> Any:
+    """Return the prior of all arms for an unknown sigma, four numbers."""
+    found = [None] if text is None else _priors(text, 4)
+    if len(found) > 1:
+        raise ValueError(f"--prior is {text!r}; with an unknown sigma all arms have the same one.")
+    return found[0]
+
+
+def _priors(text: str, size: int) -> list[tuple[float, ...]]:
+    """Return the numbers of a prior, or of every arm's: MEAN,SD;MEAN,SD;… or a file with a line per arm."""
+    # Of priors that are longer than a path may be, pathlib raises an OSError.
+    lines = Path(text).read_text(encoding="utf-8").split("\n") if os.path.isfile(text) else text.split(";")
+    try:
+        found = [tuple(float(part) for part in line.replace(";", ",").split(",")) for line in lines if line.strip()]
+    except ValueError:
+        found = []
+    if not found or any(len(pair) != size for pair in found):
+        what = (
+            "two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures)" if size == 2 else "MEAN,PULLS,SHAPE,SCALE"
+        )
+        raise ValueError(
+            f"--prior is {text!r}; give {what}; of every arm with ; between, or a file with a line per arm."
+        )
+    return found
+
+
+def read_arms(text: str | None) -> Any:
+    """Return the number of arms, or their labels; None for what the log tells."""
+    if text is None:
+        return None
+    return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
+
+
+def read_share(text: str) -> float:
+    """Return the share of --within, as 1% or 0.01."""
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None

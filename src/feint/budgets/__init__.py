@@ -1,0 +1,24 @@
+"""Budgets: how much divergence from the reference each step may spend. One budget a file, one contract (`base`)."""
+
+from feint.budgets.base import Budget, Epsilon, Pieces, PowerKernel, TableKernel, checked_at, epsilon_at, may_grow
+from feint.budgets.constant import Constant, as_budget
+from feint.budgets.power_law import PowerLaw, power_sum
+from feint.budgets.rising import RisingBudget
+from feint.budgets.total import TotalBudget
+
+__all__ = [
+    "Budget",
+    "Constant",
+    "Epsilon",
+    "Pieces",
+    "PowerKernel",
+    "PowerLaw",
+    "RisingBudget",
+    "TableKernel",
+    "TotalBudget",
+    "as_budget",
+    "checked_at",
+    "epsilon_at",
+    "may_grow",
+    "power_sum",
+]

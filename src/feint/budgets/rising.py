@@ -1,0 +1,50 @@
+"""A budget in all, spread in proportion to time."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from feint.budgets.base import PowerKernel, check_pull
+from feint.budgets.total import TotalBudget
+
+
+@dataclass(frozen=True)
+class RisingBudget:
+    """`total` spread over the first `horizon` pulls in proportion to time, and nothing after them.
+
+    The best way to spend a small total (docs/theory.md): ε_t = total·2t/(horizon·(horizon + 1)).
+
+    Parameters
+    ----------
+    total
+        Nats in all, 0 or more.
+    horizon
+        Over how many pulls, 1 or more.
+
+    Examples
+    --------
+    >>> RisingBudget(total=3.0, horizon=999).at(333)
+    0.002
+    """
+
+    name: ClassVar[str] = "rising"
+    aliases: ClassVar[tuple[str, ...]] = ("rising-budget",)
+    total: float
+    horizon: int
+
+    def __post_init__(self) -> None:
+        even = TotalBudget(self.total, self.horizon)
+        object.__setattr__(self, "total", even.total)
+        object.__setattr__(self, "horizon", even.horizon)
+
+    def at(self, t: int) -> float:
+        """ε_t."""
+        return self.kernel().scale * check_pull(t) if t <= self.horizon else 0.0
+
+    def sum_to(self, n_arms: int, horizon: int) -> float:
+        """Σ ε_t over the pulls after the initial round."""
+        last = min(horizon, self.horizon)
+        return self.kernel().scale * (last * (last + 1) - n_arms * (n_arms + 1)) / 2.0 if last > n_arms else 0.0
+
+    def kernel(self) -> PowerKernel:
+        """For kernels."""
+        return PowerKernel(self.total / (0.5 * self.horizon * (self.horizon + 1.0)), -1.0, float(self.horizon))

@@ -1,0 +1,55 @@
+"""A budget in all, spread evenly."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from feint.budgets.base import PowerKernel, check_pull
+from feint.numerics._validate import as_number, is_whole
+
+
+@dataclass(frozen=True)
+class TotalBudget:
+    """`total` spread evenly over the first `horizon` pulls, and nothing after them.
+
+    The K pulls of the initial round leave their share unspent, so total·(1 − K/horizon) is spent in all.
+
+    Parameters
+    ----------
+    total
+        Nats in all, 0 or more.
+    horizon
+        Over how many pulls, 1 or more.
+
+    Examples
+    --------
+    >>> TotalBudget(total=3.0, horizon=1000).at(1)
+    0.003
+    """
+
+    name: ClassVar[str] = "total"
+    aliases: ClassVar[tuple[str, ...]] = ("total-budget",)
+    total: float
+    horizon: int
+
+    def __post_init__(self) -> None:
+        what = "total of a budget must be a finite number, 0 or more"
+        number = as_number(self.total, what)
+        if not 0 <= number < math.inf:
+            raise ValueError(f"{what}; got {number}.")
+        if not is_whole(self.horizon, 1):
+            raise ValueError(f"horizon is {self.horizon!r}; a total budget needs a whole number of pulls, 1 or more.")
+        object.__setattr__(self, "total", number)
+        object.__setattr__(self, "horizon", int(self.horizon))
+
+    def at(self, t: int) -> float:
+        """ε_t."""
+        return self.total / self.horizon if check_pull(t) <= self.horizon else 0.0
+
+    def sum_to(self, n_arms: int, horizon: int) -> float:
+        """Σ ε_t over the pulls after the initial round."""
+        return self.at(1) * max(0, min(horizon, self.horizon) - n_arms)
+
+    def kernel(self) -> PowerKernel:
+        """For kernels."""
+        return PowerKernel(self.at(1), 0.0, float(self.horizon))

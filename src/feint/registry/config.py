@@ -1,0 +1,86 @@
+"""Parts as plain JSON, for states, data sets and stores, and as the tables of a study; and back again."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from feint.registry.names import Argument, arguments, class_of, find, is_own, is_registered, registered
+from feint.registry.text import fill_in, naming, parse
+
+_DEEPEST = 20  # parts in parts
+
+
+def config_of(part: Any, sort: str) -> dict[str, Any]:
+    """Return a JSON-ready description. ∞ is written as "inf"; of a user's own class, or what holds one, it has the
+    name.
+    """
+    cls: Any = type(part)
+    own = {"kind": cls.__name__, "own": True}
+    if not is_registered(part, sort):
+        return own
+    config = {argument.name: _as_json(getattr(part, argument.name), argument.sort) for argument in arguments(cls)}
+    if any(isinstance(item, dict) and item.get("own") for item in config.values()):
+        return own
+    return {"kind": cls.name} | config
+
+
+def from_config(config: dict[str, Any], sort: str, own: Any = None) -> Any:
+    """Return what `config_of` described; `own` is the user's own object, where it was one."""
+    name = config["kind"]
+    if config.get("own"):
+        if own is None:
+            raise ValueError(
+                f"This state has {'an' if sort == 'explorer' else 'a'} {sort} of your own, {name}; hand it in again: "
+                f"load(…, {sort}={name}(…))."
+            )
+        if type(own).__name__ != name:
+            raise ValueError(f"This state was saved with the {sort} {name}, but {type(own).__name__} was handed in.")
+        return own
+    if find(name, sort) is None:
+        raise ValueError(f"The state names the {sort} {name!r}; known are {', '.join(registered(sort))}.")
+    if own is not None:
+        raise ValueError(f"This state has its {sort}, {name}; do not hand one in.")
+    return _build(config, sort, None, {}, 0)
+
+
+def from_table(table: Mapping[str, Any], sort: str, label: str, folder: Path, known: Mapping[str, Any]) -> Any:
+    """Return the part of a study's table, as {kind = "round-robin", arms = [1, 2]}; a part in it is a table or a text.
+
+    `label` is what an error calls it; `folder` and `known` are those of `parse`.
+    """
+    class_of(table["kind"], sort, folder)  # a wrong name is an error about the name alone
+    with naming(sort, label):
+        return _build(table, sort, folder, known, 0)
+
+
+def _as_json(item: Any, sort: str | None) -> Any:
+    if isinstance(item, tuple):
+        return [_as_json(inner, sort) for inner in item]
+    if sort is not None and item is not None:
+        return config_of(item, sort)
+    return "inf" if isinstance(item, float) and item == math.inf else item
+
+
+def _build(config: Mapping[str, Any], sort: str, folder: Path | None, known: Mapping[str, Any], depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError(f"there are more than {_DEEPEST} parts in each other.")
+    if not isinstance(config.get("kind"), str):
+        raise ValueError(f"{dict(config)!r} names no {sort}; give its name as `kind`.")
+    cls = class_of(config["kind"], sort, folder)
+    given = {name: item for name, item in config.items() if name != "kind"}
+    if is_own(config["kind"]):
+        return cls(**given)
+    takes = {argument.name: argument for argument in arguments(cls)}
+    settings = {name: _restored(item, takes.get(name), folder, depth) for name, item in given.items()}
+    return cls(**settings, **fill_in(cls, settings, known))
+
+
+def _restored(item: Any, argument: Argument | None, folder: Path | None, depth: int) -> Any:
+    if argument is not None and argument.sort is not None and item is not None:
+        if isinstance(item, dict):
+            return _build(item, argument.sort, folder, {}, depth + 1)
+        return parse(str(item), argument.sort, folder=folder)
+    if isinstance(item, list):
+        return tuple(_restored(inner, None, folder, depth + 1) for inner in item)
+    return math.inf if item == "inf" else item

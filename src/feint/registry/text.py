@@ -1,0 +1,246 @@
+"""Parts as users write them: NAME[:ARGUMENTS], or FILE.py:CLASS for a class of their own.
+
+Arguments stand in the constructor's order with commas between them; what is left out at the end has its usual value. A
+part inside a part is written by its name, in parentheses if it has arguments: clipped:(softmax:0.5),0.05. Lists have ;
+between their items, and lists in lists parentheses around them. If the only argument is a list, commas do too:
+split:0.5,0.5, and rows of it are thompson-sampling:0,1;0,2.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from feint.registry.names import (
+    Argument,
+    arguments,
+    class_of,
+    find,
+    is_list,
+    is_own,
+    is_registered,
+    registered,
+    signature,
+)
+
+_DEEPEST = 20  # parentheses in parentheses
+_NOTHING: dict[str, Any] = {}
+_LETTERS_OF_THE_GRAMMAR = set(",;()")
+_TYPES = {float: "a number", int: "a whole number", bool: "true or false"}
+
+
+def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[str, Any] = _NOTHING) -> Any:
+    """Return the explorer, reference, family or budget (`sort`) that a text names; a number is a budget too.
+
+    `folder` is where files of the user's own are looked for; without, no file is run. `known` has values of arguments
+    that the text may leave out, by name: the horizon of a run, for one.
+
+    >>> parse("clipped:(softmax:0.5),0.05", "reference")
+    Clipped(reference=Softmax(temperature=0.5), low=0.05)
+    >>> parse("total:5", "budget", known={"horizon": 1000})
+    TotalBudget(total=5.0, horizon=1000)
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"{text!r} names no {sort}; give a name, as {next(iter(registered(sort)))!r}.")
+    text = text.strip()
+    if sort == "budget" and is_number(text):
+        text = f"constant:{text}"
+    if is_own(text):
+        cls, written = class_of(text, sort, folder), None
+    else:
+        name, colon, rest = text.partition(":")
+        cls, written = class_of(name.strip(), sort, folder), rest if colon else None
+    with naming(sort, text):
+        return cls() if is_own(text) else cls(**_settings(cls, written, folder, known))
+
+
+@contextmanager
+def naming(sort: str, text: str) -> Iterator[None]:
+    """Say which part it was that could not be made."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The {sort} {text[:200]!r} cannot be made: {error}") from None
+
+
+def _settings(cls: Any, written: str | None, folder: Path | None, known: Mapping[str, Any]) -> dict[str, Any]:
+    takes = arguments(cls)
+    given = [] if written is None else _split(written, ",")
+    if written is not None and len(takes) == 1 and takes[0].is_list:
+        given = [_sole_list(written)]
+    if len(given) > len(takes):
+        most = f"{len(takes) or 'no'} argument{'' if len(takes) == 1 else 's'}"
+        raise ValueError(f"it takes {most}, not {len(given)}; write {signature(cls, known)}.")
+    if "" in given:
+        raise ValueError(f"an argument is empty; write {signature(cls, known)}.")
+    settings = {argument.name: _value(item, argument, folder) for argument, item in zip(takes, given, strict=False)}
+    return settings | fill_in(cls, settings, known)
+
+
+def fill_in(cls: Any, settings: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known of the arguments that `settings` lack; say which of them are missing."""
+    needed = [argument.name for argument in arguments(cls) if argument.name not in settings and not argument.optional]
+    if missing := [name for name in needed if name not in known]:
+        raise ValueError(f"it needs {' and '.join(missing)}; write {signature(cls, known)}.")
+    return {name: known[name] for name in needed}
+
+
+def _sole_list(text: str) -> str:
+    """Write a list that has commas between its items, or between those of its rows, with ; and parentheses."""
+    rows = [";".join(_split(row, ",")) for row in _split(text, ";")]
+    in_rows = len(rows) > 1 and any(len(_split(row, ";")) > 1 for row in rows)
+    return ";".join(f"({row})" for row in rows) if in_rows else ";".join(rows)
+
+
+def _value(text: str, argument: Argument, folder: Path | None) -> Any:
+    if argument.sort is not None:
+        inner = _unwrapped(text)
+        if inner == text and ":" in text and not is_own(text):
+            raise ValueError(f"{argument.name} is {text[:80]!r}, which has arguments; put it in parentheses.")
+        return parse(inner, argument.sort, folder=folder)
+    if argument.optional and argument.default is None and text.lower() == "none":
+        return None
+    for kind in sorted(argument.types, key=is_list):  # a number before a list of one
+        try:
+            return _of_type(text, kind)
+        except ValueError:
+            continue
+    known = [_TYPES[kind] for kind in argument.types if kind in _TYPES]
+    what = "numbers with ; between" if argument.is_list else " or ".join(known) or "one of those it takes"
+    raise ValueError(f"{argument.name} is {text[:80]!r}; give {what}.")
+
+
+def _of_type(text: str, kind: Any) -> Any:
+    if is_list(kind):
+        return tuple(_of_type(item, get_args(kind)[0]) for item in _split(text, ";"))
+    if get_origin(kind) is Literal and text in get_args(kind):
+        return text
+    if kind is float:
+        return float(text)
+    if kind is int:
+        return parse_whole(text)
+    if kind is bool:
+        if text not in ("true", "false"):
+            raise ValueError(f"{text!r} is neither true nor false.")
+        return text == "true"
+    if kind is str:
+        return _unwrapped(text)
+    inner = _unwrapped(text)  # of any type: a list in a list, or a number
+    return float(text) if inner == text else _of_type(inner, tuple[Any, ...])
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Split outside of parentheses."""
+    items, depth, start = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if not 0 <= depth <= _DEEPEST:
+            break
+        if letter == separator and depth == 0:
+            items.append(text[start:i].strip())
+            start = i + 1
+    if depth != 0:
+        deep = f"; {_DEEPEST} of them in each other are the most" if depth > _DEEPEST else ""
+        raise ValueError(f"the parentheses of {text[:80]!r} do not match{deep}.")
+    return [*items, text[start:].strip()]
+
+
+def _unwrapped(text: str) -> str:
+    """Return the text without the parentheses around the whole of it, if there are any."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    try:
+        _split(inner := text[1:-1], ",")
+    except ValueError:  # as in (a),(b)
+        return text
+    return inner.strip()
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, or inf."""
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
+
+
+def parse_whole(text: str, name: str = "it") -> int:
+    """Return the whole number of an option or argument, also as 1e5.
+
+    >>> parse_whole("1e5", "--horizon")
+    100000
+    """
+    try:
+        value = float(text.replace("_", ""))
+        number = int(text) if text.isdecimal() else int(value)
+    except (ValueError, OverflowError):
+        value, number = 0.5, 0
+    if value != number:
+        raise ValueError(f"{name} is {text!r}; give a whole number, as 100000 or 1e5.")
+    return number
+
+
+def parse_families(given: Any, *, folder: Path | None = None) -> Any:
+    """Return a family by name, or a pair, as "bernoulli,gaussian:2" or a list of two names.
+
+    >>> parse_families("bernoulli,gaussian:2")
+    (Bernoulli(), Gaussian(sigma=2.0))
+    """
+    names = _split(given, ",") if isinstance(given, str) else given
+    if not isinstance(names, list) or not 1 <= len(names) <= 2 or not all(isinstance(name, str) for name in names):
+        known = ", ".join(registered("family"))
+        raise ValueError(f"family is {given!r}; give one name, or two for public and private rewards: {known}.")
+    found = tuple(parse(_unwrapped(name), "family", folder=folder) for name in names)
+    return found if len(found) == 2 else found[0]
+
+
+def imply_family(reference: str) -> tuple[str, str | None]:
+    """Return (reference, family): a reference that is named by a family is Thompson Sampling with its posteriors.
+
+    >>> imply_family("beta"), imply_family("softmax:0.5")
+    (('thompson-sampling', 'beta'), ('softmax:0.5', None))
+    """
+    name = reference.partition(":")[0].strip()
+    if find(name, "reference") is None and find(name, "family") is not None:
+        return "thompson-sampling", reference
+    return reference, None
+
+
+def is_family_of(implied: str, family: Any) -> bool:
+    """Whether a family is the one that a reference's name implies, with any arguments if the name has none."""
+    found = parse(implied, "family")
+    return bool(found == family) or (":" not in implied and type(found) is type(family))
+
+
+def format_part(part: Any, sort: str) -> str:
+    """Return the text that `parse` reads as this part; of a user's own class, its name in Python.
+
+    >>> format_part(parse("clipped:(softmax:0.50),0.05", "reference"), "reference")
+    'clipped:(softmax:0.5),0.05'
+    """
+    cls: Any = type(part)
+    if not is_registered(part, sort):
+        return f"{cls.__name__}()"
+    takes = list(arguments(cls))
+    while takes and takes[-1].optional and getattr(part, takes[-1].name) == takes[-1].default:
+        takes.pop()
+    items = [_written(getattr(part, argument.name), argument.sort) for argument in takes]
+    if cls.name == "constant":
+        return items[0]
+    return f"{cls.name}:{','.join(items)}" if items else str(cls.name)
+
+
+def _written(value: Any, sort: str | None = None) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if sort is not None:
+        text = format_part(value, sort)
+        return f"({text})" if ":" in text else text
+    if isinstance(value, tuple):
+        return ";".join(f"({_written(item)})" if isinstance(item, tuple) else _written(item) for item in value)
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    text = str(value)
+    return f"({text})" if _LETTERS_OF_THE_GRAMMAR & set(text) else text

@@ -1,0 +1,531 @@
+"""The registry: every part, at every door where a user can name it, and new ones without a change elsewhere."""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from feint.sweep.reading import load_study
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import feint
+from feint.auditing.claim_text import USUAL_REFERENCE, read_claim
+from feint.budgets import Constant
+from feint.cli import app
+from feint.dataset import Runs
+from feint.explorers import FixedTilting
+from feint.instances import load_bandit
+from feint.references import Clipped, NormalInverseGamma
+from feint.registry import config_of, format_part, from_config, parse, parse_families, registered, signatures
+from feint.registry.names import arguments
+from feint.simulation import run_settings
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(feint.__file__).parent
+
+# Every part with every argument away from its default, as a user writes it; nested where it can be.
+PARTS = {
+    "explorer": {
+        "earn": feint.Earn(),
+        "fixed-boosting:0;0.5;0.3;0.2": feint.FixedBoosting([0, 0.5, 0.3, 0.2]),
+        "fixed-tilting:-1e-05;0.5;0.3;0.2": FixedTilting([-1e-5, 0.5, 0.3, 0.2]),
+        "round-robin:1;3": feint.RoundRobin([1, 3]),
+        "top-two": feint.TopTwo(),
+        "top-two-transport": feint.TopTwoTransport(),
+        "tracking": feint.Tracking(),
+    },
+    "reference": {
+        "clipped:(clipped:(softmax:0.5),0.05),0.1": Clipped(Clipped(feint.Softmax(0.5), 0.05), 0.1),
+        "clipped:(thompson-sampling:(0;inf);(0;1);(0;2);(0;3)),0.05": Clipped(
+            feint.ThompsonSampling([(0, math.inf), (0, 1), (0, 2), (0, 3)]), 0.05
+        ),
+        "epsilon-greedy:0.1": feint.EpsilonGreedy(0.1),
+        "normal-inverse-gamma:0;1;1;1": NormalInverseGamma((0, 1, 1, 1)),
+        "softmax:0.5": feint.Softmax(0.5),
+        "split:0.4;0.3;0.2;0.1": feint.Split([0.4, 0.3, 0.2, 0.1]),
+        "thompson-sampling:0.5;2": feint.ThompsonSampling((0.5, 2)),
+        "ucb:1.5": feint.ObservedUCB(1.5),
+    },
+    "family": {
+        "bernoulli": feint.Bernoulli(),
+        "exponential": feint.Exponential(),
+        "gaussian:0.1": feint.Gaussian(0.1),
+        "poisson": feint.Poisson(),
+    },
+    "budget": {
+        "inf": Constant(math.inf),
+        "power:1,0.3333333333333333": feint.PowerLaw(1.0, 1 / 3),
+        "rising:3,1000": feint.RisingBudget(3.0, 1000),
+        "total:5,100000": feint.TotalBudget(5.0, 100_000),
+    },
+}
+CASES = [(sort, text) for sort, parts in PARTS.items() for text in parts]
+FOR_AUDITS_ONLY = "normal-inverse-gamma:0;1;1;1"
+MEANS = {"public": [0.6, 0.3, 0.1, 0.2], "private": [0.2, 0.5, 0.1, 0.3]}
+USUAL = {"explorer": "top-two", "reference": "thompson-sampling", "family": "gaussian", "budget": "0.1"}
+PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilons"}
+
+
+def chosen(sort, text):
+    """The parts of a run: the usual ones, but for one."""
+    return {other: parse(text if other == sort else usual, other) for other, usual in USUAL.items()}
+
+
+def in_toml(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {in_toml(item)}" for key, item in value.items() if item is not None) + "}"
+    return json.dumps(value)
+
+
+def test_everything_is_here_with_every_argument_away_from_its_default():
+    for sort, parts in PARTS.items():
+        assert {type(part) for part in parts.values()} == set(registered(sort).values())
+        for part in parts.values():
+            for argument in arguments(type(part)):
+                assert not argument.optional or getattr(part, argument.name) != argument.default
+    assert not {"timing", "observed-u-c-b"} & set(registered("reference"))
+
+
+@pytest.mark.parametrize(("sort", "text"), CASES)
+def test_text_and_json_and_back(sort, text):
+    part = PARTS[sort][text]
+    assert parse(text, sort) == part
+    assert format_part(part, sort) == text
+    config = json.loads(json.dumps(config_of(part, sort), allow_nan=False))
+    assert from_config(config, sort) == part
+    assert from_config({**config, "kind": type(part).__name__}, sort) == part  # as states before had it
+
+
+@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[1] != FOR_AUDITS_ONLY])
+def test_saved_agents_and_observers(sort, text, tmp_path):
+    parts = chosen(sort, text)
+    explorer, reference, family, budget = (parts[name] for name in ("explorer", "reference", "family", "budget"))
+    agent = feint.Agent(4, explorer, reference, epsilon=budget, family=family)
+    agent.save(tmp_path / "agent.json")
+    loaded = feint.Agent.load(tmp_path / "agent.json")
+    assert loaded.state() == agent.state()
+    assert from_config(loaded.state()["families"][0] if sort == "family" else _saved(loaded, sort), sort) == parts[sort]
+    if sort in ("reference", "family"):
+        observer = feint.Observer(4, reference, family=family)
+        observer.save(tmp_path / "observer.json")
+        assert feint.Observer.load(tmp_path / "observer.json").state() == observer.state()
+
+
+def _saved(agent, sort):
+    return agent.state()["epsilon" if sort == "budget" else sort]
+
+
+@pytest.mark.parametrize(("sort", "text"), CASES)
+def test_attributes_of_data_sets(sort, text):
+    parts = chosen(sort, text)
+    options = {"horizon": 4, "seed": 0, "delta": None, "method": "lazy", "observe": False, "alpha": 0.05}
+    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options)
+    bandit = feint.Bandit(**MEANS, family=parts["family"])
+    data = Runs(bandit, range(1), np.array([4]), {}, found, parts["budget"]).dataset()
+    if sort == "family":
+        config = json.loads(data.attrs["bandit"])["families"][0]
+    else:
+        config = json.loads(data.attrs["config"])["epsilon" if sort == "budget" else sort]
+    assert from_config(config, sort) == parts[sort]
+    assert data[sort].item().startswith(type(parts[sort]).__name__ + "(")
+
+
+@pytest.mark.parametrize("suffix", ["toml", "json"])
+@pytest.mark.parametrize("sort", PARTS)
+def test_studies(sort, suffix, tmp_path):
+    """Each by its text and as a table."""
+    parts = {text: part for text, part in PARTS[sort].items() if text != FOR_AUDITS_ONLY}
+    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": MEANS}}
+    if sort == "family":
+        fields["bandits"] = {text: {**MEANS, "family": text} for text in parts}
+    else:
+        tables = [{**config_of(part, sort), "label": f"table {text}"} for text, part in parts.items()]
+        fields[PLURALS[sort]] = [*parts, *tables]
+    path = tmp_path / f"study.{suffix}"
+    lines = (
+        f"{name} = {json.dumps(value) if isinstance(value, int) else _lines(value)}" for name, value in fields.items()
+    )
+    path.write_text(json.dumps(fields) if suffix == "json" else "\n".join(lines))
+    study = load_study(path)
+    if sort == "family":
+        assert {text: bandit.families[0] for text, bandit in study.axes["bandit"].items()} == parts
+    else:
+        found = study.axes["epsilon" if sort == "budget" else sort]
+        assert found == parts | {f"table {text}": part for text, part in parts.items()}
+
+
+def _lines(value):
+    return "[" + ", ".join(map(in_toml, value)) + "]" if isinstance(value, list) else in_toml({
+        json.dumps(key): item for key, item in value.items()
+    })  # fmt: skip
+
+
+@pytest.fixture
+def typed_run(monkeypatch):
+    """What `feint run` would simulate."""
+    found = {}
+
+    class Stop(Exception):
+        pass
+
+    def simulated(bandit, explorer, reference, budget, *others, **options):
+        found.update(family=bandit.families[0], explorer=explorer, reference=reference, budget=budget)
+        raise Stop
+
+    monkeypatch.setattr("feint.simulation.simulated", simulated)
+
+    def typed(*options):
+        means = ["--public", "0.6,0.3,0.1,0.2", "--private", "0.2,0.5,0.1,0.3"]
+        result = CliRunner().invoke(app, ["run", *means, *options])
+        if not isinstance(result.exception, Stop):
+            raise result.exception
+        return found
+
+    return typed
+
+
+@pytest.mark.parametrize(("sort", "text"), CASES)
+def test_command_lines(sort, text, typed_run):
+    assert typed_run("--epsilon" if sort == "budget" else f"--{sort}", text)[sort] == PARTS[sort][text]
+    if sort == "reference":
+        assert read_claim(text, None, None, None, None, None) == (PARTS[sort][text], None)
+    if sort == "family":
+        assert read_claim(USUAL_REFERENCE, text, None, None, None, None)[1] == PARTS[sort][text]
+
+
+def test_what_a_run_knows_may_be_left_out(typed_run):
+    found = typed_run("--explorer", "round-robin", "--epsilon", "total:5", "--horizon", "1e3")
+    assert found["explorer"] == feint.RoundRobin([1, 2, 3])
+    assert found["budget"] == feint.TotalBudget(5.0, 1000)
+
+
+@pytest.mark.parametrize(
+    ("sort", "alias", "text"),
+    [
+        ("reference", "thompson", "thompson-sampling"),
+        ("reference", "uniform", "split"),
+        ("reference", "observed-u-c-b", "ucb"),
+        ("reference", "split:0.5,0.3,0.2", "split:0.5;0.3;0.2"),
+        ("reference", "thompson:0,1;0,2", "thompson-sampling:(0;1);(0;2)"),
+        ("reference", "clipped:thompson,0.05", "clipped:thompson-sampling,0.05"),
+        ("family", "normal:2", "gaussian:2"),
+        ("family", "beta", "bernoulli"),
+        ("budget", "power-law:1,0.5", "power:1,0.5"),
+        ("budget", "total-budget:1,1e3", "total:1,1000"),
+        ("budget", "rising-budget:1,9", "rising:1,9"),
+        ("budget", "constant:0.1", "0.1"),
+        ("explorer", "round-robin:1,2", "round-robin:1;2"),
+        ("explorer", " TopTwo ", "top-two"),
+    ],
+)
+def test_other_names_and_forms(sort, alias, text):
+    assert format_part(parse(alias, sort), sort) == text
+
+
+class TestReferencesNamedByAFamily:
+    """`--reference beta` is Thompson Sampling with Bernoulli rewards; a contradiction is refused."""
+
+    def test_audit(self):
+        thompson = feint.ThompsonSampling()
+        for reference, family, rewards in (
+            ("beta", None, feint.Bernoulli()),
+            ("beta", "bernoulli", feint.Bernoulli()),
+            ("normal", "gaussian:2", feint.Gaussian(2)),
+            ("normal:2", None, feint.Gaussian(2)),
+            ("thompson", "poisson", feint.Poisson()),
+        ):
+            assert read_claim(reference, family, None, None, None, None) == (thompson, rewards)
+        assert read_claim("normal", None, "2", None, None, 0.1) == (Clipped(thompson, 0.1), feint.Gaussian(2))
+        assert read_claim(USUAL_REFERENCE, "gaussian", "unknown", None, None, None) == (NormalInverseGamma(), None)
+
+    @pytest.mark.parametrize(
+        ("reference", "family", "sigma"),
+        [
+            ("beta", "poisson", None),
+            ("normal:2", "gaussian:1", None),
+            ("normal:1", None, "2"),
+            ("beta", None, "1"),
+            (USUAL_REFERENCE, "bernoulli", "unknown"),
+            (USUAL_REFERENCE, "gaussian:2", "2"),
+            ("softmax:1", None, "2"),
+            (USUAL_REFERENCE, "bernoulli,gaussian", None),
+        ],
+    )
+    def test_audit_refuses_a_contradiction(self, reference, family, sigma):
+        with pytest.raises(ValueError, match=r"contradicts|leave (it|them) out|give one name"):
+            read_claim(reference, family, sigma, None, None, None)
+
+    def test_run(self, typed_run):
+        found = typed_run("--reference", "beta")
+        assert (found["reference"], found["family"]) == (feint.ThompsonSampling(), feint.Bernoulli())
+        assert typed_run("--reference", "normal", "--sigma", "2")["family"] == feint.Gaussian(2)
+        for options in (["--family", "poisson"], ["--sigma", "1"]):
+            with pytest.raises(ValueError, match="--reference beta contradicts the public rewards"):
+                typed_run("--reference", "beta", *options)
+
+    def test_studies(self, tmp_path):
+        path = tmp_path / "study.json"
+        fields = {"horizon": 100, "epsilons": [0.1], "references": ["beta"]}
+        path.write_text(json.dumps({**fields, "bandits": {"b": {**MEANS, "family": "bernoulli"}}}))
+        assert load_study(path).axes["reference"] == {"beta": feint.ThompsonSampling()}
+        path.write_text(json.dumps({**fields, "bandits": {"b": MEANS}}))
+        with pytest.raises(ValueError, match="'beta' contradicts the public rewards of bandit 'b'"):
+            load_study(path)
+
+
+OWN = """
+import numpy as np
+
+class Least:
+    def choose(self, view, uniforms):
+        return int(view.pulls.argmin())
+
+class Even:
+    def log_probabilities(self, view):
+        return np.full(view.pulls.size, -np.log(view.pulls.size))
+
+class Bursts:
+    def at(self, t):
+        return 0.1 if t % 2 else 0.0
+
+class Coin:
+    mean_range = (0.0, 1.0)
+    rewards = "0 or 1"
+    def accepts(self, rewards):
+        return (rewards == 0) | (rewards == 1)
+    def draw(self, mean, uniform):
+        return float(uniform < mean)
+    def log_best(self, pulls, sums):
+        return np.full(pulls.size, -np.log(pulls.size))
+
+class Needy:
+    def __init__(self, number):
+        self.number = number
+
+nothing = 3
+"""
+
+
+class TestClassesOfAUser:
+    """FILE.py:CLASS wherever a name is."""
+
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch):
+        (tmp_path / "mine.py").write_text(OWN)
+        monkeypatch.chdir(tmp_path)
+
+    def test_in_a_run(self, typed_run):
+        options = [
+            "--explorer",
+            "mine.py:Least",
+            "--reference",
+            "clipped:mine.py:Even,0.1",
+            "--epsilon",
+            "mine.py:Bursts",
+        ]
+        found = typed_run(*options, "--family", "mine.py:Coin")
+        assert {sort: type(part).__name__ for sort, part in found.items()} == {
+            "explorer": "Least", "reference": "Clipped", "budget": "Bursts", "family": "Coin",
+        }  # fmt: skip
+        assert type(found["reference"].reference).__name__ == "Even"
+
+    def test_in_studies_instances_and_audits(self, tmp_path):
+        instance = {**MEANS, "family": ["mine.py:Coin", "gaussian"]}
+        fields = {
+            "horizon": 100,
+            "explorers": ["mine.py:Least"],
+            "epsilons": ["mine.py:Bursts"],
+            "bandits": {"b": instance},
+        }
+        fields["references"] = ["mine.py:Even", {"kind": "clipped", "reference": "mine.py:Even", "low": 0.1}]
+        (tmp_path / "elsewhere").mkdir()
+        shutil.move(tmp_path / "mine.py", tmp_path / "elsewhere" / "mine.py")
+        (tmp_path / "elsewhere" / "study.json").write_text(json.dumps(fields))
+        study = load_study(Path("elsewhere/study.json"))
+        assert [type(part).__name__ for part in study.axes["reference"].values()] == ["Even", "Clipped"]
+        (tmp_path / "elsewhere" / "instance.json").write_text(json.dumps(instance))
+        assert type(load_bandit(Path("elsewhere/instance.json")).families[0]).__name__ == "Coin"
+        reference, family = read_claim("mine.py:Even", "mine.py:Coin", None, None, None, None, Path("elsewhere"))
+        assert (type(reference).__name__, type(family).__name__) == ("Even", "Coin")
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ("none.py:Least", "There is no Python file"),
+            ("mine.py:Nothing", "mine.py has no class Nothing"),
+            ("mine.py:nothing", "mine.py has no class nothing"),
+            ("mine.py:Needy", "'mine.py:Needy' cannot be made"),
+        ],
+    )
+    def test_mistakes(self, text, says):
+        with pytest.raises(ValueError, match=says):
+            parse(text, "explorer", folder=Path())
+
+    def test_an_edited_file_is_run_again(self, tmp_path):
+        first = parse("mine.py:Bursts", "budget", folder=tmp_path)
+        assert type(parse("mine.py:Bursts", "budget", folder=tmp_path)) is type(first)
+        (tmp_path / "mine.py").write_text(OWN.replace("0.1 if", "0.2 if"))
+        os.utime(tmp_path / "mine.py", ns=(1, 1))
+        assert parse("mine.py:Bursts", "budget", folder=tmp_path).at(1) == 0.2
+
+    def test_a_state_runs_no_file(self, tmp_path):
+        (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
+        for reference in ("evil.py:X", {"kind": "evil.py:X"}):
+            with pytest.raises(ValueError, match=r"There is no reference 'evil\.py:X'"):
+                from_config({"kind": "clipped", "reference": reference, "low": 0.1}, "reference")
+        with pytest.raises(ValueError, match="known are"):
+            from_config({"kind": "evil.py:X"}, "reference")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("magic", "There is no reference 'magic'; choose among clipped:REFERENCE,LOW, epsilon-greedy:EPSILON"),
+        ("", "There is no reference ''"),
+        ("softmax", "it needs temperature; write softmax:TEMPERATURE"),
+        ("softmax:", "write softmax:TEMPERATURE"),
+        ("softmax:1,2", "it takes 1 argument, not 2"),
+        ("softmax:x", "temperature is 'x'; give a number"),
+        ("softmax:__import__('os')", "temperature is"),
+        ("clipped:softmax:1,0.1", "put it in parentheses"),
+        ("clipped:(magic),0.1", "There is no reference 'magic'"),
+        ("clipped:(softmax:1,0.1", "parentheses of .* do not match"),
+        ("clipped:" + "(" * 1000 + ")" * 1000, "20 of them in each other are the most"),
+        ("clipped:" * 1000, "put it in parentheses"),
+        ("split:a,b", "give numbers with ; between"),
+        (3, "names no reference"),
+    ],
+)
+def test_mistakes_get_a_sentence(text, says):
+    with pytest.raises(ValueError, match=says) as caught:
+        parse(text, "reference")
+    assert len(str(caught.value)) < 700
+
+
+def test_parts_in_parts_have_an_end():
+    config = {"kind": "softmax", "temperature": 1.0}
+    for _ in range(500):
+        config = {"kind": "clipped", "reference": config, "low": 0.1}
+    with pytest.raises(ValueError, match="more than 20 parts"):
+        from_config(config, "reference")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    pieces=st.lists(
+        st.sampled_from([*"(),;:.0 1-", "clipped", "softmax", "split", "thompson", "inf", "nan", "1e400", "ε"])
+    ),
+    sort=st.sampled_from(list(PARTS)),
+)
+def test_any_text_is_read_or_refused(pieces, sort):
+    for read in (lambda: parse("".join(pieces), sort), lambda: parse_families("".join(pieces))):
+        with suppress(ValueError):
+            read()
+
+
+def test_the_guide_lists_every_name():
+    guide = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+    for sort in PARTS:
+        for text in signatures(sort):
+            assert f"`{text}`" in guide, text
+
+
+NEW = {
+    "explorers": """
+class Least:
+    \"\"\"Boost the arm so many after the least pulled one.\"\"\"
+
+    name: ClassVar[str] = "least"
+    after: int = 0
+
+    def choose(self, view, uniforms):
+        return (int(view.pulls.argmin()) + self.after) % view.pulls.size
+""",
+    "references": """
+class Hedged:
+    \"\"\"Give a share to all arms alike, and the rest to what another reference says.\"\"\"
+
+    name: ClassVar[str] = "hedged"
+    share: float
+    other: Reference = Split()
+
+    def log_probabilities(self, view):
+        return np.log(np.full(view.pulls.size, 1 / view.pulls.size))
+""",
+    "families": """
+class Coin:
+    \"\"\"Rewards 0 and 1.\"\"\"
+
+    name: ClassVar[str] = "coin"
+    mean_range = (0.0, 1.0)
+    rewards = "0 or 1"
+
+    def accepts(self, rewards):
+        return (rewards == 0) | (rewards == 1)
+
+    def draw(self, mean, uniform):
+        return float(uniform < mean)
+
+    def log_best(self, pulls, sums):
+        return np.log(np.full(pulls.size, 1 / pulls.size))
+""",
+    "budgets": """
+class Bursts:
+    \"\"\"Spend on every other step.\"\"\"
+
+    name: ClassVar[str] = "bursts"
+    size: float
+
+    def at(self, t):
+        return self.size if t % 2 else 0.0
+""",
+}
+HEAD = "from dataclasses import dataclass\nfrom typing import ClassVar\n\nimport numpy as np\n\n"
+
+
+def test_a_new_file_and_its_export_are_all_it_takes(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "feint", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder, text in NEW.items():
+        need = "from feint.references.base import Reference\nfrom feint.references.split import Split\n\n\n"
+        head = HEAD + (need if folder == "references" else "\n") + "@dataclass(frozen=True)"
+        (tmp_path / "feint" / folder / "added.py").write_text(head + text)
+        with (tmp_path / "feint" / folder / "__init__.py").open("a") as file:
+            file.write(f"\nfrom feint.{folder}.added import {text.split()[1].rstrip(':')}\n")
+    (tmp_path / "study.toml").write_text(
+        'horizon = 100\nexplorers = ["least:1"]\nreferences = ["hedged:0.1", "clipped:(hedged:0.1,(softmax:0.5)),0.2"]'
+        "\n"
+        'epsilons = ["bursts:0.1"]\n[bandits.b]\npublic = [0.6, 0.3]\nprivate = [0.2, 0.5]\nfamily = "coin"\n'
+    )
+    (tmp_path / "log.csv").write_text("arm,reward\n" + "0,1\n1,0\n" * 10)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
+        "COLUMNS": "300",
+    }
+
+    def python(*arguments):
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    shown = python("-m", "feint", "run", "--help")
+    for text in ("least[:AFTER]", "hedged:SHARE[,OTHER]", "coin", "bursts:SIZE"):
+        assert text in shown
+    code = "import pathlib, feint.sweep.reading as r; print(r.load_study(pathlib.Path('study.toml')).axes)"
+    for text in ("Least(after=1)", "Hedged(share=0.1, other=Softmax(temperature=0.5))", "Coin()", "Bursts(size=0.1)"):
+        assert text in python("-c", code)
+    assert "hedged:SHARE[,OTHER]" in python("-m", "feint", "audit", "--help")
+    found = json.loads(
+        python("-m", "feint", "audit", "log.csv", "--reference", "hedged:0.1", "--family", "coin", "--json")
+    )
+    assert "Hedged(share=0.1" in found["claim"]

@@ -176,11 +176,11 @@ def typed_run(monkeypatch):
     class Stop(Exception):
         pass
 
-    def simulated(bandit, explorer, reference, budget, *others, **options):
+    def run_simulation(bandit, explorer, reference, budget, *others, **options):
         found.update(family=bandit.families[0], explorer=explorer, reference=reference, budget=budget)
         raise Stop
 
-    monkeypatch.setattr("feint.simulation.simulated", simulated)
+    monkeypatch.setattr("feint.simulation.run_simulation", run_simulation)
 
     def typed(*options):
         means = ["--public", "0.6,0.3,0.1,0.2", "--private", "0.2,0.5,0.1,0.3"]

@@ -83,7 +83,7 @@ class PlainView:
 
     @cached_property
     def private_probabilities(self) -> FloatArray:
-        """The probability of each arm to be the best private one, (K,)."""
+        """The probability that each arm is the best private one, (K,)."""
         return read_only(self._private())
 
     @cached_property

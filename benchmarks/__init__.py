@@ -1,1 +1,1 @@
-"""Speed and accuracy, each as ratios in one run against the best alternative; `make bench` prints them."""
+"""Speed and accuracy, as ratios to the best alternative, measured in the same run; `make bench` prints them."""

@@ -1,4 +1,4 @@
-"""Run every benchmark and print its table; `--write` also puts them into benchmarks/RESULTS.md."""
+"""Run every benchmark and print its table; `--write` also writes the tables into benchmarks/RESULTS.md."""
 
 import argparse
 import datetime
@@ -16,7 +16,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 def machine() -> str:
-    """What the numbers depend on."""
+    """Return what the numbers depend on: the processor and the versions."""
     name = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

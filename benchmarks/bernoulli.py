@@ -16,10 +16,10 @@ _TINY = 1e-300  # the rule returns 0 for small probabilities; a draw needs a pos
 
 
 class NumpyBelief:
-    """Beta posteriors of many seeds and the arms' chances to be best, by Gauss–Legendre with 64 nodes on (0, 1).
+    """Beta posteriors of many seeds, with P(arm is best) by Gauss–Legendre with 64 nodes on (0, 1).
 
-    The nodes are the same for every arm, so each distribution function is evaluated once a node. `all_arms=False` also
-    leaves those of the arms that were not pulled as they are.
+    The nodes are the same for every arm, so each distribution function is evaluated once per node.
+    `all_arms=False` also keeps those of the arms that were not pulled.
     """
 
     def __init__(self, successes: np.ndarray, failures: np.ndarray, all_arms: bool) -> None:
@@ -34,7 +34,7 @@ class NumpyBelief:
         return betainc(a, b, x), np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
     def update(self, arm: np.ndarray, reward: np.ndarray) -> None:
-        """One pull a seed."""
+        """Learn one pull per seed."""
         rows = np.arange(len(arm))
         self.alpha[rows, arm] += reward
         self.beta[rows, arm] += 1.0 - reward
@@ -45,7 +45,7 @@ class NumpyBelief:
             self.below[rows, arm], self.density[rows, arm] = found
 
     def best(self) -> np.ndarray:
-        """P(arm is the best), (seed, arm)."""
+        """Return P(arm is the best), (seed, arm)."""
         out = np.empty(self.alpha.shape)
         for a in range(out.shape[1]):
             product = self.density[:, a].copy()
@@ -58,14 +58,14 @@ class NumpyBelief:
 
 
 def _pick(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One arm a row."""
+    """Draw one arm per row."""
     cumulative = p.cumsum(1)
     u = rng.random((len(p), 1)) * cumulative[:, -1:]
     return np.minimum((u >= cumulative).sum(1), p.shape[1] - 1)
 
 
 def numpy_run(bandit: Bandit, epsilon: float, steps: int, replications: int, all_arms: bool) -> np.ndarray:
-    """Algorithm 1 after one pull an arm, vectorised over replications, with q-hat; pulls (replication, arm)."""
+    """Run Algorithm 1 with q-hat after one pull per arm, vectorised; return pulls (replication, arm)."""
     rng = np.random.default_rng(0)
     means = np.array([bandit.public, bandit.private])
     pulls, rows = np.ones((replications, bandit.n_arms)), np.arange(replications)
@@ -91,19 +91,19 @@ def numpy_run(bandit: Bandit, epsilon: float, steps: int, replications: int, all
 
 
 def numpy_seconds(bandit: Bandit, epsilon: float, steps: int, all_arms: bool, replications: int = 100) -> float:
-    """Seconds a trajectory-step of that."""
+    """Return the seconds per trajectory-step of `numpy_run`."""
     start = time.perf_counter()
     numpy_run(bandit, epsilon, steps, replications, all_arms)
     return (time.perf_counter() - start) / (steps * replications)
 
 
 def speed() -> str:
-    """µs a trajectory-step and the ratios."""
+    """Return the table of µs per trajectory-step, with ratios."""
     bandits = {"Bernoulli": Bandit(**MEANS, family=Bernoulli()), "Gaussian": Bandit(**MEANS)}
     times: dict[str, list[float]] = {name: [] for name in bandits}
     for bandit in bandits.values():
         feint_seconds(bandit, EPSILON, 1_000, 4)  # compile
-    for _ in range(2):  # in turn, so that what else the machine does meets both
+    for _ in range(2):  # in turn, so that other work on the machine affects both
         for name, bandit in bandits.items():
             times[name].append(feint_seconds(bandit, EPSILON, HORIZON, REPLICATIONS))
     ours, gaussian = min(times["Bernoulli"]), min(times["Gaussian"])
@@ -111,10 +111,10 @@ def speed() -> str:
         "feint, Bernoulli": ours,
         "feint, Gaussian with the same means, σ = 1": gaussian,
         "NumPy, 100 seeds": numpy_seconds(bandits["Bernoulli"], EPSILON, 300, all_arms=True),
-        "NumPy, 100 seeds, only the pulled arm anew": numpy_seconds(bandits["Bernoulli"], EPSILON, 300, all_arms=False),
+        "NumPy, 100 seeds, one arm updated": numpy_seconds(bandits["Bernoulli"], EPSILON, 300, all_arms=False),
     }
     lines = [f"## Bernoulli: Algorithm 1, K = 4, ε = {EPSILON:g}, horizon {HORIZON:,}, all cores\n"]
-    lines += ["| method | µs a trajectory-step | times feint |", "| --- | --- | --- |"]
+    lines += ["| method | µs per trajectory-step | times feint |", "| --- | --- | --- |"]
     lines += [f"| {name} | {1e6 * each:.3f} | {each / ours:.2f} |" for name, each in rows.items()]
     lines.append(
         f"\nBernoulli takes {ours / gaussian:.2f} times as long as Gaussian. NumPy: Beta(1, 1) priors, Gauss–Legendre "

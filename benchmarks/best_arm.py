@@ -1,4 +1,4 @@
-"""best_arm_probabilities against the paper's Gauss–Hermite rule and Monte Carlo counting."""
+"""Compare `best_arm_probabilities` with the paper's Gauss–Hermite rule and with Monte Carlo counting."""
 
 import math
 import time
@@ -16,7 +16,7 @@ EXACT_ARM_3 = 0.00135642  # 40-digit integration, six digits
 
 
 def posteriors(rows: int, n_arms: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """States such as a run meets: the paper's instance (repeated for more arms) at varied moments."""
+    """Return posteriors as a run meets them: the paper's instance (repeated for more arms) at varied moments."""
     rng = np.random.default_rng(0)
     pulls = np.resize(PULLS, n_arms) * np.exp(0.3 * rng.normal(size=(rows, n_arms)))
     means = np.resize(PUBLIC, n_arms) + rng.normal(size=(rows, n_arms)) / np.sqrt(pulls)
@@ -24,7 +24,7 @@ def posteriors(rows: int, n_arms: int = 4) -> tuple[np.ndarray, np.ndarray]:
 
 
 def python_loop(means: np.ndarray, sds: np.ndarray) -> np.ndarray:
-    """The 32-node rule one state at a time, vectorised over its nodes only."""
+    """Evaluate the 32-node rule one state at a time, vectorised over its nodes only."""
     nodes, weights = np.polynomial.hermite.hermgauss(32)
     out = np.empty(means.shape)
     for row, (mean, sd) in enumerate(zip(means, sds, strict=True)):
@@ -49,7 +49,7 @@ def monte_carlo(means: np.ndarray, sds: np.ndarray) -> np.ndarray:
 
 
 def chunked(function: Callable[..., np.ndarray], rows: int) -> Callable[..., np.ndarray]:
-    """NumPy is quickest on pieces that stay in the cache."""
+    """Return `function` applied to pieces of `rows` rows: NumPy is quickest on pieces that stay in the cache."""
 
     def run(means: np.ndarray, sds: np.ndarray) -> np.ndarray:
         pieces = range(0, len(means), rows)
@@ -59,7 +59,7 @@ def chunked(function: Callable[..., np.ndarray], rows: int) -> Callable[..., np.
 
 
 def seconds(function: Callable[..., object], *arguments: object) -> float:
-    """The quickest of five calls."""
+    """Return the seconds of the quickest of five calls."""
     times = []
     for _ in range(5):
         start = time.perf_counter()
@@ -69,7 +69,7 @@ def seconds(function: Callable[..., object], *arguments: object) -> float:
 
 
 def speed() -> str:
-    """Time an evaluation at K = 4 beside the largest relative error over 2,000 states."""
+    """Return the table of time per evaluation at K = 4, with median and largest relative errors."""
     means, sds = posteriors(100_000)
     exact = best_arm_probabilities(means, sds)
     methods = {
@@ -84,7 +84,7 @@ def speed() -> str:
     }
     lines = ["## Best-arm probabilities, K = 4 (the paper's instance near t = 10⁴)\n"]
     lines += [
-        "| method | µs an evaluation | times feint | median error | largest error |",
+        "| method | µs per evaluation | times feint | median error | largest error |",
         "| --- | --- | --- | --- | --- |",
     ]
     base = 0.0
@@ -100,14 +100,14 @@ def speed() -> str:
         lines.append(f"| {name} | {1e6 * each:.2f} | {each / base:.1f} | {shown[0]} | {shown[1]} |")
     ours = best_arm_probabilities(PUBLIC, 1 / np.sqrt(PULLS))[2]
     lines.append(
-        "\nErrors are relative, arm by arm, against feint's own values, which tests/numerics/test_best_arm.py holds "
-        f"against 40-digit integration; arm 3 at N = (10⁴, 60, 25, 40) is {ours:.6g}, by integration {EXACT_ARM_3}.\n"
+        "\nErrors are relative, arm by arm, against feint's own values, which tests/numerics/test_best_arm.py compares "
+        f"with 40-digit integration; arm 3 at N = (10⁴, 60, 25, 40) is {ours:.6g}, by integration {EXACT_ARM_3}.\n"
     )
     return "\n".join(lines)
 
 
 def scaling() -> str:
-    """Time an evaluation against K."""
+    """Return the table of time per evaluation against K."""
     lines = [
         "## Cost against the number of arms\n",
         "| K | µs, bandit-like | µs per arm | µs, equal sds | µs per arm |",

@@ -1,4 +1,4 @@
-"""The engine against the paper's method as a careful NumPy user would write it, side by side in one run."""
+"""Compare the engine with the paper's method as a careful NumPy user would write it, side by side in one run."""
 
 import os
 import resource
@@ -15,12 +15,12 @@ from feint.simulation import simulate
 
 
 def numpy_run(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> None:
-    """Algorithm 1 after one pull an arm with Gauss–Hermite 32 and q-hat, vectorised over replications."""
+    """Run Algorithm 1 after one pull per arm with Gauss–Hermite 32 and q-hat, vectorised over replications."""
     paper_method.run(bandit, epsilon=epsilon, horizon=bandit.n_arms + steps, replications=replications, seed=0)
 
 
 def numpy_seconds(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> float:
-    """Seconds a trajectory-step of that."""
+    """Return the seconds per trajectory-step of `numpy_run`."""
     start = time.perf_counter()
     numpy_run(bandit, epsilon, steps, replications)
     return (time.perf_counter() - start) / (steps * replications)
@@ -34,7 +34,7 @@ def feint_seconds(
     method: str = "lazy",
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
 ) -> float:
-    """Seconds a trajectory-step of the same by this engine; the quicker of two runs."""
+    """Return the seconds per trajectory-step of the same by this engine: the quicker of two runs."""
     times = []
     for seed in range(2):
         start = time.perf_counter()
@@ -46,7 +46,7 @@ def feint_seconds(
 
 
 def random_bandit(n_arms: int) -> Bandit:
-    """The paper's gaps, more arms."""
+    """Return an instance with gaps like the paper's and more arms."""
     rng = np.random.default_rng(n_arms)
     public = np.concatenate([[0.6], rng.uniform(0.0, 0.35, n_arms - 1)])
     private = np.concatenate([[0.2, 0.5], rng.uniform(-0.1, 0.3, n_arms - 2)])
@@ -54,17 +54,17 @@ def random_bandit(n_arms: int) -> Bandit:
 
 
 def peak_mebibytes() -> float:
-    """Peak resident memory of this process so far."""
+    """Return the peak resident memory of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def speed() -> str:
-    """µs a trajectory-step and the ratio."""
+    """Return the table of µs per trajectory-step, with ratios."""
     feint_seconds(PAPER, 0.1, 1_000, 4)  # compile
     feint_seconds(PAPER, 0.1, 1_000, 4, "eager")
     before = peak_mebibytes()
     baseline = {}
-    lines = ["## Simulation, Algorithm 1: µs a trajectory-step, all cores\n"]
+    lines = ["## Simulation, Algorithm 1: µs per trajectory-step, all cores\n"]
     lines.append("| instance | ε | horizon | NumPy, 100 seeds | feint, eager | feint, lazy | ratio |")
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     cases = [("paper, K = 4", PAPER, 0.1, h, r) for h, r in ((10_000, 100), (100_000, 40), (1_000_000, 20))]
@@ -88,7 +88,7 @@ def speed() -> str:
 
 
 def profile() -> str:
-    """Where a lazy step's time goes, on one core, by taking parts away."""
+    """Return the table of where a lazy step's time goes, on one core, found by taking parts away."""
     words, uniforms, normals = np.empty((8, 128), dtype=np.uint64), np.empty((4, 128)), np.empty((2, 128))
     zero = np.uint64(0)
 
@@ -104,7 +104,7 @@ def profile() -> str:
     os.environ["FEINT_THREADS"] = "1"
     quiet = FixedBoosting([0.0, 1 / 3, 1 / 3, 1 / 3])
     simple = feint_seconds(PAPER, 1e-9, 1_000_000, 2, explorer=quiet)
-    lines = ["## Where the time goes (one core, ns a step)\n"]
+    lines = ["## Where the time goes (one core, ns per step)\n"]
     lines.append(
         "| horizon | draws (Philox, Box–Muller) | sums and fixed explorer | top-two, regions, exact evaluations | all |"
     )
@@ -119,7 +119,7 @@ def profile() -> str:
         os.environ["FEINT_THREADS"] = threads
     lines.append(
         "\nOf 1,000 steps at 10⁴ and 10⁵, 23 and 5 evaluate a side exactly, which gives slopes for what follows; 53 "
-        "and 17 build a region from such slopes, at the price of a step. What is left at 10⁶ is the draws and a step's "
+        "and 17 build a region from such slopes, at the cost of a step. What is left at 10⁶ is the draws and a step's "
         "own bookkeeping.\n"
     )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The event-driven method against the lazy one, single trajectories on one core, by CPU time in one run."""
+"""Compare the event method with the lazy one: single trajectories on one core, by CPU time in one run."""
 
 import time
 
@@ -9,7 +9,7 @@ _EPSILON = 0.1
 
 
 def cpu_seconds(horizon: int, method: str, replications: int = 1) -> float:
-    """Of one trajectory."""
+    """Return the CPU seconds per trajectory."""
     start = time.process_time()
     for r in range(replications):
         one = range(r, r + 1)
@@ -18,7 +18,7 @@ def cpu_seconds(horizon: int, method: str, replications: int = 1) -> float:
 
 
 def horizons() -> str:
-    """CPU seconds a trajectory, ratios, and how they grow."""
+    """Return the table of CPU seconds per trajectory, with ratios and growth."""
     for method in ("lazy", "event"):
         cpu_seconds(1_000, method)  # compile
     lines = [

@@ -1,4 +1,4 @@
-"""What a first use costs: CPU seconds from an empty kernel cache, and the wait when the cache is filled.
+"""Measure what a first use costs: CPU seconds from an empty kernel cache, and the wait when the cache is filled.
 
 `python -m benchmarks.first_use --against FOLDER` compares with the package in FOLDER, the `src` of another checkout.
 """
@@ -22,7 +22,7 @@ _PROBABILITIES = "import feint; feint.best_arm_probabilities([0.0, 1.0], [1.0, 1
 
 
 class Cost(NamedTuple):
-    """Of one process, with those it started."""
+    """Seconds of one process, with those it started."""
 
     cpu: float  # user and system
     wall: float
@@ -47,7 +47,7 @@ def call(arguments: list[str], source: Path, cache: Path, allowed: tuple[int, ..
 
 
 def measure(against: Path | None = None) -> str:
-    """A table of the four first uses."""
+    """Return the table of the four first uses."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.csv"
 
@@ -68,7 +68,7 @@ def measure(against: Path | None = None) -> str:
         lines.append("| --- " * len(headings) + "|")
         for name, (arguments, allowed) in commands.items():
             colds, warms, others = [], [], []
-            for _ in range(1 if against is None else 2):  # in turn, so that what else the machine does meets both
+            for _ in range(1 if against is None else 2):  # in turn, so that other work on the machine affects both
                 cache = fresh()
                 colds.append(call(arguments, OURS, cache, allowed).cpu)
                 warms.append(call(arguments, OURS, cache, allowed).wall)
@@ -82,7 +82,7 @@ def measure(against: Path | None = None) -> str:
 
 
 def first_use() -> str:
-    """The section of `make bench`."""
+    """Return the section of `make bench`."""
     return measure()
 
 

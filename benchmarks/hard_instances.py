@@ -1,4 +1,4 @@
-"""Where public means lie close, or the run is young: lazy against eager and NumPy, row by row, one core, CPU time."""
+"""Compare lazy with eager and NumPy where public means are close or the run is short, by CPU time on one core."""
 
 import time
 from typing import NamedTuple
@@ -12,20 +12,20 @@ from feint.families import Bernoulli
 from feint.simulation import simulate
 
 EPSILON = 0.1
-ROUNDS = 3  # lazy, eager and NumPy in turn, so that what else the machine does meets all of them
-HORIZONS = {10_000: 10, 100_000: 2}  # and the replications of each
+ROUNDS = 3  # lazy, eager and NumPy in turn, so that other work on the machine affects all of them
+HORIZONS = {10_000: 10, 100_000: 2}  # with the replications of each
 PRIVATE = [0.2, 0.5, 0.1, 0.0]
 
 
 class Row(NamedTuple):
-    """One instance and what it is called."""
+    """One instance and its name in the table."""
 
     name: str
     bandit: Bandit
 
 
 def rows() -> list[Row]:
-    """The suite of DESIGN.md's "Where lazy does not help"; random means come from a fixed seed."""
+    """Return instances on which lazy evaluation helps least; random means come from a fixed seed."""
     rng = np.random.default_rng(12)
     ten = rng.uniform(-0.2, 0.6, 10)
     return [
@@ -40,14 +40,14 @@ def rows() -> list[Row]:
 
 
 def feint_seconds(bandit: Bandit, horizon: int, replications: int, method: str, seed: int) -> float:
-    """CPU seconds a trajectory-step."""
+    """Return the CPU seconds per trajectory-step."""
     start = time.process_time()
     simulate(bandit, epsilon=EPSILON, horizon=horizon, replications=replications, seed=seed, method=method)
     return (time.process_time() - start) / (horizon * replications)
 
 
 def numpy_seconds(bandit: Bandit) -> float:
-    """CPU seconds a trajectory-step of the same method as a careful NumPy user would write it, over 100 seeds."""
+    """Return the CPU seconds per trajectory-step of a careful NumPy user's version, over 100 seeds."""
     steps = 400 // bandit.n_arms
     start = time.process_time()
     if bandit.families[0] == Bernoulli():
@@ -58,7 +58,7 @@ def numpy_seconds(bandit: Bandit) -> float:
 
 
 def measure(row: Row, horizon: int, replications: int) -> dict[str, float]:
-    """µs a trajectory-step of every method: the medians of the rounds."""
+    """Return the µs per trajectory-step of every method: the medians over the rounds."""
     times: dict[str, list[float]] = {"lazy": [], "eager": [], "numpy": []}
     for method in ("lazy", "eager"):
         feint_seconds(row.bandit, 1_000, 1, method, 0)  # compile
@@ -70,8 +70,8 @@ def measure(row: Row, horizon: int, replications: int) -> dict[str, float]:
 
 
 def speed() -> str:
-    """The table."""
-    lines = [f"## Hard instances: Algorithm 1, ε = {EPSILON:g}, µs of CPU time a trajectory-step, one core\n"]
+    """Return the table."""
+    lines = [f"## Hard instances: Algorithm 1, ε = {EPSILON:g}, µs of CPU time per trajectory-step, one core\n"]
     lines.append("| public means | horizon | NumPy, 100 seeds | eager | lazy | eager/lazy | NumPy/lazy |")
     lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     with threads(1):

@@ -1,4 +1,4 @@
-"""The observer's test and the audit: µs a pull, against the same test in NumPy with the paper's approximations."""
+"""Time the observer's test and the audit per pull, against the same test in NumPy with the paper's approximations."""
 
 import tempfile
 import time
@@ -18,7 +18,7 @@ from feint.observer import Observer
 
 
 class NumpyObserver:
-    """The mixture over boosted arms and budgets, vectorised over both, with Gauss–Hermite 32 and q-hat."""
+    """The test's mixture over boosted arms and budgets, vectorised over both, with Gauss–Hermite 32 and q-hat."""
 
     def __init__(self, n_arms: int) -> None:
         self.pulls, self.sums = np.ones(n_arms), np.zeros(n_arms)
@@ -42,7 +42,7 @@ class NumpyObserver:
 
 
 def a_log(n_arms: int, rows: int) -> tuple[list[int], list[float]]:
-    """Pulls like those of Thompson Sampling late in a run."""
+    """Return pulls and rewards like those of Thompson Sampling late in a run."""
     rng = np.random.default_rng(n_arms)
     share = np.r_[0.96, np.full(n_arms - 1, 0.04 / (n_arms - 1))]
     arms = np.r_[np.arange(n_arms), rng.choice(n_arms, rows - n_arms, p=share)]
@@ -58,8 +58,8 @@ def _microseconds(observer: Observer | NumpyObserver, arms: list[int], rewards: 
 
 
 def updates() -> str:
-    """µs an update."""
-    lines = ["## Observer: µs an update, one core, from Python\n", "| K | NumPy, approximate | feint, exact | ratio |"]
+    """Return the table of µs per update."""
+    lines = ["## Observer: µs per update, one core, from Python\n", "| K | NumPy, approximate | feint, exact | ratio |"]
     lines.append("| --- | --- | --- | --- |")
     for n_arms in (2, 4, 10, 50):
         arms, rewards = a_log(n_arms, 4_000)
@@ -71,8 +71,8 @@ def updates() -> str:
 
 
 def audits() -> str:
-    """µs a row of a file."""
-    lines = ["## Audit of a log, K = 4, all cores\n", "| file | rows | µs a row | peak memory grew by |"]
+    """Return the table of µs per row of a file."""
+    lines = ["## Audit of a log, K = 4, all cores\n", "| file | rows | µs per row | peak memory grew by |"]
     lines.append("| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         for suffix in ("csv", "parquet"):
@@ -97,14 +97,14 @@ def _cpu(work: Callable[[], object]) -> float:
 
 
 def many_arms() -> str:
-    """µs a row with the probabilities of 80 arms."""
+    """Return the table of µs per row with the probabilities of 80 arms."""
     rng = np.random.default_rng(0)
     n_arms, rows = 80, 20_000
     claimed = rng.dirichlet(np.ones(n_arms), rows)
     arms = (claimed.cumsum(1) > rng.random((rows, 1))).argmax(1)
     lines = [
         "## Audit of logged probabilities, K = 80\n",
-        "| log | CPU µs a row, best of 5 | at most |",
+        "| log | CPU µs per row, best of 5 | at most |",
         "| --- | --- | --- |",
     ]
 

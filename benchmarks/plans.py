@@ -1,4 +1,4 @@
-"""How long a plan takes, against simulating what it draws."""
+"""Measure how long a plan takes, against simulating what it draws."""
 
 import math
 import time
@@ -20,7 +20,10 @@ _INSTANCES = (  # those of docs/theory.md with four arms
 
 
 def speed() -> str:
-    """A plan on one core, best of five; runs of Algorithm 1 until sure on all, which say nothing of who notices."""
+    """Return the table of a plan's seconds on one core, best of five, and of simulated runs until sure on all cores.
+
+    The runs say nothing about who notices.
+    """
     lines = [
         f"## Plans, K = 4, δ = {_DELTA:g}\n",
         f"| public | private | ε | plan, s | at most | {_PATHS:,} runs simulated, s | ratio |",

@@ -1,6 +1,6 @@
-"""Sweeps: what they add to bare `simulate`, what a second worker gains, and a plan of 10⁵ tasks.
+"""Measure what sweeps add to bare `simulate`, what a second worker gains, and a plan of 10⁵ tasks.
 
-CPU seconds where what else the machine does must not count, wall seconds where cores are compared.
+Times are CPU seconds where other work on the machine must not count, and wall seconds where cores are compared.
 """
 
 import os
@@ -23,14 +23,14 @@ from feint.sweep.store_writer import StoreWriter
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0)
 _HORIZON, _REPLICATIONS = 200_000, 40  # a cell is a task or two of one second
-_MORE = 160  # replications of a longer sweep: what a sweep costs once is told apart from what each task does
+_MORE = 160  # replications of a longer sweep, to tell what a sweep costs once from what each task costs
 _REPEATS = 3
 _MANY = (100, 10, 100)  # bandits, explorers, budgets: 10⁵ cells, each a task of no work
 _LEFT = 10  # of these, to be run when resumed
 
 
 def seconds(replications: int) -> Iterator[tuple[float, float]]:
-    """(bare, sweep) CPU seconds of the same runs on one thread, in turn."""
+    """Yield (bare, sweep) CPU seconds of the same runs on one thread, in turn."""
     sweep = feint.Sweep({"paper": PAPER}, epsilons=EPSILONS, horizon=_HORIZON, replications=replications)
 
     def bare() -> None:
@@ -48,10 +48,10 @@ def seconds(replications: int) -> Iterator[tuple[float, float]]:
 
 
 def overhead() -> str:
-    """The section of `make bench`."""
+    """Return the section of `make bench`."""
     lines = [
         "## Sweeps: what they add to bare simulate\n",
-        "| tasks | CPU s a task | simulate, CPU s | sweep, CPU s | overhead | at most |",
+        "| tasks | CPU s per task | simulate, CPU s | sweep, CPU s | overhead | at most |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for replications in (_REPLICATIONS, _MORE):
@@ -70,7 +70,7 @@ def _wall(sweep: feint.Sweep, place: str, **options: object) -> float:
 
 
 def workers() -> str:
-    """One against two: threads of this process, and processes of a Dask cluster that is up."""
+    """Return the table of one worker against two: threads of this process, and processes of a running Dask cluster."""
     import distributed
 
     sweep = feint.Sweep({"paper": PAPER}, epsilons=EPSILONS, horizon=_HORIZON, replications=_MORE)
@@ -107,7 +107,7 @@ def _cluster(count: int, distributed: object) -> Iterator[object]:
 
 
 def many_sweep() -> feint.Sweep:
-    """10⁵ cells of one replication of one pull an arm."""
+    """Return a sweep of 10⁵ cells, each with one replication of one pull per arm."""
     bandits, explorers, budgets = _MANY
     return feint.Sweep(
         {f"bandit {i}": feint.Bandit([0.6 + i / 1000, 0.3], [0.2, 0.5]) for i in range(bandits)},
@@ -119,7 +119,7 @@ def many_sweep() -> feint.Sweep:
 
 
 def _fill(place: Path) -> None:
-    """All but some blocks of that study, as if they had been run: the chunks of one of them everywhere."""
+    """Write all but some blocks of that study as if they had been run, with the chunks of one block everywhere."""
     store = StoreWriter(place, many_sweep())
     with store.writing():
         zeros = {name: np.zeros((1, 1, 2)[: len(d)], dtype=kind) for name, (d, kind) in store.layout.variables.items()}
@@ -142,7 +142,7 @@ def _fill(place: Path) -> None:
 
 
 def _many(place: str) -> None:
-    """In a process of its own: plan 10⁵ tasks, then resume with ten left; prints seconds and memory."""
+    """Plan 10⁵ tasks, then resume with ten left, and print seconds and memory; this runs in a separate process."""
     feint.Sweep({"p": PAPER}, epsilons=[0.1], horizon=4, replications=1).run(Path(place).with_name("warm.zarr"))
     start = time.perf_counter(), time.process_time()
     planned = len(many_sweep().plan(Path(place).with_name("nothing.zarr")).tasks)
@@ -156,8 +156,9 @@ def _many(place: str) -> None:
 
 
 def many_tasks() -> str:
-    """Planned, and resumed when all but ten are there; in memory where the system has such a folder, for the 600,000
-    files of this study are the disk's work, not ours.
+    """Return the table of planning 10⁵ tasks, and of resuming when all but ten are done.
+
+    The store is in memory if the system has such a folder: writing its 600,000 files would measure the disk.
     """
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         place = Path(folder) / "many.zarr"

@@ -1,4 +1,4 @@
-"""How many threads feint uses, for the while of a measurement."""
+"""Set how many threads feint uses during a measurement."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """With one, CPU time is that of a step."""
+    """Use this many threads inside the context; with one, CPU time is that of a single core."""
     before = os.environ.get("FEINT_THREADS")
     os.environ["FEINT_THREADS"] = str(count)
     try:

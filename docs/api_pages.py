@@ -1,4 +1,4 @@
-"""The pages of the API reference: one for every public name, grouped by what it is for."""
+"""Write the pages of the API reference: one for every public name, grouped by purpose."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ SECTIONS = {
         "feint.sweep": "Sweeps",
         "feint.bandit": "Instances",
         "feint.families": "Rewards",
-        "feint.explorers": "Explorers: whom to boost",
+        "feint.explorers": "Explorers: which arm to boost",
         "feint.references": "References: what the observer expects",
         "feint.budgets": "Budgets over time",
     },
@@ -29,12 +29,12 @@ is the number of arms.
 
 
 def names_of(package: str) -> list[str]:
-    """The public names at home in a package, in the order in which it lists them."""
+    """Return the public names of a package, in the order in which `feint` lists them."""
     return [name for name, home in feint._HOME.items() if home == package]
 
 
 def write(folder: Path) -> None:
-    """`index.md`, and one page a name; files that are right already are left alone, so that a rebuild is quick."""
+    """Write `index.md` and one page per name; files that are right already are not touched, so a rebuild is quick."""
     homeless = set(feint._HOME.values()) - {package for packages in SECTIONS.values() for package in packages}
     if homeless:
         raise ValueError(f"{', '.join(sorted(homeless))} has no section in docs/api_pages.py; give it one.")

@@ -1,4 +1,4 @@
-"""The book: `make docs` builds it into build/docs, with warnings as errors and nothing fetched from anywhere."""
+"""Settings of the book: `make docs` builds it into build/docs, with warnings as errors and nothing fetched."""
 
 import sys
 from pathlib import Path
@@ -29,7 +29,7 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["logs", "gallery/*", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 nitpicky = True  # a link to what does not exist is an error
-# but for types in docstrings: some are private, others of packages whose books would have to be fetched
+# except types in docstrings: some are private, others are of packages whose books would have to be fetched
 nitpick_ignore_regex = [("py:.*", ".*")]
 suppress_warnings = ["config.cache"]  # the gallery's sort key is a class
 
@@ -41,7 +41,7 @@ autodoc_typehints = "none"  # the docstrings say types and shapes in words
 autodoc_member_order = "bysource"
 default_role = "code"
 numpydoc_show_class_members = False
-numpydoc_validation_checks: set[str] = set()  # tests/test_book.py has what the house asks for
+numpydoc_validation_checks: set[str] = set()  # tests/test_book.py checks what docstrings must have
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -73,5 +73,5 @@ html_theme_options = {
 
 
 def setup(app):
-    """The pages of the reference are written before anything is read."""
+    """Write the pages of the reference before Sphinx reads anything."""
     app.connect("builder-inited", lambda app: api_pages.write(HERE / "built" / "api"))

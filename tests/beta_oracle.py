@@ -15,13 +15,13 @@ import mpmath as mp
 from mpmath.calculus.quadrature import GaussLegendre
 
 DIGITS = 30
-_NATS = 60  # what is left out lies e^−60 = 1e-26 below the peak
-_SEARCH_ONLY = 1500  # nats: beyond, only the search for the peak looks, and the tail is taken for the density
+_NATS = 60  # what is left out is below e^−60 = 1e-26 of the peak
+_SEARCH_ONLY = 1500  # nats: only the search for the peak goes further, and there the density replaces the tail
 Group = tuple[mp.mpf, mp.mpf, int]
 
 
 def exact_best_arm(parameters: Sequence[tuple[int, int]]) -> list[Fraction]:
-    """P(arm is the largest) for whole α and β: density and distribution functions are polynomials in x."""
+    """Return P(arm is the largest) for whole α and β: density and distribution functions are polynomials in x."""
     densities = []
     for alpha, beta in parameters:
         scale = alpha * comb(alpha + beta - 1, alpha)  # 1/B(α, β)
@@ -46,7 +46,7 @@ def _times(first: list[Fraction], second: list[Fraction]) -> list[Fraction]:
 
 
 def log_exceeds(alpha: float, beta: float, other_alpha: float, other_beta: float) -> mp.mpf:
-    """Log P(X > X′) for X ~ Beta(α, β) and X′ ~ Beta(α′, β′), however small.
+    """Return log P(X > X′) for X ~ Beta(α, β) and X′ ~ Beta(α′, β′), however small.
 
     The difference D of their log-odds has E e^(sD) = Γ(α + s)Γ(β − s)Γ(α′ − s)Γ(β′ + s)/(Γ(α)Γ(β)Γ(α′)Γ(β′)), and
     P(D > 0) = ∫ E e^(sD)/s ds/2πi over any vertical line between 0 and min(β, α′).
@@ -93,7 +93,7 @@ class _Line:
 
 
 def log_beta_best_arm(groups: Sequence[tuple[float, float, int]]) -> list[mp.mpf]:
-    """Log P(one arm of the group is the largest), one a group, with groups of (α, β, number of identical arms).
+    """Return log P(an arm of the group is the largest) per group; a group is (α, β, number of identical arms).
 
     Quadrature of f_a·F_a^(n_a − 1)·∏ F_j^(n_j) over the log-odds, cut where any arm has a feature.
     """
@@ -109,12 +109,12 @@ def _log_beta_function(a: mp.mpf, b: mp.mpf, digits: int) -> mp.mpf:
 
 
 def _log_density(a: mp.mpf, b: mp.mpf, y: mp.mpf) -> mp.mpf:
-    """Of the log-odds: x^α·(1 − x)^β/B(α, β)."""
+    """Return the log density of the log-odds: x^α·(1 − x)^β/B(α, β)."""
     return -a * mp.log1p(mp.exp(-y)) - b * mp.log1p(mp.exp(y)) - _log_beta_function(a, b, mp.mp.dps)
 
 
 def _log_cdf(a: mp.mpf, b: mp.mpf, y: mp.mpf) -> mp.mpf:
-    """Log of the regularised incomplete Beta function at x = 1/(1 + e^−y)."""
+    """Return the log of the regularised incomplete Beta function at x = 1/(1 + e^−y)."""
     x, w = 1 / (1 + mp.exp(-y)), 1 / (1 + mp.exp(y))
     log_density = _log_density(a, b, y)
     slope = a * w - b * x
@@ -133,7 +133,7 @@ def _log_cdf(a: mp.mpf, b: mp.mpf, y: mp.mpf) -> mp.mpf:
 
 
 def _log_tail(a: mp.mpf, b: mp.mpf, y: mp.mpf) -> mp.mpf:
-    """Log P(Y > y) for y right of the mode, by the line for the nearest multiple of 4 standard deviations."""
+    """Return log P(Y > y) for y right of the mode, by the line for the nearest multiple of 4 standard deviations."""
     sd = mp.sqrt((a + b) / (a * b))
     nearest = max(1, int(mp.nint((y - mp.log(a / b)) / sd / 4)))
     return _line(a, b, nearest).log_exceedance(y)
@@ -146,7 +146,10 @@ def _line(a: mp.mpf, b: mp.mpf, quarter: int) -> _Line:
 
 
 def _series(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
-    """The incomplete Beta integral over x^a·(1 − x)^b: ∑ (a + b)…(a + b + n − 1)/(a…(a + n))·xⁿ, all terms positive."""
+    """Return the incomplete Beta integral over x^a·(1 − x)^b.
+
+    It is ∑ (a + b)…(a + b + n − 1)/(a…(a + n))·xⁿ, with positive terms only.
+    """
     bits = mp.mp.prec + 20
     one = 1 << bits  # fixed point: ten times faster than mpf
     step = int(mp.ldexp(x, bits))
@@ -210,7 +213,7 @@ def _log_integral(groups: list[Group], arm: int) -> mp.mpf:
 
 
 def _highest(function: Callable[[mp.mpf], mp.mpf], low: mp.mpf, high: mp.mpf, tolerance: mp.mpf) -> mp.mpf:
-    """Golden section for the peak of a log-concave function."""
+    """Find the peak of a log-concave function by golden section."""
     shrink = (mp.sqrt(5) - 1) / 2
     left, right = high - shrink * (high - low), low + shrink * (high - low)
     at_left, at_right = function(left), function(right)

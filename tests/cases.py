@@ -1,11 +1,11 @@
-"""Instances, and choices among them, that many tests use."""
+"""Instances that many tests use, and which of them are left to the slow tests."""
 
 import pytest
 
 import feint
 
 PAPER = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0])  # the paper's Section 6
-HANGS = 1800  # seconds after which what should have ended never will, on whatever machine
+HANGS = 1800  # seconds after which a test gives up waiting, on any machine
 
 FAMILIES = {
     "gaussian": feint.Gaussian(1.0),
@@ -19,15 +19,15 @@ FAMILIES = {
 
 
 def instance(name):
-    """The means of the paper's instance, moved into every family's range."""
+    """Return a bandit of this family, with the means of the paper's instance moved into every family's range."""
     return feint.Bandit([0.6, 0.3, 0.1, 0.2], [0.2, 0.5, 0.1, 0.3], family=FAMILIES[name])
 
 
 def quick_but_for(slow, values):
-    """Parameters of which some are left to the slow tests."""
+    """Return parameters of a test; those in `slow` are left to the slow tests."""
     return [pytest.param(value, marks=pytest.mark.slow) if value in slow else value for value in values]
 
 
 def first_is_quick(values):
-    """Parameters of which all but the first are left to the slow tests: each compiles kernels of its own."""
+    """Return parameters of a test; all but the first are left to the slow tests, since each compiles kernels."""
     return [values[0], *quick_but_for(values[1:], values[1:])]

@@ -1,4 +1,4 @@
-"""A headless Chromium by its DevTools protocol: enough to click, to type, to drop files and to hear complaints.
+"""A headless Chromium driven by its DevTools protocol: it clicks, types, drops files and collects complaints.
 
 Widgets live in shadow roots, which selectors do not enter: `_DEEP` walks through them.
 """
@@ -35,7 +35,7 @@ window.texts = selector => deep(selector).filter(seen).map(node => node.innerTex
 
 
 class Tab:
-    """One page of a browser, in a context of its own: nothing is shared with another's."""
+    """One page of a browser, in its own context: it shares nothing with other pages."""
 
     def __init__(self, port, url, width, height=1000):
         self._root = websocket.create_connection(_debugger(port), timeout=HANGS)
@@ -53,7 +53,7 @@ class Tab:
         self.call("Page.navigate", url=url)
 
     def call(self, method, **parameters):
-        """One command of the protocol; events that come meanwhile are kept."""
+        """Send one command of the protocol and return its result; events that come meanwhile are kept."""
         return self._call(self._socket, method, parameters)
 
     def _call(self, channel, method, parameters):
@@ -81,17 +81,17 @@ class Tab:
             self.complaints.append(json.dumps(about["entry"]))
 
     def resize(self, width, height=1000):
-        """The window as wide as this."""
+        """Set the size of the window."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def js(self, expression):
-        """Its value."""
+        """Evaluate a JavaScript expression and return its value."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, (expression, answer)
         return answer["result"].get("value")
 
     def until(self, expression):
-        """Wait until it is true; its value. Patient, since kernels may have to be compiled on a busy machine."""
+        """Wait until the expression is true and return its value; kernels may have to compile on a busy machine."""
         end = time.monotonic() + HANGS
         while time.monotonic() < end:
             answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
@@ -101,7 +101,7 @@ class Tab:
         raise AssertionError(f"{expression} is not true after {HANGS} s; the page says: {self.js('texts(`.line`)')}")
 
     def click(self, name):
-        """The button of this name, with the mouse."""
+        """Click the button of this name with the mouse."""
         self.until(f"button({name!r}) && !button({name!r}).disabled")
         box = self.js(
             f"(() => {{ const node = button({name!r}); node.scrollIntoView({{block: 'center'}}); "
@@ -110,7 +110,7 @@ class Tab:
         self.press(*box)
 
     def press(self, x, y):
-        """The mouse, at a point of the window."""
+        """Press and release the mouse at a point of the window."""
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
@@ -123,7 +123,7 @@ class Tab:
                 self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
     def type(self, host, text):
-        """Write into a field, as a visitor would: all of it anew, then leave it."""
+        """Replace the text of a field, as a visitor would, and leave the field."""
         self.until(f"!!inside({host!r}, 'input')")
         self.js(f"(() => {{ const node = inside({host!r}, 'input'); node.focus(); node.select(); }})()")
         if text:
@@ -133,7 +133,7 @@ class Tab:
         self.js(f"inside({host!r}, 'input').blur()")
 
     def choose(self, host, text):
-        """An entry of a list."""
+        """Choose an entry of a list."""
         self.until(f"!!inside({host!r}, 'select')")
         found = self.js(
             f"(() => {{ const node = inside({host!r}, 'select'); "
@@ -144,20 +144,20 @@ class Tab:
         assert found == text
 
     def drop(self, path):
-        """A file into the place for it."""
+        """Drop a file into the place for it."""
         self.until("host('drop') && deep('input[type=file]').length")
         answer = self.call("Runtime.evaluate", expression="deep('input[type=file]')[0]")
         self.call("DOM.setFileInputFiles", files=[str(path)], objectId=answer["result"]["objectId"])
 
     def downloads_to(self, directory):
-        """Where files go."""
+        """Set the folder for downloads."""
         self._call(
             self._root, "Browser.setDownloadBehavior",
             {"behavior": "allow", "downloadPath": str(directory), "browserContextId": self.context},
         )  # fmt: skip
 
     def press_point(self, column, row):
-        """A point of the chart whose data have this column: the first of its renderers that has marks."""
+        """Click a point of the first chart that draws marks and whose data have this column."""
         box = self.until(
             "(() => { for (const view of Bokeh.index.all_views()) {"
             "  if (view.model.type != 'GlyphRenderer' || view.glyph.model.type != 'Scatter') continue;"
@@ -170,23 +170,23 @@ class Tab:
         self.press(*box)
 
     def picture(self, path):
-        """The whole page as PNG."""
+        """Write the whole page as PNG."""
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
         Path(path).write_bytes(base64.b64decode(answer["data"]))
 
     def overflow(self):
-        """By how many pixels the page is wider than its window."""
+        """Return by how many pixels the page is wider than its window."""
         return self.js("document.documentElement.scrollWidth - window.innerWidth")
 
     def close(self):
-        """Leave."""
+        """Close the page and its context."""
         self._call(self._root, "Target.disposeBrowserContext", {"browserContextId": self.context})
         self._socket.close()
         self._root.close()
 
 
 class Browser:
-    """The process."""
+    """The process of a browser."""
 
     def __init__(self, directory, *flags):
         self.directory = Path(directory)
@@ -204,11 +204,11 @@ class Browser:
         self.port = int(port.read_text().split("\n")[0])
 
     def open(self, url, width):
-        """A new visitor."""
+        """Open a page as a new visitor."""
         return Tab(self.port, url, width)
 
     def close(self):
-        """End it with all of its children, which share its process group."""
+        """End the process with all of its children, which share its process group."""
         os.killpg(self._process.pid, signal.SIGTERM)
         self._process.wait(HANGS)
 

@@ -1,4 +1,4 @@
-"""Commands that a page shows in its console blocks, and whether they print what it says."""
+"""Read the commands in a page's console blocks, and check that they print what the page shows."""
 
 import re
 
@@ -6,7 +6,7 @@ LEFT_OUT = "…"  # stands for lines that a page leaves out
 
 
 def typed(text):
-    """(command, lines shown) of a page's console blocks, in order."""
+    """Yield (command, lines shown) of a page's console blocks, in order."""
     for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
@@ -14,7 +14,7 @@ def typed(text):
 
 
 def assert_shown(shown, output, *, whole=False):
-    """The lines stand in the output, one after the other but where some are left out; `whole`: to its end."""
+    """Check that the output has these lines in order, apart from lines left out; `whole`: up to its end."""
     printed = iter([line.rstrip() for line in output.strip("\n").splitlines()])
     anywhere = False
     for line in shown:

@@ -1,7 +1,7 @@
-"""Agents that do what they claim, many logs in lockstep, by drawing from their posteriors: no code of feint's.
+"""Agents that do what they claim: they draw from their posteriors, many logs in lockstep, without any code of feint.
 
-`arrival(rng, row, n_logs)` says before which row each log's reward of `row` becomes known (`NEVER`: it does not), and
-`choose(rng, seen, row)` draws the arms from what is known. All that is known fades by `discount` with every row.
+`arrival(rng, row, n_logs)` returns the row before which each log's reward of `row` becomes known (`NEVER`: it does
+not), and `choose(rng, seen, row)` draws the arms from what is known. All that is known fades by `discount` per row.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NEVER = 10**9
 
 @dataclass
 class Seen:
-    """What each log's agent knows, (R, K) each: rewards, their sum and their squares' sum."""
+    """What each log's agent knows, (R, K) each: the number of rewards, their sum and the sum of their squares."""
 
     counts: np.ndarray
     sums: np.ndarray
@@ -34,7 +34,7 @@ def batched(batch):
 
 
 def play(rng, n_logs, rows, n_arms, choose, reward, arrival=at_once, discount=1.0):
-    """arms, rewards, and the rows from which each reward is known: (R, n) each."""
+    """Return arms, rewards, and the rows from which each reward is known: (R, n) each."""
     seen = Seen(*np.zeros((3, n_logs, n_arms)))
     arms, known_from = np.zeros((2, n_logs, rows), dtype=np.int64)
     rewards = np.zeros((n_logs, rows))
@@ -68,7 +68,7 @@ def draw(rng, p):
 
 
 def after_a_round(choose, least=1):
-    """Arms in turn until enough rewards of every arm are known, and for a round at least."""
+    """Return a rule that pulls arms in turn for one round and until `least` rewards of every arm are known."""
 
     def chosen(rng, seen, row):
         n_arms = seen.counts.shape[1]
@@ -88,7 +88,7 @@ def beta_sampling(prior=(1.0, 1.0)):
 
 
 def normal_posterior(seen, sigma, prior):
-    """Means and standard deviations; without a prior a flat one."""
+    """Return means and standard deviations of the posterior; the default prior is flat."""
     mean, sd = (0.0, np.inf) if prior is None else np.asarray(prior, dtype=float).T
     precision = seen.counts / sigma**2 + 1 / sd**2
     return (seen.sums / sigma**2 + mean / sd**2) / precision, precision**-0.5
@@ -102,7 +102,7 @@ def normal_sampling(sigma=1.0, prior=None):
 
 
 def clipped_sampling(low):
-    """Of two arms, with a flat prior and sigma 1."""
+    """Return clipped Thompson Sampling for two arms, with a flat prior and sigma 1."""
 
     def choose(rng, seen, row):
         means, sds = normal_posterior(seen, 1.0, None)
@@ -113,7 +113,7 @@ def clipped_sampling(low):
 
 
 def unknown_sigma_sampling(prior=None):
-    """Draws the variance, then the mean: (mean, pulls, shape, scale), or 1/σ²."""
+    """Return a rule that draws the variance, then the mean; the prior is (mean, pulls, shape, scale), or 1/σ²."""
     mean, pulls, shape, scale = (0.0, 0.0, -0.5, 0.0) if prior is None else prior
 
     def choose(rng, seen, row):

@@ -1,4 +1,4 @@
-"""Whether the texts of a figure can be read: none over another, none cut by the edge."""
+"""Check that the texts of a figure can be read: none overlaps another, none is cut by the edge."""
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -6,7 +6,7 @@ _TOUCH = 1.0  # pixels by which the boxes of two texts may overlap
 
 
 def crowded(figure):
-    """Sentences about texts that overlap or leave the canvas; none is well."""
+    """Return sentences about texts that overlap or leave the canvas; an empty list is good."""
     figure.set_dpi(200)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -29,7 +29,7 @@ def crowded(figure):
 
 
 def _texts(figure):
-    """All that are drawn: a locator makes ticks outside the limits too, which are not."""
+    """Yield all texts that are drawn; a locator also makes ticks outside the limits, which are not drawn."""
     yield from figure.texts
     legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
     for legend in legends:

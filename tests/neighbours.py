@@ -1,6 +1,6 @@
-"""Other people's Numba code, as a program: prints what each piece gives and the flags of its LLVM instructions.
+"""Other people's Numba code, as a program that prints what each piece returns and the flags of its LLVM instructions.
 
-`python neighbours.py` runs it alone; `python neighbours.py feint` after feint has compiled kernels of its own.
+`python neighbours.py` runs it alone; `python neighbours.py feint` runs it after feint has compiled its own kernels.
 """
 
 import json
@@ -20,7 +20,7 @@ _FLAGGED = re.compile(
 
 
 def flags(function):
-    """How often each floating-point instruction occurs with which flags."""
+    """Count each floating-point instruction with each of its sets of flags."""
     text = "\n".join(function.inspect_llvm().values())
     return sorted(Counter(name + set_ for name, set_ in _FLAGGED.findall(text) if name != "call" or set_).items())
 

@@ -8,7 +8,7 @@ DIGITS = 40
 
 
 def log_best_arm(groups: Sequence[tuple[float, float, int]]) -> list[mp.mpf]:
-    """Log P(one arm of the group is the largest), one a group, with groups of (mean, sd, number of identical arms).
+    """Return log P(an arm of the group is the largest) per group; a group is (mean, sd, number of identical arms).
 
     40-digit Gauss–Legendre quadrature of φ_a·Φ_a^(n_a − 1)·∏ Φ_j^(n_j) between the points where it is e^−95 of its
     peak, cut at the features of every arm. Identical arms cost nothing, so K = 1000 is as cheap as K = 2.
@@ -66,7 +66,7 @@ def _log_integral(groups: list[tuple[mp.mpf, mp.mpf, int]], arm: int) -> mp.mpf:
 
 
 def bernoulli_kl(q: mp.mpf, log_p: mp.mpf) -> mp.mpf:
-    """KL(Ber(q) ‖ Ber(p)) from log p; call it inside a precision that resolves the answer."""
+    """Return KL(Ber(q) ‖ Ber(p)) from log p; call it with a precision that resolves the answer."""
     left = q * (mp.log(q) - log_p) if q > 0 else mp.mpf(0)
     right = (1 - q) * (mp.log(1 - q) - mp.log(-mp.expm1(log_p))) if q < 1 else mp.mpf(0)
     return left + right

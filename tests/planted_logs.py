@@ -1,6 +1,6 @@
-"""Logs of Thompson Sampling with a known departure, many at once; for the tests of the diagnosis.
+"""Make many logs of Thompson Sampling with a known departure, for the tests of the diagnosis.
 
-An agent with Beta or normal posteriors plays R logs in lockstep. `view` says what its posteriors hold (late, batched,
+An agent with Beta or normal posteriors plays R logs in lockstep. `view` says what its posteriors use (late, batched,
 another sigma, …), `bend(pi, t, before, pulls)` turns its probabilities into those of the pull. What it claims is always
 the same: Thompson Sampling with prior Beta(1, 1) or N(0, 1), sigma 1, and every reward known at once.
 """
@@ -22,11 +22,11 @@ class View:
     discount: float = 1.0
 
     def known(self, row):
-        """Rows whose rewards are known before `row`."""
+        """Return how many rows have rewards that are known before `row`."""
         return np.maximum(row - self.late, 0) // self.batch * self.batch
 
     def log_pi(self, pulls, sums, binary):
-        """From (…, K) pulls and sums of rewards."""
+        """Return log π from (…, K) pulls and sums of rewards."""
         if binary:
             return beta_best_arm_probabilities(self.prior[0] + sums, self.prior[1] + pulls - sums, log=True)
         precision = self.prior_sd**-2 + pulls / self.sigma**2
@@ -41,7 +41,7 @@ def draw(rng, p):
 
 
 def play(rng, n_logs, rows, means, *, binary, view=CLAIM, bend=lambda pi, t, before, pulls: pi):
-    """arms (R, n), rewards (R, n)."""
+    """Return arms (R, n) and rewards (R, n)."""
     n_arms = len(means)
     pulls, sums = np.zeros((2, rows + 1, n_logs, n_arms))
     arms, rewards = np.zeros((n_logs, rows), dtype=np.int64), np.zeros((n_logs, rows))
@@ -62,7 +62,7 @@ def play(rng, n_logs, rows, means, *, binary, view=CLAIM, bend=lambda pi, t, bef
 
 
 def recompute(arms, rewards, n_arms, *, binary, view=CLAIM):
-    """log π (n, K) of one log as seen by `view`."""
+    """Return log π (n, K) of one log under `view`."""
     one_hot = np.eye(n_arms)[arms]
     pulls, sums = np.zeros((2, arms.size + 1, n_arms))
     if view.discount == 1:
@@ -75,7 +75,7 @@ def recompute(arms, rewards, n_arms, *, binary, view=CLAIM):
 
 
 def others(binary):
-    """The other views that a caller may think of: (kind, words, view)."""
+    """Return the other views that a diagnosis considers: (kind, words, view)."""
     views = [("late", f"rewards known {d} rows late", View(late=d)) for d in (1, 5, 10, 20, 50, 100)]
     views += [("batched", f"rewards known in batches of {b} rows", View(batch=b)) for b in (10, 20, 50, 100)]
     views += [("discount", f"rewards discounted by {g}", View(discount=g)) for g in (0.9, 0.99, 0.999)]

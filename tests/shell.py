@@ -1,4 +1,4 @@
-"""The `feint` command in this process: what one of its own would print and return, without a second of imports."""
+"""Run the `feint` command in this process, which saves a second of imports per command."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ from feint.cli import main
 
 
 def typed(*arguments, cwd=None):
-    """Returns what `subprocess.run` would."""
+    """Run `feint` with these arguments and return what `subprocess.run` would."""
     command = ["feint", *map(str, arguments)]
     stdout, stderr = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Algorithm 1 and its relatives in plain NumPy, simple and slow: no code, no random numbers and no quadrature of ours.
+"""Algorithm 1 and its relatives in plain NumPy, simple and slow: no code, random numbers or quadrature of feint.
 
 Probabilities come from the trapezoidal rule on a uniform grid of a sixth of the sharpest standard deviation, which for
 products of normals converges like exp(−2π²·36): it is exact to rounding. The boost comes from bisection.
@@ -9,7 +9,7 @@ from scipy.special import log_ndtr
 
 
 def best_arm(means, sds):
-    """(R, K) probabilities that each arm is the largest, row by row."""
+    """Return the (R, K) probabilities that each arm is the largest, row by row."""
     out = np.empty(means.shape)
     for row, (mean, sd) in enumerate(zip(means, sds, strict=True)):
         step = sd.min() / 6
@@ -42,7 +42,7 @@ def pick(p, rng):
 
 
 def run(public, private, epsilon, horizon, replications, seed, explorer="top-two"):
-    """(pulls, boosts, log error at the horizon), one row a replication."""
+    """Return (pulls, boosts, log error at the horizon), one row per replication."""
     rng = np.random.default_rng(seed)
     public, private = np.array(public), np.array(private)
     n_arms, rows = len(public), np.arange(replications)

@@ -1,4 +1,4 @@
-"""The observer's test in 40-digit arithmetic, as it is written down: no code of ours, no logarithms, no scaling."""
+"""The observer's test in 40-digit arithmetic, from its formulas: no code of feint, no logarithms, no scaling."""
 
 import functools
 import itertools
@@ -9,7 +9,7 @@ from oracles import bernoulli_kl
 
 
 def boosted(p, epsilon):
-    """q*(p) by bisection."""
+    """Return q*(p) by bisection."""
     if -mp.log(p) <= epsilon:
         return mp.mpf(1)
     low, high = p, mp.mpf(1)
@@ -24,19 +24,22 @@ def boosted(p, epsilon):
 
 @functools.cache
 def node(i, epsilon):
-    """q* at log(1 − log p) = i/64: the nodes between which the test goes in straight lines."""
+    """Return q* at log(1 − log p) = i/64, the nodes between which the test interpolates linearly."""
     return boosted(mp.exp(-mp.expm1(mp.mpf(i) / 64)), mp.mpf(epsilon))
 
 
 def bets_on(log_p, epsilon):
-    """What the test takes for q*."""
+    """Return the value that the test uses for q*."""
     place = mp.log1p(-mp.mpf(log_p)) * 64
     i = int(place)
     return node(i, epsilon) + (place - i) * (node(i + 1, epsilon) - node(i, epsilon))
 
 
 def boost_mixture(arms, log_pi, stakes, share, within=0.0):
-    """log E after every pull; `stakes` by ε. Experts: each arm, each pair as Algorithm 1 shares it, all by 1/N."""
+    """Return log E after every pull; `stakes` maps ε to its stake.
+
+    Experts: each arm, each pair of arms with the shares of Algorithm 1, and all arms in proportion to 1/N.
+    """
     with mp.workdps(40):
         n_arms = len(log_pi[0])
         pairs = list(itertools.combinations(range(n_arms), 2)) if n_arms <= 12 else []
@@ -75,7 +78,7 @@ def boost_mixture(arms, log_pi, stakes, share, within=0.0):
 
 
 def calibration(arms, log_pi, tilts, lambdas, within=0.0):
-    """log E after every pull; `tilts`: weights by size."""
+    """Return log E after every pull; `tilts` maps a size to its weight."""
     with mp.workdps(40):
         n_arms = len(log_pi[0])
         signed = {(a, sign * size): weight for a in range(n_arms) for size, weight in tilts.items() for sign in (1, -1)}

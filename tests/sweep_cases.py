@@ -15,7 +15,7 @@ from feint.sweep.store_writer import StoreWriter
 
 COINS = feint.Bandit([0.6, 0.3], [0.2, 0.5], family=feint.Bernoulli())
 
-# Six cells of two blocks, each cell a task of some tenths of a second.
+# Six cells of two blocks; each cell is a task of some tenths of a second.
 LONG = """
 horizon = 200_000
 replications = 6
@@ -33,7 +33,7 @@ private = [0.2, 0.5, 0.1, 0.0]
 
 
 def small_sweep(**changes):
-    """Eight cells, ragged arms, three blocks of replications each."""
+    """Return a sweep of eight cells with different numbers of arms and three blocks of replications each."""
     settings = {
         "bandits": {"paper": PAPER, "coins": COINS},
         "explorers": [feint.TopTwo(), feint.Tracking()],
@@ -47,7 +47,7 @@ def small_sweep(**changes):
 
 
 def contents(folder):
-    """Every file of a store by its name."""
+    """Return the content of every file of a store, by its name."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
@@ -59,7 +59,7 @@ def unpack(files, folder):
 
 
 def count_tasks(monkeypatch):
-    """The tasks that are run from now on."""
+    """Return a list to which every task that runs from now on is appended."""
     ran = []
 
     def watching(study, tasks, cores):
@@ -73,19 +73,19 @@ def count_tasks(monkeypatch):
 
 
 def missing_blocks(sweep, folder):
-    """How many blocks a store lacks."""
+    """Return how many blocks a store lacks."""
     return int(StoreWriter(folder, sweep).missing().sum())
 
 
 def start(*arguments, **options):
-    """A process of ours; output is kept for messages."""
+    """Start Python with these arguments; its output is kept for messages."""
     return subprocess.Popen(
         [sys.executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
     )
 
 
 def wait_until(condition, *processes):
-    """Look every 20 ms; the processes are expected to live meanwhile."""
+    """Wait until the condition holds, looking every 20 ms; fail if one of the processes ends before."""
     end = time.monotonic() + HANGS
     while not condition():
         for process in processes:
@@ -95,12 +95,12 @@ def wait_until(condition, *processes):
 
 
 def first_record(folder):
-    """Whether a task has been recorded."""
+    """Return whether a task has been recorded."""
     return Path(folder).exists() and bool(feint.open_sweep(folder).complete.any())
 
 
 class Cluster:
-    """`dask scheduler` and two `dask worker` of one thread each."""
+    """A `dask scheduler` and two `dask worker` processes of one thread each."""
 
     def __init__(self, folder):
         self.folder, self.file = folder, folder / "scheduler.json"
@@ -127,7 +127,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder):
-    """For the time of a test."""
+    """Keep a cluster running for the duration of a test."""
     found = Cluster(folder)
     try:
         yield found

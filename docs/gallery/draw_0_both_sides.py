@@ -4,7 +4,7 @@ Both sides of a deception
 
 Left, what the agent learns from private rewards that only it sees: the posterior probability of a wrong arm, over time.
 Right, what the observer sees of the same runs: the evidence that this is not Thompson Sampling. The more the agent may
-bend its probabilities (ε nats a step), the sooner it is sure, and the sooner it is caught. Medians of 100 runs, with
+bend its probabilities (ε nats per step), the sooner it is sure, and the sooner it is caught. Medians of 100 runs, with
 the middle half.
 """
 

@@ -3,9 +3,8 @@ One run, step by step
 =====================
 
 A live agent beside its observer. Above: which arm it pulled. In the middle: how likely Thompson Sampling was to pull
-the best private arm, and how likely the agent made it (not at all, and off the scale, where it boosts the best public
-arm and that becomes sure). Below: the observer's evidence, with an honest twin that pulls
-what is expected of it.
+the best private arm, and how likely the agent made it. (Where the agent boosts the best public arm until its pull is
+certain, this is zero and off the scale.) Below: the observer's evidence, against the agent and against an honest twin.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +16,7 @@ bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 
 
 def live(epsilon, steps=600):
-    """Arms, what was expected of arm 1, what the agent made of it, and log E."""
+    """Return the arms, the expected and the actual probability of arm 1, and log E."""
     rng = np.random.default_rng(1)
     agent, observer = feint.Agent(4, epsilon=epsilon, seed=5), feint.Observer(4)
     arms, expected, bent, evidence = [], [], [], []

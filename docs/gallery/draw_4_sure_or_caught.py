@@ -2,8 +2,8 @@
 Sure or caught
 ==============
 
-A step's budget is small, and an observer adds steps up. Each dot is a seed: when the agent was sure (posterior error
-1 %), and when the observer raised the alarm (α = 5 %). Above the line the agent was caught first.
+The budget of a step is small, but an observer adds up many steps. Each dot is one seed: when the agent was sure
+(posterior error 1 %), and when the observer raised the alarm (α = 5 %). Above the line the agent was caught first.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ import feint
 bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
 for epsilon, colour in zip((0.03, 0.1, 0.3, 1.0), ("#9ecae1", "#4292c6", "#2171b5", "#08306b"), strict=True):
-    # The two are asked for apart: a run that has stopped is watched no longer.
+    # Two simulations, since a run that has stopped is no longer watched.
     sure = feint.simulate(bandit, epsilon=epsilon, horizon=300_000, replications=60, delta=0.01).stopping_time
     caught = feint.simulate(bandit, epsilon=epsilon, horizon=3_000, replications=60, observe=True).detection_time
     axes.loglog(caught, sure, "o", markersize=4, color=colour, label=f"ε = {epsilon:g}")

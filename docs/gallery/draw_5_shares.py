@@ -1,6 +1,6 @@
 """
-Which arm costs what
-====================
+What each arm costs
+===================
 
 The best shares of boosts as one arm's public mean moves. The worse an arm looks in public, the more every pull of it
 costs, and the more of the budget goes there; the exponent Γ* falls with it.

@@ -2,7 +2,7 @@
 An audit
 ========
 
-A log in which the agent says that it splits 80 to 20 and pulls the second arm a little more often after row 1,000. The
+The agent of this log says that it splits 80 to 20, but pulls the second arm a little more often after row 1,000. The
 evidence against the claim first sinks, then crosses the line; the arms show where the claim is wrong.
 """
 

@@ -1,15 +1,15 @@
 """Write the logs of docs/audit.md into a folder: `python docs/logs/make_logs.py FOLDER`.
 
-Every log is of an agent that does what it claims; `…-bent` is of one that does not.
+Every log comes from an agent that does what it claims; `…-bent` comes from one that does not.
 
 - trial.csv: 2,000 patients, three doses, Thompson Sampling with Beta(1, 1) priors, outcomes known 5 to 30 days later
-  and in 5 % of the cases never. Bent: of the high dose three draws are made, and the best counts.
-- pages.csv: 3,000 visitors, three pages, the same method, learning once in 100 visitors. There is no bent one: the
-  guide shows what happens where the batches are not said.
+  and in 5 % of the cases never. Bent: three draws are made for the high dose, and the best counts.
+- pages.csv: 3,000 visitors, three pages, the same method, learning after every 100 visitors. There is no bent one:
+  the guide shows what happens if the batches are not stated.
 - shop.csv.gz: 50 users, 20 items, 6,000 rows, and the probabilities of all items. Bent: three users are shown item-17
   more often than the log says.
-- router.jsonl: 4,000 requests, five models; the propensity is the share of 200 Monte Carlo draws. Bent: a tenth of
-  the requests goes to the model "own".
+- router.jsonl: 4,000 requests, five models; the propensity is the share of 200 Monte Carlo draws. Bent: a tenth
+  of the requests go to the model "own".
 - ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
   probabilities of the next decision.
 - split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
@@ -28,7 +28,7 @@ START = datetime(2026, 1, 5, 8)
 
 
 def trial(rng, bent):
-    """Outcomes come late: the posterior before a patient holds those that were known by then."""
+    """Yield the trial's rows. Outcomes come late: the posterior before a patient has those that were known by then."""
     doses, effects = ["control", "low", "high"], [0.35, 0.5, 0.4]
     successes, failures = np.ones(3), np.ones(3)
     waiting, now = [], START
@@ -52,7 +52,7 @@ def trial(rng, bent):
 
 
 def pages(rng):
-    """Learns after every 100 visitors."""
+    """Yield rows of an agent that learns after every 100 visitors."""
     names, rates = ["plain", "photo", "video"], [0.1, 0.14, 0.12]
     known, pending = np.ones((2, 3)), np.zeros((2, 3))
     yield "page", "bought"
@@ -66,7 +66,7 @@ def pages(rng):
 
 
 def shop(rng, bent):
-    """Probabilities of all items, which depend on the user and the hour."""
+    """Yield rows with the probabilities of all items, which depend on the user and the moment."""
     items = [f"item-{i:02d}" for i in range(20)]
     tastes = rng.normal(size=(50, 20))
     yield "user", "item", *(f"p_{item}" for item in items)
@@ -81,7 +81,7 @@ def shop(rng, bent):
 
 
 def router(rng, bent):
-    """Thompson Sampling on the quality of answers; what is logged is how often 200 draws chose the same model."""
+    """Yield rows of Thompson Sampling on the quality of answers, with how often 200 draws chose the same model."""
     models, quality = ["own", "small", "medium", "large", "code"], [0.5, 0.45, 0.55, 0.7, 0.6]
     pulls, sums = np.full(5, 4.0), np.full(5, 2.0)
     for row in range(4_000):
@@ -96,7 +96,7 @@ def router(rng, bent):
 
 
 def ads(rng, bent):
-    """Decisions among four ads, the one taken first in `a`."""
+    """Yield decisions among four ads, with the chosen ad first in `a`."""
     table = rng.dirichlet([1.0, 1.0, 1.0, 1.0], 2_001).round(4)
     table[:, 0] += 1 - table.sum(1)
     for row in range(2_000):
@@ -115,7 +115,7 @@ def ads(rng, bent):
 
 
 def split(rng, bent):
-    """Half and half, or not."""
+    """Yield rows that split visitors evenly; if bent, only up to row 3,000."""
     yield "time", "side"
     for row in range(6_000):
         treated = rng.random() < (0.6 if bent and row >= 3_000 else 0.5)
@@ -123,7 +123,7 @@ def split(rng, bent):
 
 
 def write(path, rows):
-    """CSV from tuples, JSON lines from dictionaries."""
+    """Write tuples as CSV and dictionaries as JSON lines."""
     with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
         if path.suffix in (".jsonl", ".dsjson"):
             file.writelines(json.dumps(row) + "\n" for row in rows)
@@ -132,7 +132,7 @@ def write(path, rows):
 
 
 def main(folder):
-    """All of them."""
+    """Write all logs into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     logs = {"trial.csv": trial, "shop.csv.gz": shop, "router.jsonl": router, "ads.dsjson": ads, "split.csv": split}
     for seed, (name, rows) in enumerate(logs.items()):

@@ -1,4 +1,4 @@
-"""A server of the page, as a user starts it."""
+"""Start a server of the page as a user does."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from cases import HANGS
 
 @pytest.fixture(scope="session")
 def url(tmp_path_factory):
-    """Its address; what the server leaves to be cleaned up by others is an error."""
+    """Yield the server's address; its warnings, such as unclosed files, are errors."""
     said = tmp_path_factory.mktemp("server") / "stderr"
     command = [sys.executable, "-m", "feint", "app", "--no-show", "--port", "0"]
     with open(said, "w") as stderr:

@@ -80,21 +80,6 @@ def explorer_of(name: str, bandit: "Bandit") -> Any:
     return kinds[name]()
 
 
-def arms_of(text: str | None) -> Any:
-    """Their number, or their labels; None for what the log tells."""
-    if text is None:
-        return None
-    return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
-
-
-def share_of(text: str) -> float:
-    """1% or 0.01."""
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None
-
-
 def claimed_of(
     reference: str, sigma: str | None, prior: str | None, split: str | None, clip: float | None
 ) -> tuple[Any, Any]:

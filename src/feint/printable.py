@@ -1,6 +1,9 @@
 """Texts of others, such as labels and names of files, as a terminal may show them."""
 
+import re
 from unicodedata import category
+
+_ADDRESS = re.compile(r"<(?:[^<>]*\.)?(\w+) object at 0x[0-9a-fA-F]+>")
 
 
 def printable(text: str) -> str:
@@ -18,3 +21,19 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or category(c) == "Zs" else repr(c)[1:-1] for c in text)
+
+
+def short_repr(value: object) -> str:
+    """Return `repr(value)`, but without addresses: an object that has no repr of its own shows as its class with its
+    plain public attributes.
+
+    >>> class Mine:
+    ...     def __init__(self): self.temperature, self._cache = 0.3, []
+    >>> short_repr(Mine())
+    'Mine(temperature=0.3)'
+    """
+    if type(value).__repr__ is not object.__repr__:
+        return _ADDRESS.sub(r"\1()", repr(value))
+    attributes = {name: item for name, item in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
+    shown = (f"{name}={item!r}" for name, item in attributes.items() if isinstance(item, int | float | str))
+    return f"{type(value).__name__}({', '.join(shown)})"

@@ -9,7 +9,8 @@ from scipy import stats
 
 import feint
 from cases import PAPER
-from feint.auditing import auditor, chunks, claims
+from feint.auditing import auditor, chunks
+from feint.auditing.modes import RecomputedReference
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.numerics import boost
 
@@ -357,13 +358,13 @@ class TestMemory:
     @pytest.fixture
     def held(self, monkeypatch):
         sizes = []
-        read = claims.Recomputed.read
+        read = RecomputedReference.read
 
         def noting(self, chunk, good, arms, groups):
             sizes.append(arms.size * self.arms.n)
             return read(self, chunk, good, arms, groups)
 
-        monkeypatch.setattr(claims.Recomputed, "read", noting)
+        monkeypatch.setattr(RecomputedReference, "read", noting)
         return sizes
 
     def test_arrays_and_files(self, held, tmp_path):

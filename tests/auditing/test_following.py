@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from feint.auditing.readers import GrowingFile, follow
-from feint.auditing.readers.seen import Seen
+from feint.auditing.readers import GrowingFile, open_growing_log
+from feint.auditing.readers.lines_seen import Seen
 from shell import typed
 
 HEADER = "arm,reward\n"
@@ -128,7 +128,7 @@ class TestRotation:
             yield
 
     def follow(self, path, n_rows=4):
-        log = follow(self.opened.enter_context(GrowingFile(str(path))))
+        log = open_growing_log(self.opened.enter_context(GrowingFile(str(path))))
         return log, log.batches(["arm"], n_rows, lambda done: None)
 
     def renamed(self, path, text):

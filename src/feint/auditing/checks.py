@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.auditing.columns import Column, as_moment
-from feint.auditing.layout import ANY_ARM, Arms, label_of
+from feint.auditing.arms import ANY_ARM, Arms, label_of
+from feint.auditing.numbers import Column, as_moment
 from feint.numerics._validate import BoolArray, IntArray
 
 TIME = "unordered time"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feint.auditing.claims import INTERVALS
+from feint.auditing.modes import INTERVALS
 from feint.version import VERSION
 
 if TYPE_CHECKING:

@@ -60,8 +60,7 @@ def _print(console: "Console", report: "AuditReport") -> None:
 def _facts(report: "AuditReport") -> "Table":
     from rich.table import Table
 
-    from feint.auditing.diagnosis import UNCLEAR
-    from feint.auditing.diagnosis_experts import BOOSTED, SHARE
+    from feint.auditing.diagnosis import BOOSTED, SHARE, UNCLEAR
 
     facts = Table(box=None, show_header=False, pad_edge=True)
     first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, read_only
+from feint.printable import short_repr
 
 _SUM_TOLERANCE = 1e-9
 
@@ -120,4 +121,6 @@ def reference_prior(reference: Any, family: Any) -> Any:
 
 def describe(reference: Any, family: Any) -> str:
     """In words, for reports."""
-    return str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {reference!r}"
+    return (
+        str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {short_repr(reference)}"
+    )

@@ -1,4 +1,4 @@
-"""Any common log as batches of raw columns: `open_log` for files and tables, `follow` for a pipe; one format a file."""
+"""Any common log as batches of raw columns, one format a file: `open_log`, and `open_growing_log` for pipes."""
 
 import sys
 from pathlib import Path
@@ -7,15 +7,25 @@ from typing import BinaryIO
 from feint.auditing.readers.base import Batch, Log, naming
 from feint.auditing.readers.decoding import encoding_of
 from feint.auditing.readers.delimited import DelimitedLog, delimiter_of
-from feint.auditing.readers.following import FollowedLog
-from feint.auditing.readers.growing import GrowingFile
+from feint.auditing.readers.followed_log import FollowedLog
+from feint.auditing.readers.growing_file import GrowingFile
 from feint.auditing.readers.json_lines import JsonLinesLog
 from feint.auditing.readers.parquet import ParquetLog
 from feint.auditing.readers.sniffing import by_name, check_text, compression_of, format_of
-from feint.auditing.readers.stored import Stored, spooled
+from feint.auditing.readers.stored_file import Stored, spooled
 from feint.auditing.readers.table import ArrowTable, TableLog, is_table
 
-__all__ = ["Batch", "FollowedLog", "GrowingFile", "Log", "Source", "follow", "naming", "open_log", "standard_input"]
+__all__ = [
+    "Batch",
+    "FollowedLog",
+    "GrowingFile",
+    "Log",
+    "Source",
+    "naming",
+    "open_growing_log",
+    "open_log",
+    "standard_input",
+]
 
 Source = str | Path | ArrowTable
 
@@ -52,7 +62,9 @@ def open_log(source: Source, delimiter: str | None = None, encoding: str | None 
     return DelimitedLog(file, delimiter_of(delimiter, "\t" if kind == "tsv" else ","))
 
 
-def follow(stream: BinaryIO | GrowingFile, delimiter: str | None = None, encoding: str | None = None) -> FollowedLog:
+def open_growing_log(
+    stream: BinaryIO | GrowingFile, delimiter: str | None = None, encoding: str | None = None
+) -> FollowedLog:
     """A log that grows: CSV, TSV or JSON lines. Its batches come as the lines do, and only once."""
     delimiter_of(delimiter, ",")
     return FollowedLog(stream, delimiter, encoding)

@@ -27,7 +27,7 @@ class Seen:
         else:
             self._waiting.append((text, 1))
 
-    def settle(self, count: int) -> None:
+    def count_rows(self, count: int) -> None:
         """Say that the next lines of those that were read have become rows."""
         for _ in range(count):
             text, times = self._waiting[0]

@@ -9,10 +9,10 @@ from typing import BinaryIO
 from feint.auditing.readers import delimited, json_lines
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.decoding import TextDecoder, encoding_of
-from feint.auditing.readers.growing import GrowingFile
-from feint.auditing.readers.seen import Seen
+from feint.auditing.readers.growing_file import GrowingFile
+from feint.auditing.readers.lines_seen import Seen
 from feint.auditing.readers.sniffing import check_text, format_of, is_parquet
-from feint.auditing.readers.stored import LONGEST_LINE
+from feint.auditing.readers.stored_file import LONGEST_LINE
 
 _AT_ONCE = 2**16  # bytes
 
@@ -49,7 +49,7 @@ class FollowedLog:
         with naming(self.name):
             while self.seen.lines < seen.lines:
                 lines = self._lines.take(min(seen.lines - self.seen.lines, _AT_ONCE))
-                self.seen.settle(len(lines))
+                self.seen.count_rows(len(lines))
                 if not lines:
                     raise ValueError(
                         f"it has {self.seen.lines:,} lines, fewer than the {seen.lines:,} that the state has seen: it "
@@ -76,7 +76,7 @@ class FollowedLog:
                 self._lines.tick = tick
                 for batch in self._batches_of_file(columns, n_rows):
                     assert batch.last is not None
-                    self.seen.settle(batch.last - self._line)
+                    self.seen.count_rows(batch.last - self._line)
                     self._line = batch.last
                     yield batch
                 if not (isinstance(self._stream, GrowingFile) and self._stream.rotated):
@@ -89,9 +89,9 @@ class FollowedLog:
     def _batches_of_file(self, columns: list[str], n_rows: int) -> Iterator[Batch]:
         if self._rows is None:
             take_lines = self._lines.take
-            return json_lines.assemble(self._convert, columns, self._line, n_rows, lambda: take_lines(n_rows))
+            return json_lines.lines_to_batches(self._convert, columns, self._line, n_rows, lambda: take_lines(n_rows))
         take_rows = self._rows.take
-        return delimited.assemble(self.columns, columns, self._line, n_rows, lambda: take_rows(n_rows))
+        return delimited.rows_to_batches(self.columns, columns, self._line, n_rows, lambda: take_rows(n_rows))
 
     def _start(self) -> tuple[Seen, "_Lines", int]:
         """(what was seen of a stream, its lines, and up to which of them batches were given), at its start."""
@@ -101,7 +101,7 @@ class FollowedLog:
     def _read_header(self) -> list[str]:
         self._rows = _Rows(self._lines, self._delimiter, 0)
         rows, self._line = self._rows.take(1)
-        self.seen.settle(self._line)
+        self.seen.count_rows(self._line)
         return rows[0] if rows else []
 
     def _check_columns(self, columns: list[str]) -> None:

@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
 from difflib import get_close_matches
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
 from feint.printable import short_repr
@@ -265,7 +266,8 @@ def list_options(known: type) -> str:
         described = Claim.__dataclass_fields__[name]
         plain = isinstance(described.default, int | float)
         usual = f" ({described.default!r})" if plain else ""
-        lines.append(f"        {name}{usual}: {described.metadata['option'].help}")
+        text = f"{name}{usual}: {described.metadata['option'].help}"
+        lines += wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 12)
     return "\n".join(lines)
 
 

@@ -29,9 +29,9 @@ def audit(
 ) -> AuditReport:
     """Is the agent behind these pulls doing what it claims?
 
-    The strongest claim that is given is tested: the `probabilities` of all arms before each pull; else the
-    `propensities` of the pulled arms alone, which is weaker; else `reference` is recomputed from
-    arms and rewards.
+    The strongest claim that is given is tested: the `probabilities` of all arms before each pull;
+    else the `propensities` of the pulled arms alone, which is weaker; else `reference` is
+    recomputed from arms and rewards.
 
     Parameters
     ----------
@@ -98,11 +98,11 @@ def audit_log(
     progress: Progress = no_progress,
     **options: Unpack[LogOptions],
 ) -> AuditReport:
-    """`audit` of a file, of standard input ("-") or of a table (pandas, polars, Arrow), read in chunks.
+    """`audit` of a file, of standard input ("-") or of a table (pandas, Polars, Arrow), in chunks.
 
-    CSV, TSV, Parquet, JSON lines and Vowpal Wabbit's dsjson, each also compressed (.gz, .zst). Columns
-    p_0 … p_{K−1} or p_<label>, or a list in `probabilities`, are taken for probabilities, else
-    `propensity`, else `reward`.
+    CSV, TSV, Parquet, JSON lines and Vowpal Wabbit's dsjson, each also compressed (.gz, .zst).
+    Columns p_0 … p_{K−1} or p_<label>, or a list in `probabilities`, are taken for probabilities,
+    else `propensity`, else `reward`.
 
     Parameters
     ----------

@@ -13,8 +13,6 @@ __all__ = ["INTERVALS", "LoggedProbabilities", "LoggedPropensities", "Mode", "Re
 _MODES: dict[str, type[Mode]] = {
     cls.NAME: cls for cls in (LoggedProbabilities, LoggedPropensities, RecomputedReference)
 }
-    cls.NAME: cls for cls in (LoggedProbabilities, LoggedPropensities, RecomputedReference)
-}
 
 
 def make_mode(name: str, claim: Claim, arms: Arms) -> Mode:

@@ -9,9 +9,10 @@ from typing import BinaryIO
 from feint.auditing.readers import delimited, json_lines
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.decoding import TextDecoder, encoding_of
+from feint.auditing.readers.formats import format_of
 from feint.auditing.readers.growing_file import GrowingFile
 from feint.auditing.readers.lines_seen import Seen
-from feint.auditing.readers.sniffing import check_text, format_of, is_parquet
+from feint.auditing.readers.sniffing import check_text, is_parquet
 from feint.auditing.readers.stored_file import LONGEST_LINE
 
 _AT_ONCE = 2**16  # bytes
@@ -34,7 +35,7 @@ class FollowedLog:
         self._rows: _Rows | None = None
         self.seen, self._lines, self._line = self._start()
         with naming(self.name, csv.Error, hint=delimited.HINT):
-            kind = format_of(self._lines.head(), self._encoding)
+            kind = format_of(self._lines.head(), self._encoding).name
             if kind == "json":
                 self.columns, self._convert = json_lines.columns_of(self._lines.until_object())
             else:

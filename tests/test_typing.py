@@ -72,6 +72,7 @@ feint.simulate(bandit, feint.ThompsonSampling(), epsilon=0.1, horizon=10)  # arg
 feint.simulate(bandit, epsilon=0.1, horizon=10, method="fast")  # arg-type
 feint.audit_log("log.csv", mode="reward")  # arg-type
 feint.audit_log(3)  # arg-type
+feint.audit_log("log.csv", skip_bat=True)  # call-arg
 """
 EXPECTED = {n: line.split("  # ")[1] for n, line in enumerate(MISTAKES.splitlines(), 1) if "  # " in line}
 

@@ -263,13 +263,13 @@ def test_the_work_for_columns_grows_with_their_number():
 
 def test_objects_of_many_probabilities_are_looked_up(monkeypatch):
     from feint.auditing import chunks
-    from feint.auditing.arms import Arms
+    from feint.auditing.arms import LogArms
 
     calls = []
-    names = Arms.names
-    monkeypatch.setattr(Arms, "names", lambda arms: calls.append(1) or names(arms))
+    names = LogArms.names
+    monkeypatch.setattr(LogArms, "names", lambda arms: calls.append(1) or names(arms))
     cells = [{f"x{a}": 1 / 50 for a in range(50)}] * 20
-    assert len(chunks._listed(cells, Arms(50, [f"x{a}" for a in range(50)]), {})) == 50
+    assert len(chunks._listed(cells, LogArms(50, [f"x{a}" for a in range(50)]), {})) == 50
     assert len(calls) == 1
 
 

@@ -12,7 +12,7 @@ from feint.numerics._validate import is_whole
 ANY_ARM = 2**53  # in the place of the number of arms, while it is unknown: larger ones are no whole float64
 
 
-class Arms:
+class LogArms:
     """The arms of a log: numbers from 0, or labels."""
 
     def __init__(self, n: int, labels: Sequence[str] | None = None) -> None:

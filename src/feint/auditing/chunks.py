@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.arms import Arms
+from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk
 from feint.auditing.columns import LogColumns
 from feint.auditing.numbers import Column, as_column, as_columns
@@ -16,7 +16,9 @@ from feint.strict_json import parse_json
 CELLS_A_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once
 
 
-def chunks(log: Log, columns: LogColumns, arms: Arms, tick: Callable[[int], object], first: int = 1) -> Iterator[Chunk]:
+def chunks(
+    log: Log, columns: LogColumns, arms: LogArms, tick: Callable[[int], object], first: int = 1
+) -> Iterator[Chunk]:
     """The rows in order, so few at once that they fit into memory with all arms; `tick` is called with progress."""
     n_rows = max(1, CELLS_A_CHUNK // max(len(columns.used()), arms.n))
     for batch in log.batches(columns.used(), n_rows, tick):
@@ -24,7 +26,7 @@ def chunks(log: Log, columns: LogColumns, arms: Arms, tick: Callable[[int], obje
         first += batch.n
 
 
-def make_chunk(columns: LogColumns, arms: Arms, batch: Batch, first: int) -> Chunk:
+def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> Chunk:
     table, malformed = batch.table, dict(batch.malformed)
 
     def column(name: str | None) -> Column | None:
@@ -52,7 +54,7 @@ def make_chunk(columns: LogColumns, arms: Arms, batch: Batch, first: int) -> Chu
     )
 
 
-def _listed(cells: Any, arms: Arms, malformed: dict[int, str]) -> list[Column]:
+def _listed(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:
     """Columns of one arm each from lists, from dictionaries by label (of which missing arms have 0), or a table."""
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
         return [as_column(column) for column in cells.T]

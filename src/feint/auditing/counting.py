@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.arms import ANY_ARM, Arms, given_labels
+from feint.auditing.arms import ANY_ARM, LogArms, given_labels
 from feint.auditing.checks import BadRow, check
 from feint.auditing.chunks import CELLS_A_CHUNK, as_list, make_chunk
 from feint.auditing.claim import MOST_ARMS, Claim
@@ -15,7 +15,7 @@ from feint.auditing.readers.base import Progress
 from feint.numerics._validate import is_whole
 
 
-def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], progress: Progress | None) -> Arms:
+def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], progress: Progress | None) -> LogArms:
     """Return the arms of a log; without `progress` the log can be read only once."""
     n_arms: Any = claim.n_arms
     listed = getattr(log, "width", 0) if columns.listed else 0  # arrays know it, files only when they are read
@@ -27,17 +27,17 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
         if given is not None and given != width:
             raise ValueError(f"`n_arms` is {n_arms!r}, but there are {width} columns of probabilities; leave it out.")
         if columns.labels is None:
-            return Arms(width, given_labels(n_arms))
+            return LogArms(width, given_labels(n_arms))
         if (labels := given_labels(n_arms)) is not None and set(labels) != set(columns.labels):
             raise ValueError(f"`n_arms` is {n_arms!r}, but the columns of probabilities are of {columns.labels}.")
-        return Arms(width, columns.labels)
+        return LogArms(width, columns.labels)
     if (labels := given_labels(n_arms)) is not None:
-        return Arms(len(labels), labels)
+        return LogArms(len(labels), labels)
     if n_arms is not None:
         if not is_whole(n_arms, 2, MOST_ARMS):
             raise ValueError(f"`n_arms` is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
         if columns.listed is None:
-            return Arms(int(n_arms))
+            return LogArms(int(n_arms))
     if claim.skip_bad and columns.listed is None:
         raise ValueError("Where bad rows are left out they must not decide how many arms there are: give `n_arms`.")
     if progress is None:
@@ -47,7 +47,7 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
 
 def _count_arms(
     log: Log, columns: LogColumns, n_arms: int | None, warnings: list[str], tick: Callable[[int], object]
-) -> Arms:
+) -> LogArms:
     """Count the arms of a log and find their names in a first pass, where nothing else tells; bad rows must not."""
     labels: set[str] = set()
     keys: set[str] = set()  # of dictionaries of probabilities
@@ -60,8 +60,8 @@ def _count_arms(
     for batch in log.batches(wanted, max(1, CELLS_A_CHUNK // len(wanted)), tick):
         if columns.listed is not None:
             length = max(length, _length(batch.table[columns.listed], keys))
-        chunk = make_chunk(only, Arms(2), batch, first)
-        found = check(chunk, Arms(ANY_ARM), lambda chunk, findings: None, None).bad
+        chunk = make_chunk(only, LogArms(2), batch, first)
+        found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, None).bad
         if found and bad is None:
             bad = found[0]
         cells = (chunk.arm.texts[row.row - first] for row in found)
@@ -85,17 +85,17 @@ def _count_arms(
         f"That there are {count} arms{shown} was taken from the log; the level α is exact where it was known before "
         "(`n_arms`)."
     )
-    return Arms(count, called)
+    return LogArms(count, called)
 
 
-def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> Arms:
+def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArms:
     """The arms that lists, or dictionaries, of probabilities have."""
     count = len(keys) or length
     if not 2 <= count <= MOST_ARMS:
         raise ValueError(f"The lists of probabilities have {count} numbers; there must be 2 to {MOST_ARMS:,} arms.")
     if n_arms is not None and n_arms != count:
         raise ValueError(f"`n_arms` is {n_arms}, but there are probabilities of {count} arms; leave it out.")
-    return Arms(count, sorted(keys, key=_by_number) if keys else None)
+    return LogArms(count, sorted(keys, key=_by_number) if keys else None)
 
 
 def _length(cells: Any, keys: set[str]) -> int:

@@ -13,7 +13,7 @@ from feint.auditing.diagnosis.alternatives import explain_log
 from feint.auditing.modes import LoggedPropensities, RecomputedReference, make_mode
 from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
 from feint.auditing.readers.base import Progress, no_progress
-from feint.auditing.readers.lines_seen import Seen
+from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.report import AuditReport
 
 
@@ -56,7 +56,7 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
         auditor = Auditor(make_mode(columns.mode, claim, arms))
         if state is not None:
             auditor.recall(state)
-            log.resume(Seen.from_state(state.get("seen")))
+            log.resume(SeenLines.from_state(state.get("seen")))
         yield auditor
         for chunk in chunks(log, columns, arms, lambda done: None, first=auditor.rows + 1):
             auditor.feed(chunk)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.auditing.arms import Arms
+from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, check, group_ids
 from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.weighing import Alternative, Diagnosis, diagnose
@@ -37,7 +37,9 @@ def rows_looked_at(rejected_at: int, n_arms: int) -> int:
     return min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))
 
 
-def explain_log(chunks: Iterable[Chunk], claim: Claim, mode: str, arms: Arms, report: AuditReport) -> Diagnosis | None:
+def explain_log(
+    chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, report: AuditReport
+) -> Diagnosis | None:
     """Return which kind of departure explains the log best; None where every pull tested was impossible."""
     assert report.rejected_at is not None
     limit = rows_looked_at(report.rejected_at, arms.n)

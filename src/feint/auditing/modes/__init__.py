@@ -1,6 +1,9 @@
-"""By which columns a claim is tested, one file each: probabilities of all arms, propensities, or rewards."""
+"""By which columns a claim is tested, one file each: probabilities of all arms, propensities, or rewards.
 
-from feint.auditing.arms import Arms
+The audit alone imports this folder.
+"""
+
+from feint.auditing.arms import LogArms
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import INTERVALS, Mode
 from feint.auditing.modes.probabilities import LoggedProbabilities
@@ -15,7 +18,7 @@ _MODES: dict[str, type[Mode]] = {
 }
 
 
-def make_mode(name: str, claim: Claim, arms: Arms) -> Mode:
+def make_mode(name: str, claim: Claim, arms: LogArms) -> Mode:
     """Return the mode of this name, which has learned nothing; the reference is checked whether or not it is used."""
     reference_settings(claim.reference, claim.family, arms.n)
     return _MODES[name](claim, arms)

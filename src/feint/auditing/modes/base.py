@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from feint.auditing.arms import Arms
+from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim, ModeName
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
@@ -27,7 +27,7 @@ class Mode(ABC):
 
     NAME: ClassVar[ModeName]
 
-    def __init__(self, claim: Claim, arms: Arms) -> None:
+    def __init__(self, claim: Claim, arms: LogArms) -> None:
         if claim.floor * arms.n > 1:
             raise ValueError(
                 f"`floor` is {claim.floor:g}, which {arms.n} arms cannot all have; give at most 1/{arms.n}."

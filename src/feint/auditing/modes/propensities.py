@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.arms import Arms
+from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
@@ -27,7 +27,7 @@ class LoggedPropensities(Mode):
 
     NAME = "propensities"
 
-    def __init__(self, claim: Claim, arms: Arms) -> None:
+    def __init__(self, claim: Claim, arms: LogArms) -> None:
         super().__init__(claim, arms)
         self._two = arms.n == 2 and claim.propensity_draws is None
         if not self._two:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.arms import Arms
+from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings, shown
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
@@ -20,7 +20,7 @@ class RecomputedReference(Mode):
 
     NAME = "rewards"
 
-    def __init__(self, claim: Claim, arms: Arms) -> None:
+    def __init__(self, claim: Claim, arms: LogArms) -> None:
         super().__init__(claim, arms)
         self.expected = Recomputation(claim.reference, claim.family, arms.n, claim.initial_round, claim.timing)
         self._all_binary = True

@@ -1,4 +1,7 @@
-"""Any common log as batches of raw columns, one format a file: `open_log`, and `open_growing_log` for pipes."""
+"""Any common log as batches of raw columns, one format a file: `open_log`, and `open_growing_log` for pipes.
+
+The audit, its command and its page import this folder.
+"""
 
 import sys
 from pathlib import Path

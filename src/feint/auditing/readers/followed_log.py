@@ -11,7 +11,7 @@ from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.decoding import TextDecoder, encoding_of
 from feint.auditing.readers.formats import format_of
 from feint.auditing.readers.growing_file import GrowingFile
-from feint.auditing.readers.lines_seen import Seen
+from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.readers.sniffing import check_text, is_parquet
 from feint.auditing.readers.stored_file import LONGEST_LINE
 
@@ -42,7 +42,7 @@ class FollowedLog:
                 self._delimiter = delimited.delimiter_of(delimiter, "\t" if kind == "tsv" else ",")
                 self.columns = delimited.header(self._read_header())
 
-    def resume(self, seen: Seen) -> None:
+    def resume(self, seen: SeenLines) -> None:
         """Go on after what another run has seen: a pipe with what comes now, a file if it begins with those lines."""
         if not (isinstance(self._stream, GrowingFile) and self._stream.is_regular):
             self.seen = self._lines.seen = seen
@@ -94,9 +94,9 @@ class FollowedLog:
         take_rows = self._rows.take
         return delimited.rows_to_batches(self.columns, columns, self._line, n_rows, lambda: take_rows(n_rows))
 
-    def _start(self) -> tuple[Seen, "_Lines", int]:
+    def _start(self) -> tuple[SeenLines, "_Lines", int]:
         """(what was seen of a stream, its lines, and up to which of them batches were given), at its start."""
-        seen = Seen()
+        seen = SeenLines()
         return seen, _Lines(self._stream, self._encoding, seen), 0
 
     def _read_header(self) -> list[str]:
@@ -116,7 +116,7 @@ class FollowedLog:
 class _Lines:
     """The lines that have arrived; one without an end counts once nothing can follow."""
 
-    def __init__(self, stream: BinaryIO | GrowingFile, encoding: str, seen: Seen) -> None:
+    def __init__(self, stream: BinaryIO | GrowingFile, encoding: str, seen: SeenLines) -> None:
         # Without buffer, `read` does not wait for all either.
         self._read = stream.read if not hasattr(stream, "read1") else stream.read1
         self._encoding, self._decoder, self.seen = encoding, TextDecoder(encoding), seen

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from feint.auditing.checks import TIME, BadRow, Chunk, check, group_ids
+from feint.auditing.history import History
 from feint.auditing.modes import INTERVALS, Mode
 from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
 from feint.evidence import BoostMixture
@@ -13,7 +14,6 @@ from feint.evidence.group_tilts import GroupTilts, named
 from feint.numerics._validate import FloatArray, IntArray, restore_counts
 
 _VERSION = 3
-_HISTORY = 2_000  # points kept at most of log E over the rows
 _EXAMPLES = 20  # of bad rows named in the report
 _WORST = 20  # groups named in the report
 _SUSPICIOUS = math.log(1e-12)
@@ -31,7 +31,7 @@ class Auditor:
         self._last_time: Any = None
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
-        self._history = _History()
+        self._history = History()
         self._group_ids: dict[str, int] = {}
         self._group_test = (
             GroupTilts(self.n_arms, mode.claim.within) if grouped and mode.calibration is not None else None
@@ -271,38 +271,3 @@ _FACTS: dict[str, Any] = {
     "bad": dict,
     "examples": list,
 }
-
-
-class _History:
-    """log E at evenly spaced rows, thinned as the log grows; which rows stay does not depend on the chunks."""
-
-    def __init__(self) -> None:
-        self._every, self._seen = 1, 0
-        self._kept: list[tuple[int, float]] = []
-        self._last: tuple[int, float] | None = None
-
-    def add(self, rows: IntArray, log_e: FloatArray) -> None:
-        counts = np.arange(self._seen, self._seen + rows.size)
-        self._seen += rows.size
-        self._last = (int(rows[-1]), float(log_e[-1]))
-        start = 0
-        while start < rows.size:  # in pieces, so that a long chunk is thinned as short ones are
-            piece = slice(start, start + _HISTORY)
-            kept = counts[piece] % self._every == 0
-            self._kept += zip(rows[piece][kept].tolist(), log_e[piece][kept].tolist(), strict=True)
-            while len(self._kept) > _HISTORY:
-                self._every *= 2
-                self._kept = self._kept[::2]
-            start += _HISTORY
-
-    def all(self) -> tuple[IntArray, FloatArray]:
-        points = self._kept + ([self._last] if self._last is not None and self._last != self._kept[-1] else [])
-        return np.array([row for row, _ in points], dtype=np.int64), np.array([value for _, value in points])
-
-    def state(self) -> list[Any]:
-        return [self._every, self._seen, self._kept, self._last]
-
-    def recall(self, state: list[Any]) -> None:
-        self._every, self._seen = state[0], state[1]
-        self._kept = [(row, value) for row, value in state[2]]
-        self._last = None if state[3] is None else (state[3][0], state[3][1])

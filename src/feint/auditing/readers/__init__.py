@@ -10,10 +10,10 @@ from typing import BinaryIO
 from feint.auditing.readers.base import Batch, Log, naming
 from feint.auditing.readers.decoding import encoding_of
 from feint.auditing.readers.delimited import delimiter_of
+from feint.auditing.readers.first_bytes import check_text, compression_of
 from feint.auditing.readers.followed_log import FollowedLog
 from feint.auditing.readers.formats import Format, by_name, format_of
 from feint.auditing.readers.growing_file import GrowingFile
-from feint.auditing.readers.sniffing import check_text, compression_of
 from feint.auditing.readers.stored_file import Stored, spooled
 from feint.auditing.readers.table import ArrowTable, TableLog, is_table
 

@@ -9,10 +9,10 @@ from typing import BinaryIO
 from feint.auditing.readers import delimited, json_lines
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.decoding import TextDecoder, encoding_of
+from feint.auditing.readers.first_bytes import check_text, is_parquet
 from feint.auditing.readers.formats import format_of
 from feint.auditing.readers.growing_file import GrowingFile
 from feint.auditing.readers.lines_seen import SeenLines
-from feint.auditing.readers.sniffing import check_text, is_parquet
 from feint.auditing.readers.stored_file import LONGEST_LINE
 
 _AT_ONCE = 2**16  # bytes

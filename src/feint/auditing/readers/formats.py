@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from feint.auditing.readers.base import Log
 from feint.auditing.readers.delimited import DelimitedLog, delimiter_of
+from feint.auditing.readers.first_bytes import COMPRESSIONS, check_text, is_parquet
 from feint.auditing.readers.json_lines import JsonLinesLog
 from feint.auditing.readers.parquet import ParquetLog
-from feint.auditing.readers.sniffing import COMPRESSIONS, check_text, is_parquet
 from feint.auditing.readers.stored_file import Stored
 
 _WANTED = "a log must be a .csv or a .parquet file, TSV, JSON lines or dsjson"

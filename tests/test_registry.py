@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import feint
-from feint.auditing.claim_text import USUAL_REFERENCE, read_claim
+from feint.auditing.reference_text import USUAL_REFERENCE, read_reference
 from feint.budgets import Constant
 from feint.cli import app
 from feint.dataset import Runs
@@ -196,9 +196,9 @@ def typed_run(monkeypatch):
 def test_command_lines(sort, text, typed_run):
     assert typed_run("--epsilon" if sort == "budget" else f"--{sort}", text)[sort] == PARTS[sort][text]
     if sort == "reference":
-        assert read_claim(text, None, None, None, None, None) == (PARTS[sort][text], None)
+        assert read_reference(text, None, None, None, None, None) == (PARTS[sort][text], None)
     if sort == "family":
-        assert read_claim(USUAL_REFERENCE, text, None, None, None, None)[1] == PARTS[sort][text]
+        assert read_reference(USUAL_REFERENCE, text, None, None, None, None)[1] == PARTS[sort][text]
 
 
 def test_what_a_run_knows_may_be_left_out(typed_run):
@@ -242,9 +242,9 @@ class TestReferencesNamedByAFamily:
             ("normal:2", None, feint.Gaussian(2)),
             ("thompson", "poisson", feint.Poisson()),
         ):
-            assert read_claim(reference, family, None, None, None, None) == (thompson, rewards)
-        assert read_claim("normal", None, "2", None, None, 0.1) == (Clipped(thompson, 0.1), feint.Gaussian(2))
-        assert read_claim(USUAL_REFERENCE, "gaussian", "unknown", None, None, None) == (NormalInverseGamma(), None)
+            assert read_reference(reference, family, None, None, None, None) == (thompson, rewards)
+        assert read_reference("normal", None, "2", None, None, 0.1) == (Clipped(thompson, 0.1), feint.Gaussian(2))
+        assert read_reference(USUAL_REFERENCE, "gaussian", "unknown", None, None, None) == (NormalInverseGamma(), None)
 
     @pytest.mark.parametrize(
         ("reference", "family", "sigma"),
@@ -261,7 +261,7 @@ class TestReferencesNamedByAFamily:
     )
     def test_audit_refuses_a_contradiction(self, reference, family, sigma):
         with pytest.raises(ValueError, match=r"contradicts|leave (it|them) out|give one name"):
-            read_claim(reference, family, sigma, None, None, None)
+            read_reference(reference, family, sigma, None, None, None)
 
     def test_run(self, typed_run):
         found = typed_run("--reference", "beta")
@@ -353,7 +353,7 @@ class TestClassesOfAUser:
         assert [type(part).__name__ for part in study.axes["reference"].values()] == ["Even", "Clipped"]
         (tmp_path / "elsewhere" / "instance.json").write_text(json.dumps(instance))
         assert type(load_bandit(Path("elsewhere/instance.json")).families[0]).__name__ == "Coin"
-        reference, family = read_claim("mine.py:Even", "mine.py:Coin", None, None, None, None, Path("elsewhere"))
+        reference, family = read_reference("mine.py:Even", "mine.py:Coin", None, None, None, None, Path("elsewhere"))
         assert (type(reference).__name__, type(family).__name__) == ("Even", "Coin")
 
     @pytest.mark.parametrize(

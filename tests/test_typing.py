@@ -72,6 +72,7 @@ feint.simulate(bandit, feint.ThompsonSampling(), epsilon=0.1, horizon=10)  # arg
 feint.simulate(bandit, epsilon=0.1, horizon=10, method="fast")  # arg-type
 feint.audit_log("log.csv", mode="reward")  # arg-type
 feint.audit_log(3)  # arg-type
+feint.audit_log("log.csv", skip_bat=True)  # call-arg
 """
 EXPECTED = {n: line.split("  # ")[1] for n, line in enumerate(MISTAKES.splitlines(), 1) if "  # " in line}
 
@@ -143,5 +144,6 @@ def test_signatures_are_readable():
             if callable(shown) and not isinstance(shown, str):
                 signature = inspect.signature(shown)
                 assert "numpy._typing" not in str(signature), name
-                kinds = [parameter.kind for parameter in signature.parameters.values()]
-                assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+                for parameter in signature.parameters.values():  # `**options` only with types
+                    named = str(parameter.annotation).startswith("Unpack[")
+                    assert parameter.kind is not inspect.Parameter.VAR_KEYWORD or named, name

@@ -16,7 +16,7 @@ from feint.families.base import Belief, is_observable, observable_rewards
 from feint.files import load_state, save_state
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
-from feint.own_parts import named
+from feint.printable import short_repr
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect
 from feint.references.expectation import Expectation, learn
@@ -180,7 +180,7 @@ class Observer:
         return observer
 
     def __repr__(self) -> str:
-        against = f"log E = {self.log_e_value:.4g} against {named(self._expected.reference)}"
+        against = f"log E = {self.log_e_value:.4g} against {short_repr(self._expected.reference)}"
         return f"<Observer of {self.n_arms} arms after {self.time:,} pulls, {self.tested:,} tested: {against}>"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:

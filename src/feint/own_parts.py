@@ -66,9 +66,3 @@ def _place(part: Any, method: str, error: Exception) -> str:
         return f" ({Path(inside[-1].filename).name}, line {inside[-1].lineno})"
     code = getattr(getattr(type(part), method, None), "__code__", None)
     return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code is not None else ""
-
-
-def named(part: Any) -> str:
-    """Return a part as reports name it: its own repr, or Mine() where Python would print an address."""
-    shown = repr(part)
-    return f"{type(part).__name__}()" if " object at 0x" in shown else shown

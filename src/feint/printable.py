@@ -1,9 +1,11 @@
 """Texts of others, such as labels and names of files, as a terminal may show them; and long lists in a few words."""
 
+import re
 from typing import Any
 from unicodedata import category
 
 _SHOWN = 6  # entries of a list
+_ADDRESS = re.compile(r"<(?:[^<>]*\.)?(\w+) object at 0x[0-9a-fA-F]+>")
 
 
 def printable(text: str) -> str:
@@ -31,3 +33,19 @@ def short_list(values: Any) -> str:
     """
     shown = ", ".join(f"{float(value):.4g}" for value in values[:_SHOWN])
     return f"[{shown}, … {len(values)} in all]" if len(values) > _SHOWN else f"[{shown}]"
+
+
+def short_repr(value: object) -> str:
+    """Return `repr(value)`, but without addresses: an object that has no repr of its own shows as its class with its
+    plain public attributes.
+
+    >>> class Mine:
+    ...     def __init__(self): self.temperature, self._cache = 0.3, []
+    >>> short_repr(Mine())
+    'Mine(temperature=0.3)'
+    """
+    if type(value).__repr__ is not object.__repr__:
+        return _ADDRESS.sub(r"\1()", repr(value))
+    attributes = {name: item for name, item in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
+    shown = (f"{name}={item!r}" for name, item in attributes.items() if isinstance(item, int | float | str))
+    return f"{type(value).__name__}({', '.join(shown)})"

@@ -19,7 +19,7 @@ from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WA
 from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
-from feint.own_parts import named
+from feint.printable import short_repr
 from feint.progress import ticking
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
@@ -272,10 +272,10 @@ def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
     follows = agent.follows_posterior and not agent.plain
     obstacles = {
         "observe=True, whose test needs every step": observe,
-        f"the reference {named(agent.reference)}; it needs ThompsonSampling": not follows,
-        f"the explorer {named(agent.explorer)}, whose boosts it cannot bound": not agent.has_event_boosts,
+        f"the reference {short_repr(agent.reference)}; it needs ThompsonSampling": not follows,
+        f"the explorer {short_repr(agent.explorer)}, whose boosts it cannot bound": not agent.has_event_boosts,
         f"{public!r} and {private!r} rewards, whose sums it cannot draw": not agent.has_sums,
-        f"the budget {named(budget)}, which might grow": may_grow(budget),
+        f"the budget {short_repr(budget)}, which might grow": may_grow(budget),
     }
     for what, present in obstacles.items():
         if present:

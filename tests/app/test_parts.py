@@ -19,6 +19,7 @@ pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 from feint.app.audit import CLAIMS, Audit
 from feint.app.saying import in_words_of_the_page, number_of
 from feint.app.unfolding import Setting, Unfolding
+from feint.auditing.pipeline import audit_source
 
 
 def test_a_run_and_its_twin_are_simulations():
@@ -63,7 +64,7 @@ def test_the_command_of_an_audit_gives_the_same(claim, tmp_path):
     asked = form.asked()
     form.close()
     try:
-        found = asked.audit(log, lambda what, total: lambda done: None).to_json()
+        found = audit_source(log, asked.claim()).to_json()
     except ValueError as error:
         found = str(error)
     command = shlex.split(asked.command(str(log)))

@@ -9,7 +9,8 @@ from scipy import stats
 
 import feint
 from cases import PAPER
-from feint.auditing import auditor, chunks, claims
+from feint.auditing import chunks, history
+from feint.auditing.modes import RecomputedReference
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.numerics import boost
 
@@ -112,7 +113,7 @@ class TestNumbers:
         whole = feint.audit(arms, **claim).to_json()
         monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 37)
         assert feint.audit(arms, **claim).to_json() == whole
-        assert len(whole["history"]["rows"]) <= auditor._HISTORY + 1
+        assert len(whole["history"]["rows"]) <= history.MOST_POINTS + 1
         assert whole["history"]["rows"][-1] == 5_000
 
     def test_names_the_boosted_arm_and_budget(self):
@@ -357,13 +358,13 @@ class TestMemory:
     @pytest.fixture
     def held(self, monkeypatch):
         sizes = []
-        read = claims.Recomputed.read
+        read = RecomputedReference.read
 
         def noting(self, chunk, good, arms, groups):
             sizes.append(arms.size * self.arms.n)
             return read(self, chunk, good, arms, groups)
 
-        monkeypatch.setattr(claims.Recomputed, "read", noting)
+        monkeypatch.setattr(RecomputedReference, "read", noting)
         return sizes
 
     def test_arrays_and_files(self, held, tmp_path):

@@ -126,7 +126,7 @@ def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise KeyError("p_0")
 
-    monkeypatch.setattr("feint.auditing.running.audit_claimed", fail)
+    monkeypatch.setattr("feint.auditing.pipeline.audit_source", fail)
     result = typed("audit", tmp_path / "log.csv")
     assert result.returncode == 3
     assert result.stderr.startswith("feint: internal error, KeyError: 'p_0'; please report it")
@@ -148,7 +148,7 @@ def test_an_interrupt_is_no_verdict(tmp_path, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("feint.auditing.running.audit_claimed", interrupt)
+    monkeypatch.setattr("feint.auditing.pipeline.audit_source", interrupt)
     result = typed("audit", tmp_path / "log.csv")
     assert result.returncode == 130
     assert "interrupted" in result.stderr

@@ -11,10 +11,8 @@ from scipy.special import logsumexp
 
 import feint
 from cases import first_is_quick
-from feint.auditing import diagnosis_experts as experts
-from feint.auditing import diagnosis_kernel
-from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose
-from feint.auditing.explaining import rows_looked_at
+from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose, experts, kernel
+from feint.auditing.diagnosis.alternatives import rows_looked_at
 from feint.numerics import boost, boost_probability
 from planted_logs import CLAIM, View, draw, others, play, recompute
 
@@ -273,8 +271,8 @@ class TestExperts:
         sums = {}
         for a in range(4):
             arms[-1] = a
-            log = experts.read_log(arms.copy(), np.log(pi), np.arange(60), "abcd")
-            for i, family in enumerate(experts.families(log, other)):
+            log = experts.read_pulls(arms.copy(), np.log(pi), np.arange(60), "abcd")
+            for i, family in enumerate(experts.expert_families(log, other)):
                 # Pairs are chosen by excess, which the last pull moves; with 4 arms all are there.
                 for label, k, log_ratios in family.grid():
                     key = (i, type(family).__name__, label, k)
@@ -289,7 +287,7 @@ class TestExperts:
         log_p = -np.logaddexp(0, -odds)
         q = boost_probability(None, epsilon, log_p=log_p)
         chosen = np.ones(odds.size)
-        boosts = diagnosis_kernel.Boosts(epsilon)
+        boosts = kernel.Boosts(epsilon)
         assert boosts(odds, chosen) == pytest.approx(np.log(1e-4 + 0.9999 * q / np.exp(log_p)), abs=2e-4)
         missed = 1e-4 + 0.9999 * (1 - q) * (1 + np.exp(odds))
         assert boosts(odds, 0 * chosen) == pytest.approx(np.log(missed), abs=5e-3)
@@ -297,8 +295,8 @@ class TestExperts:
     @pytest.mark.parametrize("size", [0.1, 30.0])
     def test_score_is_the_mean_over_stretches(self, size):
         log_ratios = np.random.default_rng(8).normal(0, size, 40)
-        facts = np.empty(diagnosis_kernel.N_FACTS)
-        diagnosis_kernel.score(log_ratios, facts)
+        facts = np.empty(kernel.N_FACTS)
+        kernel.score(log_ratios, facts)
         sums = np.append(0, log_ratios.cumsum())
         stretches = [(sums[e] - sums[s], s, e) for s in range(40) for e in range(s + 1, 41)]
         since = [sums[40] - sums[s] for s in range(40)]
@@ -309,11 +307,9 @@ class TestExperts:
                 logsumexp([won for won, _, _ in stretches]) - math.log(4 * len(stretches)),
             ]
         )
-        assert facts[diagnosis_kernel.EVIDENCE] == pytest.approx(expected, rel=1e-10)
+        assert facts[kernel.EVIDENCE] == pytest.approx(expected, rel=1e-10)
         won, first, end = max(stretches)
-        assert facts[[diagnosis_kernel.WON, diagnosis_kernel.FIRST, diagnosis_kernel.LAST]] == pytest.approx(
-            [won, first, end - 1]
-        )
+        assert facts[[kernel.WON, kernel.FIRST, kernel.LAST]] == pytest.approx([won, first, end - 1])
 
 
 class TestCall:
@@ -391,8 +387,8 @@ class TestCall:
         counts = []
         for n_arms in (20, 40, 80):
             pi = rng.dirichlet(np.ones(n_arms), 50)
-            log = experts.read_log(draw(rng, pi), np.log(pi), np.arange(50), [str(a) for a in range(n_arms)])
-            found = experts.families(log, [])
+            log = experts.read_pulls(draw(rng, pi), np.log(pi), np.arange(50), [str(a) for a in range(n_arms)])
+            found = experts.expert_families(log, [])
             counts.append(sum(len(family.labels()) * family.SIZES.size for family in found))
         assert counts[0] < counts[1] < 2 * counts[0]
         assert counts[1] < counts[2] < 2 * counts[1]

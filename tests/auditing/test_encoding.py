@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import feint
-from feint.auditing.readers import follow, open_log
+from feint.auditing.readers import open_growing_log, open_log
 from feint.auditing.readers.decoding import TextDecoder, encoding_of
 from shell import typed
 
@@ -72,7 +72,7 @@ def test_other_bytes_are_refused_with_their_line_and_byte(name, tmp_path):
         assert says in result.stderr
         assert "--encoding, as latin-1" in result.stderr
     with pytest.raises(ValueError, match=r"0xe9|0xfc"):
-        list(follow(io.BytesIO(content)).batches(["arm"], 10, lambda done: None))
+        list(open_growing_log(io.BytesIO(content)).batches(["arm"], 10, lambda done: None))
 
 
 def test_far_from_the_start_of_a_file(tmp_path):

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import feint
 from feint.auditing import Names, chunks
-from feint.auditing.columns import as_moment
+from feint.auditing.numbers import as_moment
 
 HEADER = "time,arm,reward\n"
 GOOD = ["1,0,0.5", "2,1,0.1", "3,0,0.7", "4,1,-0.2", "5,0,0.9", "6,0,0.3"]

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from feint.auditing.readers import GrowingFile, follow
-from feint.auditing.readers.seen import Seen
+from feint.auditing.readers import GrowingFile, open_growing_log
+from feint.auditing.readers.lines_seen import SeenLines
 from shell import typed
 
 HEADER = "arm,reward\n"
@@ -128,7 +128,7 @@ class TestRotation:
             yield
 
     def follow(self, path, n_rows=4):
-        log = follow(self.opened.enter_context(GrowingFile(str(path))))
+        log = open_growing_log(self.opened.enter_context(GrowingFile(str(path))))
         return log, log.batches(["arm"], n_rows, lambda done: None)
 
     def renamed(self, path, text):
@@ -150,7 +150,7 @@ class TestRotation:
         assert arms(found) == ["a"] * 5 + ["b"] * 3
         assert log.seen.lines == 4
         again, rest = self.follow(path)
-        again.resume(Seen(log.seen.lines, log.seen.digest))
+        again.resume(SeenLines(log.seen.lines, log.seen.digest))
         assert list(rest) == []
 
     def test_rows_are_read_that_came_before_the_rotation_was_seen(self, path, monkeypatch):
@@ -232,7 +232,7 @@ class TestRotation:
         into = os.open(tmp_path / "pipe", os.O_RDWR)
         os.write(into, HEADER.encode() + b"0,1\n")
         log, batches = self.follow(tmp_path / "pipe")
-        log.resume(Seen(5, bytes(32)))
+        log.resume(SeenLines(5, bytes(32)))
         assert arms([next(batches)]) == ["0"]
         assert log.seen.lines == 6
         os.close(into)
@@ -269,6 +269,31 @@ class TestStates:
         assert code == 2, said
         assert said.startswith("feint: ")
         assert said.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            (("--batch", "5"), "its batch is 1, not 5"),
+            (("--alpha", "0.01"), "its alpha is 0.05, not 0.01"),
+            (("--sigma", "2"), "its family is 'Gaussian(sigma=1.0)', not 'Gaussian(sigma=2.0)'"),
+            (("--prior", "0,1"), "its reference is 'ThompsonSampling(prior=None)', not "),
+            (("--arms", "a,b"), "its arms is ['0', '1'], not ['a', 'b']"),
+        ],
+    )
+    def test_of_another_claim_are_refused_with_what_differs(self, options, says, path, state):
+        path.write_text(HEADER + "".join(ROWS[:30]))
+        assert resumed(path, state)[0] == 0
+        code, said = resumed(path, state, *options)
+        assert code == 2
+        assert f"The saved state is of another audit: {says}" in said
+
+    def test_of_an_earlier_format_say_what_to_do(self, path, state):
+        path.write_text(HEADER + "".join(ROWS[:30]))
+        assert resumed(path, state)[0] == 0
+        state.write_text(json.dumps(json.loads(state.read_text()) | {"feint_auditor": 2}))
+        code, said = resumed(path, state)
+        assert code == 2
+        assert "it is of format 2, which another version of feint wrote; begin a new one, in another file" in said
 
     @pytest.mark.parametrize(
         ("content", "says"),

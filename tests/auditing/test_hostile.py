@@ -14,7 +14,7 @@ import pytest
 
 import feint
 from feint.auditing.page import page
-from feint.auditing.readers import follow, open_log
+from feint.auditing.readers import open_growing_log, open_log
 from feint.auditing.readers.base import places
 from feint.instances import load_bandit
 from feint.printable import printable
@@ -124,12 +124,12 @@ class TestVerdictComesFirst:
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("where", ["audit_claimed", "follow_log"])
+@pytest.mark.parametrize("where", ["audit_source", "follow_log"])
 def test_whatever_breaks_inside_is_no_rejection(error, code, where, logs, monkeypatch):
     def broken(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(f"feint.auditing.running.{where}", broken)
+    monkeypatch.setattr(f"feint.auditing.pipeline.{where}", broken)
     result = typed("audit", logs[1], *(["--follow"] if where == "follow_log" else []))
     assert result.returncode == code
     assert result.stdout == ""
@@ -226,11 +226,11 @@ class TestWithoutEnd:
                 return b"x" * 2**20
 
         with pytest.raises(ValueError, match="a line is longer"):
-            follow(Endless())
+            open_growing_log(Endless())
 
     def test_a_disk_that_is_too_small_for_a_copy_is_named(self, tmp_path, monkeypatch):
         (tmp_path / "log").symlink_to("/dev/full")
-        monkeypatch.setattr("feint.auditing.readers.stored.own_folder", lambda parent: nullcontext(tmp_path))
+        monkeypatch.setattr("feint.auditing.readers.stored_file.own_folder", lambda parent: nullcontext(tmp_path))
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"arm,reward\n0,1\n")))
         with pytest.raises(OSError, match=r"standard input cannot be read: a copy of it has no room in"):
             open_log("-")
@@ -250,25 +250,26 @@ class Counted(str):
 
 def test_the_work_for_columns_grows_with_their_number():
     """3 rows with 10,000 columns took 36 s: each column was looked for among all others."""
-    from feint.auditing.layout import Names, choose_layout
+    from feint.auditing.claim import Claim
+    from feint.auditing.columns import choose_columns
 
     columns = [Counted(name) for name in ("arm", *(f"p_{a}" for a in range(2_000)))]
     Counted.compared = 0
     wanted = [str(name) for name in columns]
     assert places(columns, wanted) == list(range(2_001))
-    assert len(choose_layout(columns, Names(), None, True).probabilities) == 2_000
+    assert len(choose_columns(columns, Claim()).probabilities) == 2_000
     assert Counted.compared < 20 * len(columns)
 
 
 def test_objects_of_many_probabilities_are_looked_up(monkeypatch):
     from feint.auditing import chunks
-    from feint.auditing.layout import Arms
+    from feint.auditing.arms import LogArms
 
     calls = []
-    names = Arms.names
-    monkeypatch.setattr(Arms, "names", lambda arms: calls.append(1) or names(arms))
+    names = LogArms.names
+    monkeypatch.setattr(LogArms, "names", lambda arms: calls.append(1) or names(arms))
     cells = [{f"x{a}": 1 / 50 for a in range(50)}] * 20
-    assert len(chunks._listed(cells, Arms(50, [f"x{a}" for a in range(50)]), {})) == 50
+    assert len(chunks._listed(cells, LogArms(50, [f"x{a}" for a in range(50)]), {})) == 50
     assert len(calls) == 1
 
 

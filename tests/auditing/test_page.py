@@ -5,14 +5,14 @@ import math
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 import feint
+from audit_reports import REPORTS, PageReader, audited, pull
 from cases import HANGS
-from feint.auditing import picture
+from feint.auditing import facts, picture
 from feint.auditing.page import page
 from feint.auditing.report import ArmReport
 
@@ -21,105 +21,17 @@ MARKUP = "<script>alert(\"1\" & '2')</script>"
 CHROMIUM = shutil.which("chromium")
 
 
-def pull(rng, p):
-    return (rng.random((len(p), 1)) > p.cumsum(1)).sum(1).clip(max=p.shape[1] - 1)
-
-
-def audited(bend=0.0, rows=1_500, labels=None, **options):
-    """An audit of pulls from known probabilities of which the share `bend` goes to arm 1."""
-    rng = np.random.default_rng(1)
-    claims = np.tile([0.55, 0.25, 0.15, 0.05], (rows, 1))
-    arms = pull(rng, (1 - bend) * claims + bend * np.eye(4)[1])
-    if labels is not None:
-        arms, options["n_arms"] = np.array(labels)[arms], labels
-    if options.pop("propensities", False):
-        return feint.audit(arms, propensities=np.full(rows, 0.25), n_arms=4, **options)
-    return feint.audit(arms, probabilities=claims, **options)
-
-
-def impossible():
-    """Row 301 pulls an arm of probability 0."""
-    rng = np.random.default_rng(2)
-    claims = np.tile([0.7, 0.3, 0.0], (800, 1))
-    arms = pull(rng, claims)
-    arms[[300, 500]] = 2
-    labels = ["red", "green", "blue"]
-    return feint.audit(np.array(labels)[arms], probabilities=claims, n_arms=labels)
-
-
-def grouped():
-    """Of 30 groups the first is bent."""
-    rng = np.random.default_rng(3)
-    groups = np.arange(3_000) % 30
-    claims = np.tile([0.6, 0.4], (3_000, 1))
-    arms = np.where(groups == 0, 1, pull(rng, claims))
-    return feint.audit(arms, probabilities=claims, groups=[f"shop {group}" for group in groups])
-
-
-def damaged():
-    """Arm 9 is none of the four: its rows are left out."""
-    rng = np.random.default_rng(4)
-    claims = np.tile([0.25] * 4, (100, 1))
-    arms = pull(rng, claims)
-    arms[[3, 7]] = 9
-    return feint.audit(arms, probabilities=claims, skip_bad=True)
-
-
-REPORTS = {
-    "rejected": lambda: audited(0.3),
-    "honest": audited,
-    "grouped": grouped,
-    "impossible": impossible,
-    "propensities": lambda: audited(propensities=True),
-    "damaged": damaged,
-}
-
-
 @pytest.fixture(scope="module")
 def reports():
     return {name: make() for name, make in REPORTS.items()}
-
-
-class Reader(HTMLParser):
-    """Sections, text, tags, and whether every element is closed."""
-
-    VOID = ("meta", "br", "path", "use")
-
-    def __init__(self, text):
-        super().__init__()
-        self.sections, self.text, self.tags, self.ids, self._open = [], "", set(), [], []
-        self.feed(text)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        found = dict(attributes)
-        self.ids += [found["id"]] if "id" in found else []
-        if tag == "section":
-            self.sections.append(found["id"])
-        if tag not in self.VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in self.VOID:
-            self._open.pop()
-
-    def handle_endtag(self, tag):
-        if tag not in self.VOID:
-            assert self._open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
 
 
 class TestPage:
     @pytest.mark.parametrize("name", REPORTS)
     def test_sections(self, reports, name):
         report = reports[name]
-        read = Reader(page(report, "log.csv", "feint audit log.csv"))
-        extra = {"groups"} if name == "grouped" else set()
+        read = PageReader(page(report, "log.csv", "feint audit log.csv"))
+        extra = {"groups"} if report.n_groups else set()
         extra |= {"diagnosis"} if report.diagnosis is not None else set()
         assert set(read.sections) == {*ALWAYS, *extra}
         assert len(set(read.ids)) == len(read.ids)
@@ -131,7 +43,7 @@ class TestPage:
             assert f"{arm.observed:,}" in read.text
 
     def test_what_each_report_says(self, reports):
-        texts = {name: Reader(page(report, "log.csv", "")).text for name, report in reports.items()}
+        texts = {name: PageReader(page(report, "log.csv", "")).text for name, report in reports.items()}
         assert "Rejected at row" in texts["rejected"]
         assert "* departs" in texts["rejected"]
         assert reports["rejected"].diagnosis.words[1:] in texts["rejected"]
@@ -159,13 +71,13 @@ class TestPage:
         assert text == page(REPORTS[name](), "log.csv", "feint audit log.csv")
         assert "http" not in text
         assert not re.search(r"\b(src|action)=|@import|url\((?!#)|href=\"(?!#)", text)
-        assert Reader(text).tags.isdisjoint({"script", "link", "iframe", "object", "img", "base"})
+        assert PageReader(text).tags.isdisjoint({"script", "link", "iframe", "object", "img", "base"})
 
     def test_references_within_figures_are_met(self, reports):
         text = page(reports["rejected"], "log.csv", "")
         used = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
         assert used
-        assert used <= set(Reader(text).ids)
+        assert used <= set(PageReader(text).ids)
 
     def test_no_style_of_the_reader_changes_it(self, reports):
         import matplotlib
@@ -191,7 +103,7 @@ class TestPage:
         )
         assert report.rejected
         text = page(report, MARKUP, f"feint audit '{MARKUP}'")
-        read = Reader(text)
+        read = PageReader(text)
         assert "script" not in read.tags
         assert "<script" not in text
         assert read.text.count(MARKUP) >= 9
@@ -319,7 +231,7 @@ class TestFigures:
         ("exponent", "said"), [(0, "1"), (1, "10"), (2, "100"), (3, "10³"), (-2, "10⁻²"), (1234567890, "10¹²³⁴⁵⁶⁷⁸⁹⁰")]
     )
     def test_powers_of_ten(self, exponent, said):
-        assert picture.power_of_ten(exponent) == said
+        assert facts.power_of_ten(exponent) == said
 
     @pytest.mark.parametrize(
         ("value", "said"),
@@ -335,7 +247,7 @@ class TestFigures:
         ],
     )
     def test_numbers_of_any_size(self, value, said):
-        assert picture.scientific(value) == said
+        assert facts.superscript(value) == said
 
 
 MEASURE = (

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from feint.auditing import columns as numbers
-from feint.auditing.readers import follow, open_log
+from feint.auditing import numbers
+from feint.auditing.readers import open_growing_log, open_log
 
 zipped = partial(gzip.compress, mtime=0)  # the same bytes in every process: they are in the names of tests
 
@@ -477,7 +477,7 @@ class TestFollow:
         with Pipe() as pipe:
             pipe.write(b"\xef\xbb\xbfarm,rew")
             pipe.write(b"ard\r\n1,2\r\n3,")
-            log = follow(pipe.stream)
+            log = open_growing_log(pipe.stream)
             assert (log.name, log.columns, log.size) == ("standard input", ["arm", "reward"], None)
             done = []
             batches = log.batches(["reward", "arm"], 1_000, done.append)
@@ -500,7 +500,7 @@ class TestFollow:
     def test_objects_come_as_they_are_written(self):
         with Pipe() as pipe:
             pipe.write(b'\n{no\n{"arm": 1, "c": {"u": 2}}\n{"ar')
-            log = follow(pipe.stream)
+            log = open_growing_log(pipe.stream)
             assert log.columns == ["arm", "c.u"]
             batches = log.batches(["arm", "c.u"], 1_000, lambda done: None)
             first = next(batches)
@@ -528,21 +528,21 @@ class TestFollow:
                 def read1(self, size=-1, limit=limit):
                     return super().read1(int(rng.integers(1, limit + 1)))
 
-            assert read(follow(Trickle(whole)), n_rows=9) == read(open_log(path))
+            assert read(open_growing_log(Trickle(whole)), n_rows=9) == read(open_log(path))
         with open(path, "rb") as stream:
-            log = follow(stream)
+            log = open_growing_log(stream)
             assert log.name == str(path)
             assert read(log) == read(open_log(path))
         with open(path, "rb", buffering=0) as raw:
-            assert read(follow(raw)) == read(open_log(path))
+            assert read(open_growing_log(raw)) == read(open_log(path))
 
     def test_decisions(self, tmp_path):
         content = as_json_lines(decisions())
-        log = follow(io.BytesIO(content))
+        log = open_growing_log(io.BytesIO(content))
         assert read(log) == read(open_log(write(tmp_path / "log.dsjson", content)))
 
     def test_delimiter(self):
-        assert read(follow(io.BytesIO(b"a;b\n1;2\n"), ";"))[0] == {"a": ["1"], "b": ["2"]}
+        assert read(open_growing_log(io.BytesIO(b"a;b\n1;2\n"), ";"))[0] == {"a": ["1"], "b": ["2"]}
 
     @pytest.mark.parametrize(
         ("content", "says"),
@@ -559,7 +559,7 @@ class TestFollow:
     )
     def test_refused(self, content, says):
         with pytest.raises(ValueError, match="standard input") as refused:
-            follow(io.BytesIO(content))
+            open_growing_log(io.BytesIO(content))
         assert says in str(refused.value)
 
 
@@ -578,7 +578,7 @@ class TestMemory:
                 content = b"arm,reward,user\n" + b"1,0.25,x\n" * rows
             path = write(tmp_path / name, PACK[next((p for p in PACK if p and name.endswith(p)), "")](content))
             with open(path, "rb") as stream:
-                log = follow(stream) if name == "followed" else open_log(path)
+                log = open_growing_log(stream) if name == "followed" else open_log(path)
                 tracemalloc.start()
                 n = sum(batch.n for batch in log.batches(["arm", "reward"], 500, lambda done: None))
                 peaks.append(tracemalloc.get_traced_memory()[1])
@@ -647,7 +647,7 @@ def fuzz(cases, folder, seed=0):
         content = content if inside else corrupted(content, rng)
         named = rng.random() < 0.7
         path = write(folder / (f"log.{kind}{packing}" if named else "log"), content)
-        for make in (lambda path=path: open_log(path), lambda content=content: follow(io.BytesIO(content))):
+        for make in (lambda path=path: open_log(path), lambda content=content: open_growing_log(io.BytesIO(content))):
             try:
                 log = make()
                 wanted = [name for name in log.columns if log.columns.count(name) == 1]

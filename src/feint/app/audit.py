@@ -2,7 +2,6 @@
 
 import io
 import json
-import shlex
 import shutil
 import tempfile
 import time
@@ -16,16 +15,13 @@ import panel as pn
 
 from feint.app.background import in_background
 from feint.app.saying import Line, in_words_of_the_page, number_of
-from feint.auditing import AuditReport, Names
-from feint.auditing.claim_text import USUAL_REFERENCE, read_arms, read_claim
-from feint.auditing.claimed import TOLERANCE, Claimed
-from feint.auditing.claims import Options
-from feint.auditing.layout import choose_layout
+from feint.auditing import AuditReport, Claim
+from feint.auditing.columns import choose_columns
+from feint.auditing.command_line import WrittenClaim
 from feint.auditing.page import page
+from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
-from feint.auditing.running import audit_claimed
 from feint.html import escape
-from feint.references.past import Timing
 
 MOST_MEGABYTES = 20
 _SECONDS = 60
@@ -42,57 +38,17 @@ class Choice(NamedTuple):
 
 
 CLAIMS = {
-    "the strongest that the log allows": Choice(None, USUAL_REFERENCE, "sigma", "1"),
-    "Thompson Sampling, normal rewards": Choice("rewards", USUAL_REFERENCE, "sigma", "1"),
+    "the strongest that the log allows": Choice(None, "thompson-sampling", "sigma", "1"),
+    "Thompson Sampling, normal rewards": Choice("rewards", "thompson-sampling", "sigma", "1"),
     "Thompson Sampling, 0/1 rewards": Choice("rewards", "beta"),
     "Thompson Sampling, counts": Choice("rewards", "poisson"),
     "Thompson Sampling, waiting times": Choice("rewards", "exponential"),
     "uniform": Choice(None, "uniform"),
     "softmax": Choice("rewards", "softmax", "reference", "1"),
     "ε-greedy": Choice("rewards", "epsilon-greedy", "reference", "0.1"),
-    "a split with these shares": Choice(None, USUAL_REFERENCE, "split", "0.5,0.5"),
+    "a split with these shares": Choice(None, "thompson-sampling", "split", "0.5,0.5"),
 }
 _NUMBER = {"sigma": "σ of the rewards", "reference": "Its number", "split": "Shares, with commas"}
-
-
-class Asked(NamedTuple):
-    """Options of `feint audit`, as they would be written there."""
-
-    mode: str | None
-    reference: str
-    sigma: str | None
-    split: str | None
-    arm: str
-    reward: str
-    arms: str | None
-    alpha: float
-    skip_bad: bool
-
-    def command(self, log: str) -> str:
-        """The command line that gives the same."""
-        words = ["feint", "audit", log]
-        usual = {"reference": USUAL_REFERENCE, "arm": "arm", "reward": "reward"}
-        for name in ("mode", "reference", "sigma", "split", "arm", "reward", "arms"):
-            value = getattr(self, name)
-            if value != usual.get(name):
-                words += [f"--{name}", str(value)]
-        words += [] if self.alpha == 0.05 else ["--alpha", repr(self.alpha)]
-        return shlex.join([*words, "--skip-bad"] if self.skip_bad else words)
-
-    def audit(self, log: Path, progress: Any) -> AuditReport:
-        """The audit that the command would make."""
-        reference, family = read_claim(self.reference, None, self.sigma, None, self.split, None)
-        options = Options(TOLERANCE, 0.0, 0.0, None)
-        what = Claimed.of(reference, None, family, True, Timing(0, 1, False, 1.0), options)
-        return audit_claimed(
-            log, what, names=self.names(), mode=self.mode, n_arms=read_arms(self.arms), alpha=self.alpha,
-            skip_bad=self.skip_bad, ignore_time=False, delimiter=None, encoding=None,
-            progress=progress,
-        )  # fmt: skip
-
-    def names(self) -> Names:
-        """How the columns are called."""
-        return Names(arm=self.arm, reward=self.reward)
 
 
 class Audit:
@@ -180,8 +136,8 @@ class Audit:
             widget.value = usual
         shown = ", ".join(columns[:12]) + (", …" if len(columns) > 12 else "")
         try:
-            layout = choose_layout(columns, Names(), None, True)
-            found = f"the strongest claim is about its {layout.mode}, from {', '.join(layout.used()[:8])}."
+            chosen = choose_columns(columns, Claim())
+            found = f"the strongest claim is about its {chosen.mode}, from {', '.join(chosen.used()[:8])}."
         except ValueError as error:
             found = in_words_of_the_page(str(error))
         self._seen.object = f"<p>Recognised: columns {escape(shown)}; {escape(found)}</p>"
@@ -199,7 +155,7 @@ class Audit:
         self._command.object = self._found.object = ""
         self._verdict.say("")
 
-    def asked(self) -> Asked:
+    def asked(self) -> WrittenClaim:
         """What the fields say."""
         choice, number = CLAIMS[self.claim.value], self.number.value.strip()
         if choice.number is not None and number == "":
@@ -208,16 +164,16 @@ class Audit:
         if arms.isdecimal():
             number_of(arms, "The number of arms", int, 2, _MOST_ARMS)
         reference = f"{choice.reference}:{number}" if choice.number == "reference" else choice.reference
-        return Asked(
-            choice.mode,
-            reference,
-            number if choice.number == "sigma" and number != "1" else None,
-            number if choice.number == "split" else None,
-            self.arm.value,
-            self.reward.value,
-            arms or None,
-            number_of(self.alpha.value, "α", float, 1e-9, 0.5),
-            self.skip_bad.value,
+        return WrittenClaim(
+            mode=choice.mode,
+            reference=reference,
+            sigma=number if choice.number == "sigma" and number != "1" else None,
+            split=number if choice.number == "split" else None,
+            arm=self.arm.value,
+            reward=self.reward.value,
+            arms=arms or None,
+            alpha=number_of(self.alpha.value, "α", float, 1e-9, 0.5),
+            skip_bad=self.skip_bad.value,
         )
 
     def _audit(self, event: Any) -> None:
@@ -231,7 +187,7 @@ class Audit:
 
             def work() -> AuditReport:
                 with self._without_directory():
-                    report = asked.audit(log, _limited())
+                    report = audit_source(log, asked.claim(), progress=_limited())
                     if report.tested == 0:
                         raise ValueError(f"{log.name}: {' '.join(report.warnings)}")
                     return report

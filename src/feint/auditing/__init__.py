@@ -1,8 +1,37 @@
-"""The audit of a log: is the agent behind it doing what it claims?"""
+"""The audit of a log: is the agent behind it doing what it claims? The command, the page and experiments import it.
 
-from feint.auditing.arrays import audit
-from feint.auditing.files import audit_log
-from feint.auditing.layout import Names
-from feint.auditing.report import ArmReport, AuditReport, GroupReport
+Names load on first use: `feint --help` reads the options in `claim`, and nothing else.
+"""
 
-__all__ = ["ArmReport", "AuditReport", "GroupReport", "Names", "audit", "audit_log"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from feint.auditing.claim import Claim as Claim
+    from feint.auditing.claim import Names as Names
+    from feint.auditing.report import ArmReport as ArmReport
+    from feint.auditing.report import AuditReport as AuditReport
+    from feint.auditing.report import GroupReport as GroupReport
+    from feint.auditing.verbs import audit as audit
+    from feint.auditing.verbs import audit_log as audit_log
+
+_HOME = {
+    "ArmReport": "report",
+    "AuditReport": "report",
+    "Claim": "claim",
+    "GroupReport": "report",
+    "Names": "claim",
+    "audit": "verbs",
+    "audit_log": "verbs",
+}
+
+__all__ = [*_HOME]
+
+if not TYPE_CHECKING:  # a checker that saw it would take every name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'feint.auditing' has no attribute {name!r}")
+        value = getattr(import_module(f"feint.auditing.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from feint.auditing.checks import TIME, BadRow, Chunk, check, group_ids
-from feint.auditing.claims import INTERVALS, Claim
+from feint.auditing.history import History
+from feint.auditing.modes import INTERVALS, Mode
 from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
 from feint.evidence import BoostMixture
 from feint.evidence.group_tilts import GroupTilts, select_groups
-from feint.numerics._validate import FloatArray, IntArray, check_level, restore_counts
+from feint.numerics._validate import FloatArray, IntArray, restore_counts
 
-_VERSION = 2
-_HISTORY = 2_000  # points kept at most of log E over the rows
+_VERSION = 3
 _EXAMPLES = 20  # of bad rows named in the report
 _WORST = 20  # groups named in the report
 _SUSPICIOUS = math.log(1e-12)
@@ -22,10 +22,8 @@ _SUSPICIOUS = math.log(1e-12)
 class Auditor:
     """One audit; `feed` it chunks of the log in order, then ask for the `report`."""
 
-    def __init__(self, claim: Claim, alpha: float, *, skip_bad: bool, grouped: bool = False) -> None:
-        self.claim, self.n_arms = claim, claim.arms.n
-        self.alpha = check_level(alpha, "alpha, the level of the audit,")
-        self._skip_bad = skip_bad
+    def __init__(self, mode: Mode, *, grouped: bool = False) -> None:
+        self.mode, self.n_arms, self.alpha = mode, mode.arms.n, mode.claim.alpha
         self._rows, self._tied, self._observed = 0, 0, np.zeros(self.n_arms, dtype=np.int64)
         self._log_e, self._highest, self._rejected_at = 0.0, 0.0, None  # type: tuple[float, float, int | None]
         self._impossible: Impossible | None = None
@@ -33,10 +31,10 @@ class Auditor:
         self._last_time: Any = None
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
-        self._history = _History()
+        self._history = History()
         self._group_ids: dict[str, int] = {}
         self._group_test = (
-            GroupTilts(self.n_arms, claim.options.within) if grouped and claim.calibration is not None else None
+            GroupTilts(self.n_arms, mode.claim.within) if grouped and mode.calibration is not None else None
         )
 
     @property
@@ -46,7 +44,7 @@ class Auditor:
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
-        checked = check(chunk, self.claim.arms, self.claim.check, self._last_time)
+        checked = check(chunk, self.mode.arms, self.mode.check, self._last_time)
         self._last_time = checked.last_time
         self._tied += checked.tied
         if checked.bad:
@@ -56,12 +54,12 @@ class Auditor:
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
         groups = group_ids(chunk, good, self._group_ids)
-        log_pi, tested = self.claim.read(chunk, good, arms, groups)
+        log_pi, tested = self.mode.read(chunk, good, arms, groups)
         if log_pi.size:
             self._test(rows[tested], arms[tested], groups[tested], log_pi)
 
     def _note(self, bad: list[BadRow]) -> None:
-        if not self._skip_bad:
+        if not self.mode.claim.skip_bad:
             shown = "; ".join(str(row) for row in bad[:5])
             more = f"; and {len(bad) - 5} more soon after" if len(bad) > 5 else ""
             advice = "Correct the log, or leave such rows out (`skip_bad`)."
@@ -84,7 +82,7 @@ class Auditor:
                 return
             rows, arms, groups = rows[possible], arms[possible], groups[possible]
             log_pi, pulled = log_pi[possible], pulled[possible]
-        log_e = self.claim.test(arms, log_pi)
+        log_e = self.mode.test(arms, log_pi)
         if self._group_test is not None:
             self._group_test.extend(groups, arms, log_pi)
         alarms = np.flatnonzero(log_e >= -math.log(self.alpha))
@@ -107,15 +105,15 @@ class Auditor:
     def report(self, warnings: list[str]) -> AuditReport:
         """What was found; `warnings` are the caller's, about how the log was read."""
         history_rows, history_log_e = self._history.all()
-        boosts, calibration = self.claim.boosts, self.claim.calibration
+        boosts, calibration = self.mode.boosts, self.mode.calibration
         parts = {"boosts": boosts.log_e_value}
         if calibration is not None:
             parts["calibration"] = calibration.log_e_value
         arm, size = boosts.likeliest
         refuted = self._impossible is not None
         return AuditReport(
-            mode=self.claim.MODE,
-            claim=self.claim.words(),
+            mode=self.mode.NAME,
+            claim=self.mode.words(),
             n_arms=self.n_arms,
             rows=self._rows,
             tested=boosts.tested + (self._impossible.pulls if self._impossible else 0),
@@ -141,7 +139,7 @@ class Auditor:
         )
 
     def _arms(self) -> tuple[ArmReport, ...]:
-        calibration, names = self.claim.calibration, self.claim.arms.names()
+        calibration, names = self.mode.calibration, self.mode.arms.names()
         if calibration is None:
             return tuple(
                 ArmReport(a, names[a], int(n), None, None, None, None, None) for a, n in enumerate(self._observed)
@@ -167,9 +165,9 @@ class Auditor:
     def _warnings(self) -> list[str]:
         found = []
         refuted = self._impossible.pulls if self._impossible else 0
-        tested, skipped = self.claim.boosts.tested + refuted, sum(self._bad.values())
+        tested, skipped = self.mode.boosts.tested + refuted, sum(self._bad.values())
         if self._impossible is not None:
-            arm = self.claim.arms.names()[self._impossible.arm]
+            arm = self.mode.arms.names()[self._impossible.arm]
             found.append(
                 f"Row {self._impossible.row} pulled arm {arm}, to which the claim gives probability 0"
                 + (f", and {refuted - 1:,} more rows did such a thing" if refuted > 1 else "")
@@ -183,7 +181,7 @@ class Auditor:
             elif not never:
                 why = "it is no longer than the initial round"
             found.append(f"No row could be tested: {why}")
-        elif self._observed[0] == 0 and self.claim.arms.labels is None:
+        elif self._observed[0] == 0 and self.mode.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
         untested = self._rows - skipped - tested
         if tested and untested > self.n_arms * max(1, len(self._group_ids)):
@@ -193,12 +191,12 @@ class Auditor:
             )
         if self._tied:
             found.append(f"{self._tied:,} rows have the time of the row before; the order of the log was taken.")
-        found += self.claim.warnings(skipped)
+        found += self.mode.warnings(skipped)
         if self._smallest is not None and self._smallest[0] < _SUSPICIOUS:
             found.append(
                 f"Row {self._smallest[1]} pulled an arm to which the claim gives probability "
                 f"10^{self._smallest[0] / math.log(10):.0f}: that alone refutes it, so make sure that "
-                f"{self.claim.fits()}."
+                f"{self.mode.fits()}."
             )
         return found
 
@@ -209,28 +207,36 @@ class Auditor:
         facts = {name: getattr(self, "_" + name) for name in _FACTS}
         return {
             "feint_auditor": _VERSION,
-            "identity": self.claim.identity(),
-            "alpha": self.alpha,
-            "arms": self.claim.arms.names(),
-            "claim": self.claim.state(),
+            "identity": self._identity(),
+            "mode": self.mode.state(),
             "observed": self._observed.tolist(),
             "impossible": self._impossible,
             "history": self._history.state(),
             **facts,
         }
 
+    def _identity(self) -> dict[str, Any]:
+        """Return what must be the same for an audit to go on."""
+        return {**self.mode.claim.identity(), "mode": self.mode.NAME, "arms": self.mode.arms.names()}
+
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken, if it is of the same audit."""
         if not isinstance(state, dict) or state.get("feint_auditor") != _VERSION:
-            raise ValueError(f"This is not the state of an audit of version {_VERSION}; begin a new one.")
-        mine = {"identity": self.claim.identity(), "alpha": self.alpha, "arms": self.claim.arms.names()}
+            found = state.get("feint_auditor") if isinstance(state, dict) else None
+            other = (
+                f"it is of format {found}, which another version of feint wrote" if found else "it is something else"
+            )
+            raise ValueError(
+                f"This is not the state of an audit of format {_VERSION}: {other}; begin a new one, in another file "
+                "(`state`)."
+            )
+        mine, saved = self._identity(), state.get("identity")
         for name, value in mine.items():
-            if state.get(name) != value:
-                raise ValueError(
-                    f"The saved state is of another audit: its {name} is {state.get(name)!r}, not {value!r}."
-                )
+            its = saved.get(name) if isinstance(saved, dict) else None
+            if its != value:
+                raise ValueError(f"The saved state is of another audit: its {name} is {its!r}, not {value!r}.")
         try:
-            self.claim.recall(state["claim"])
+            self.mode.recall(state["mode"])
             restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
             self._history.recall(state["history"])
@@ -244,7 +250,7 @@ class Auditor:
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
         refuted = self._impossible.pulls if self._impossible else 0
-        if self._rows != counted or not 0 <= self.claim.boosts.tested + refuted <= self._observed.sum():
+        if self._rows != counted or not 0 <= self.mode.boosts.tested + refuted <= self._observed.sum():
             raise ValueError(f"The state is damaged: it has {self._rows} rows, but counts of {counted}.")
 
     @property
@@ -265,38 +271,3 @@ _FACTS: dict[str, Any] = {
     "bad": dict,
     "examples": list,
 }
-
-
-class _History:
-    """log E at evenly spaced rows, thinned as the log grows; which rows stay does not depend on the chunks."""
-
-    def __init__(self) -> None:
-        self._every, self._seen = 1, 0
-        self._kept: list[tuple[int, float]] = []
-        self._last: tuple[int, float] | None = None
-
-    def add(self, rows: IntArray, log_e: FloatArray) -> None:
-        counts = np.arange(self._seen, self._seen + rows.size)
-        self._seen += rows.size
-        self._last = (int(rows[-1]), float(log_e[-1]))
-        start = 0
-        while start < rows.size:  # in pieces, so that a long chunk is thinned as short ones are
-            piece = slice(start, start + _HISTORY)
-            kept = counts[piece] % self._every == 0
-            self._kept += zip(rows[piece][kept].tolist(), log_e[piece][kept].tolist(), strict=True)
-            while len(self._kept) > _HISTORY:
-                self._every *= 2
-                self._kept = self._kept[::2]
-            start += _HISTORY
-
-    def all(self) -> tuple[IntArray, FloatArray]:
-        points = self._kept + ([self._last] if self._last is not None and self._last != self._kept[-1] else [])
-        return np.array([row for row, _ in points], dtype=np.int64), np.array([value for _, value in points])
-
-    def state(self) -> list[Any]:
-        return [self._every, self._seen, self._kept, self._last]
-
-    def recall(self, state: list[Any]) -> None:
-        self._every, self._seen = state[0], state[1]
-        self._kept = [(row, value) for row, value in state[2]]
-        self._last = None if state[3] is None else (state[3][0], state[3][1])

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.auditing.columns import Column, as_moment
-from feint.auditing.layout import ANY_ARM, Arms, label_of
+from feint.auditing.arms import ANY_ARM, LogArms, label_of
+from feint.auditing.numbers import Column, as_moment
 from feint.numerics._validate import BoolArray, IntArray
 
 TIME = "unordered time"
@@ -69,7 +69,7 @@ class Checked(NamedTuple):
     tied: int  # good rows whose time is that of the row before
 
 
-def check(chunk: Chunk, arms: Arms, claim: Callable[[Chunk, Findings], None], last_time: Any) -> Checked:
+def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None], last_time: Any) -> Checked:
     """Look at every row of a chunk; `claim` adds what its own columns must be."""
     findings = Findings(chunk)
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
@@ -81,7 +81,7 @@ def check(chunk: Chunk, arms: Arms, claim: Callable[[Chunk, Findings], None], la
     return Checked(good, [findings.found[i] for i in sorted(findings.found)], last_time, tied)
 
 
-def _check_arms(chunk: Chunk, arms: Arms, findings: Findings) -> None:
+def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
     values, texts = chunk.arm.values, chunk.arm.texts
     if arms.labels is not None:
         known = ", ".join(arms.labels[:6]) + (", …" if arms.n > 6 else "")

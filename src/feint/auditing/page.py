@@ -7,21 +7,18 @@ escaped.
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from feint.auditing.picture import calibrated, draw_arms, draw_evidence, scientific, shown_as
-from feint.auditing.report import ArmReport, AuditReport
+from feint.auditing.facts import Facts, FactTable, facts_of, superscript
+from feint.auditing.picture import draw_arms, draw_evidence, shown_as
+from feint.auditing.report import AuditReport
 from feint.extras import need
 from feint.html import escape, table
 from feint.version import VERSION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from feint.auditing.diagnosis import Diagnosis
-
-_EXPLANATIONS = 5
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1b1b1b; --muted: #666; --line: #ddd; --back: #fff; --box: #f5f6f7;
@@ -66,28 +63,69 @@ def page(report: AuditReport, log: str, command: str) -> str:
     >>> page(report, "log.csv", "feint audit log.csv").startswith("<!doctype html>")
     True
     """
-    title = f"{_verdict(report)}: audit of {log}"
+    facts = facts_of(report, superscript)
+    sections = _sections(facts)
+    if report.calibrated:
+        sections["arms"] += _figure("arms", draw_arms, report, _numbered(report))
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-        _summary(report, log),
-        _section("claim", "What was claimed", f"<p>{escape(report.claim)}</p>"),
-        _section("numbers", "Key numbers", _numbers(report)),
+        f"<title>{escape(f'{_capital(facts.verdict)}: audit of {log}')}</title><style>{_STYLE}</style></head><body>",
+        f"<p class='muted'>Audit of {escape(log)}</p><h1 class='{facts.tone}'>{escape(_capital(facts.verdict))}</h1>",
+        f"<p>{escape(facts.meaning)}</p>",
+        *(_section(name, _TITLES[name], content) for name, content in sections.items() if name in _BEFORE),
         _section("evidence", "Evidence over the rows", _evidence(report)),
-        _section("arms", "Arms", _arms(report)),
-    ]
-    if report.n_groups:
-        parts.append(_section("groups", "Groups", _groups(report)))
-    if report.diagnosis is not None:
-        parts.append(_section("diagnosis", "What explains the log", _explanations(report.diagnosis)))
-    parts += [
-        _section("warnings", "Warnings", _list(_code(warning) for warning in report.warnings) or "<p>None.</p>"),
-        _section("left-out", "Bad rows left out", _left_out(report)),
+        *(_section(name, _TITLES[name], content) for name, content in sections.items() if name not in _BEFORE),
         _section("repeat", "What was claimed and how to repeat it", _repeat(report, log, command)),
         "</body></html>\n",
     ]
     return "\n".join(parts)
+
+
+def fragment(report: AuditReport) -> str:
+    """Return what the page says, without figures, for a notebook."""
+    facts = facts_of(report, superscript)
+    head = f"<b>{escape(_capital(facts.verdict))}</b> (α = {report.alpha:g}). {escape(facts.meaning)}"
+    shown = "".join(f"<p><b>{_TITLES[name]}</b></p>{content}" for name, content in _sections(facts).items())
+    return f"<div><p>{head}</p>{shown}</div>"
+
+
+_TITLES = {
+    "claim": "What was claimed",
+    "numbers": "Key numbers",
+    "arms": "Arms",
+    "groups": "Groups",
+    "diagnosis": "What explains the log",
+    "warnings": "Warnings",
+    "left-out": "Bad rows left out",
+}
+_BEFORE = ("claim", "numbers")  # the figure of the evidence
+
+
+def _sections(facts: Facts) -> dict[str, str]:
+    """Return the content of every section that follows from the facts alone."""
+    numbers = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.numbers)
+    found = {
+        "claim": f"<p>{escape(facts.claim)}</p>",
+        "numbers": f"<dl>{numbers}</dl>",
+        "arms": _scrolling("arms", facts.arms),
+    }
+    if facts.groups is not None:
+        found["groups"] = f"<p>{escape(facts.groups.says)}</p>" + _scrolling("groups", facts.groups)
+    if facts.explanation is not None:
+        best = f"<p><strong>{escape(_capital(facts.explanation.says))}.</strong></p>"
+        found["diagnosis"] = best + _scrolling("words", facts.explanation)
+    found["warnings"] = _list(_code(warning) for warning in facts.warnings) or "<p>None.</p>"
+    found["left-out"] = "<p>None.</p>"
+    if facts.bad_rows is not None:
+        kinds = _scrolling("kinds", facts.bad_rows._replace(notes=()))
+        examples = _list(_code(example) for example in facts.bad_rows.notes)
+        found["left-out"] = f"{kinds}<p>{escape(facts.bad_rows.says)}</p>{examples}"
+    return found
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _section(name: str, title: str, content: str) -> str:
@@ -100,72 +138,29 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """Escaped, with `names` as code."""
+    """Return a text escaped, with `names` as code."""
     return re.sub(r"`(\w+)`", r"<code>\1</code>", escape(text))
 
 
-def _scrolling(kind: str, head: Sequence[str], rows: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> str:
-    """A table in a box of its own, so that a wide one does not widen the page."""
-    below = "".join(f"<p class='muted'>{escape(note)}</p>" for note in notes)
+def _scrolling(kind: str, facts: FactTable) -> str:
+    """Return a table in a box of its own, so that a wide one does not widen the page."""
+    below = "".join(f"<p class='muted'>{escape(note)}</p>" for note in facts.notes)
+    if not facts.rows:
+        return below
+    head, rows = facts.head, facts.rows
+    if facts.marks:
+        head, rows = (*head, ""), [(*row, mark) for row, mark in zip(rows, facts.marks, strict=True)]
     return f"<div class='scroll {kind}' tabindex='0'>{table('', head, rows)}</div>{below}"
 
 
-def _verdict(report: AuditReport) -> str:
-    words = report.verdict + ("" if report.rejected else " the claim")
-    return words[0].upper() + words[1:]
-
-
-def _summary(report: AuditReport, log: str) -> str:
-    level = f"{100 * report.alpha:g} %"
-    if not report.tested:
-        kind, means = "untested", "No row could be tested; the warnings say why."
-    elif report.impossible is not None:
-        kind = "rejected"
-        means = (
-            f"Row {report.impossible.row:,} pulled arm {report.arms[report.impossible.arm].label}, to which the claim "
-            f"gives probability 0. Such pulls: {report.impossible.pulls:,}."
-        )
-    elif report.rejected:
-        kind = "rejected"
-        means = f"A true claim is rejected with probability at most {level}, wherever the log ends."
-    else:
-        kind = "kept"
-        means = (
-            "That does not show that the claim is true: the log holds too little evidence to reject it at a level of "
-            f"{level}."
-        )
-    named = sum(group.named for group in report.groups)
-    if named:
-        verb = "is" if named == 1 else "are"
-        means += f" Tested one by one, {_at_least(report, named)} of {report.n_groups:,} groups {verb} named (below)."
-    return (
-        f"<p class='muted'>Audit of {escape(log)}</p><h1 class='{kind}'>{escape(_verdict(report))}</h1>"
-        f"<p>{escape(means)}</p>"
-    )
-
-
-def _numbers(report: AuditReport) -> str:
-    facts = [
-        ("pulls tested", f"{report.tested:,} of {report.rows:,}"),
-        ("e-value now", scientific(report.log_e_value)),
-        ("e-value at its highest", scientific(report.highest_log_e_value)),
-        ("anytime p-value", scientific(-report.highest_log_e_value)),
-        ("α, the level", f"{report.alpha:g}"),
-        ("arms", f"{report.n_arms:,}"),
-    ]
-    if report.boosted_arm is not None:
-        size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
-        words = "most likely boosted" + ("" if report.rejected else ", if any")
-        facts.append((words, f"arm {report.arms[report.boosted_arm].label}{size}"))
-    if report.smallest_log_probability is not None and report.smallest_row is not None:
-        value = f"{scientific(report.smallest_log_probability)}, row {report.smallest_row:,}"
-        facts.append(("smallest probability of a pull", value))
-    shown = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return f"<dl>{shown}</dl>"
+def _numbered(report: AuditReport) -> str:
+    """Return which arms the figure shows by their numbers."""
+    numbered = [f"{shown_as(arm)} is {arm.label}" for arm in report.arms if shown_as(arm) == f"#{arm.arm}"]
+    return "; ".join(dict.fromkeys(numbered))
 
 
 def _evidence(report: AuditReport) -> str:
-    goal = scientific(-math.log(report.alpha))
+    goal = superscript(-math.log(report.alpha))
     words = (
         "E is what bets against the claim have made of a stake of 1; were the claim true, they would be fair. Once E "
         f"reaches 1/α = {goal}, the claim is rejected."
@@ -173,95 +168,16 @@ def _evidence(report: AuditReport) -> str:
     return f"<p>{escape(words)}</p>" + _figure("evidence", draw_evidence, report)
 
 
-def _arms(report: AuditReport) -> str:
-    if not calibrated(report):
-        rows: list[Sequence[Any]] = [(arm.label, f"{arm.observed:,}") for arm in report.arms]
-        note = "Only propensities of pulled arms were logged, so how many pulls to expect of each is not known."
-        return _scrolling("arms", ("arm", "observed"), rows, (note,))
-    head = ("arm", "observed", "expected", "observed − expected", report.confidence, "")
-    note = "* The agent departed from its claim: the interval leaves out all that the claim allows."
-    allowed = [arm.allowed for arm in report.arms if arm.allowed]
-    notes = [note] if any(arm.departs for arm in report.arms) else ["No arm clearly departs from the claim."]
-    if allowed:
-        notes.append(f"The claim allows up to ±{max(allowed):,.1f} pulls an arm (grey).")
-    if report.impossible is not None:
-        notes.append(f"Pulls of probability 0 under the claim ({report.impossible.pulls:,}) are not counted here.")
-    numbered = [f"{shown_as(arm)} is {arm.label}" for arm in report.arms if shown_as(arm) == f"#{arm.arm}"]
-    caption = "; ".join(dict.fromkeys(numbered))
-    return _scrolling("arms", head, map(_arm, report.arms), notes) + _figure("arms", draw_arms, report, caption)
-
-
-def _arm(arm: ArmReport) -> Sequence[str]:
-    if arm.expected is None or arm.excess is None or arm.low is None or arm.high is None:
-        return (arm.label, f"{arm.observed:,}", "not logged", "", "", "")
-    interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}".replace("-", "−")
-    excess = f"{arm.excess:+,.1f}".replace("-", "−")
-    return (
-        arm.label, f"{arm.observed:,}", f"{arm.expected:,.1f}", excess, interval, "* departs" if arm.departs else ""
-    )  # fmt: skip
-
-
-def _at_least(report: AuditReport, named: int) -> str:
-    """The report holds the worst groups only: where all of them are named, more may be."""
-    return f"at least {named:,}" if named == len(report.groups) < report.n_groups else f"{named:,}"
-
-
-def _groups(report: AuditReport) -> str:
-    count = f"{report.n_groups:,} groups"
-    if not report.groups:
-        return f"<p>{count}. Each has its own past; a test of each would need the probabilities of all arms.</p>"
-    named = sum(group.named for group in report.groups)
-    at = f"at α = {report.alpha:g}"
-    if not named:
-        says = f"e-BH names none of the {count} {at}."
-    else:
-        says = (
-            f"* Of the {count}, e-BH names {_at_least(report, named)} {at}: among those named, at most the share "
-            f"{report.alpha:g} is expected to keep its claim."
-        )
-    rows = [
-        (group.group, f"{group.tested:,}", scientific(group.log_e_value), "* named" if group.named else "")
-        for group in report.groups
-    ]
-    notes = [says]
-    if len(report.groups) < report.n_groups:
-        notes.append(f"The {len(report.groups)} with most evidence are shown.")
-    return _scrolling("groups", ("group", "pulls tested", "e-value", ""), rows, notes)
-
-
-def _explanations(diagnosis: "Diagnosis") -> str:
-    words = diagnosis.words
-    rows = [
-        (found.words, f"{100 * found.share:.0f} %", f"{found.first_row:,} … {found.last_row:,}")
-        for found in diagnosis.explanations[:_EXPLANATIONS]
-    ]
-    note = (
-        f"Explanations compared after the fact, on {diagnosis.rows:,} rows; this is no test. The rows are those in "
-        "which an explanation won most."
-    )
-    best = f"<p><strong>{escape(words[:1].upper() + words[1:])}.</strong></p>"
-    head = ("what explains the log best", "share of the evidence", "rows")
-    return best + (_scrolling("words", head, rows, (note,)) if rows else "")
-
-
-def _left_out(report: AuditReport) -> str:
-    if not report.bad_rows:
-        return "<p>None.</p>"
-    kinds = _scrolling("kinds", ("kind", "rows"), [(kind, f"{count:,}") for kind, count in report.bad_rows.items()])
-    first = "" if len(report.bad_examples) == report.left_out else f" The first {len(report.bad_examples)}:"
-    said = f"<p>{report.left_out:,} of {report.rows:,} rows were not tested.{first}</p>"
-    return kinds + said + _list(_code(example) for example in report.bad_examples)
-
-
 def _repeat(report: AuditReport, log: str, command: str) -> str:
-    facts = [
+    said = [
         ("log", log),
         ("claim", report.claim),
         ("what was tested", report.mode),
         ("level α", f"{report.alpha:g}"),
+        ("arms", f"{report.n_arms:,}"),
         ("feint", VERSION),
     ]
-    shown = _list(f"<span class='muted'>{escape(name)}:</span> {escape(value)}" for name, value in facts)
+    shown = _list(f"<span class='muted'>{escape(name)}:</span> {escape(value)}" for name, value in said)
     return shown + (f"<pre><code>{escape(command)}</code></pre>" if command else "")
 
 

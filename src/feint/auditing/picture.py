@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from feint.auditing.report import ArmReport, AuditReport, digits_and_exponent
+from feint.auditing.facts import power_of_ten, superscript
+from feint.auditing.report import ArmReport, AuditReport
 from feint.printable import printable
 from feint.style import COLOURS, GREY, new_figure, tidy
 
@@ -22,12 +23,11 @@ _LONGEST = 14  # letters of an arm's label
 _MANY = 30  # arms from which the marks are thin
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _NICE = (1, 2, 5, 10)  # between ticks, times a power of ten
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw(report: AuditReport) -> "Figure":
     """Left: E by row. Right: observed − expected pulls by arm, where they are known."""
-    if not calibrated(report):
+    if not report.calibrated:
         return draw_evidence(report)
     figure = new_figure(7.6, 3.1)
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
@@ -53,24 +53,6 @@ def draw_arms(report: AuditReport) -> "Figure":
     _draw_arms(axes, report, 240)
     tidy(axes)
     return figure
-
-
-def calibrated(report: AuditReport) -> bool:
-    """Whether the claim says how many pulls of each arm were to be expected."""
-    return any(arm.excess is not None for arm in report.arms)
-
-
-def power_of_ten(exponent: int) -> str:
-    """10^exponent, however large: 1, 10, 100, 10³, …"""
-    return str(10**exponent) if 0 <= exponent <= 2 else "10" + str(exponent).translate(_SUPERSCRIPTS)
-
-
-def scientific(log_value: float) -> str:
-    """exp(log_value) with a superscript, which a terminal may lack."""
-    digits, exponent = digits_and_exponent(log_value)
-    if exponent is None:
-        return digits
-    return power_of_ten(exponent) if digits == "1.0" else f"{digits}·{power_of_ten(exponent)}"
 
 
 def shown_as(arm: ArmReport) -> str:
@@ -100,7 +82,7 @@ def _draw_evidence(axes: "Axes", report: AuditReport) -> None:
     axes.plot(rows, values, color=COLOURS[0], linewidth=1.2)
     axes.axhline(threshold, color=COLOURS[1], linewidth=1, linestyle="--")
     axes.annotate(
-        f"1/α = {scientific(-math.log(report.alpha))}",
+        f"1/α = {superscript(-math.log(report.alpha))}",
         (1.0, threshold),
         xycoords=axes.get_yaxis_transform(),
         xytext=(3, 0),

@@ -1,13 +1,13 @@
 """What an audit found."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from feint.auditing.claims import INTERVALS
+from feint.auditing.modes import INTERVALS
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ArmReport:
         return self.low > self.allowed or self.high < -self.allowed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AuditReport:
     """The result of an audit; rows count from 1, in the order of the log, bad ones included.
 
@@ -120,8 +120,8 @@ class AuditReport:
     bad_examples: tuple[str, ...]
     warnings: tuple[str, ...]
     diagnosis: "Diagnosis | None"
-    history_rows: npt.NDArray[np.int64] = field(repr=False)
-    history_log_e_values: npt.NDArray[np.float64] = field(repr=False)
+    history_rows: npt.NDArray[np.int64]
+    history_log_e_values: npt.NDArray[np.float64]
 
     @property
     def rejected(self) -> bool:
@@ -132,6 +132,11 @@ class AuditReport:
     def left_out(self) -> int:
         """Bad rows."""
         return sum(self.bad_rows.values())
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the claim says how many pulls of each arm were to be expected."""
+        return any(arm.excess is not None for arm in self.arms)
 
     @property
     def confidence(self) -> str:
@@ -190,18 +195,15 @@ class AuditReport:
         return draw(self)
 
     def _repr_html_(self) -> str:
-        from feint.html import table
+        from feint.auditing.page import fragment
 
-        rows = [
-            (
-                arm.label,
-                arm.observed,
-                *("" if x is None else f"{x:.1f}" for x in (arm.expected, arm.excess, arm.low, arm.high)),
-            )
-            for arm in self.arms
-        ]
-        head = ("arm", "observed", "expected", "observed − expected", "low", "high")
-        return table(self.verdict, head, rows, (str(self), *self.warnings))
+        return fragment(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"AuditReport({self.verdict!r}, alpha={self.alpha:g}, log_e_value={self.log_e_value:.4g}, "
+            f"tested={self.tested}, rows={self.rows})"
+        )
 
     def __str__(self) -> str:
         claim = "" if self.rejected else " the claim"
@@ -214,18 +216,6 @@ class AuditReport:
 def _as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
     found = [explanation._asdict() for explanation in diagnosis.explanations]
     return {"kind": diagnosis.kind, "words": diagnosis.words, "rows": diagnosis.rows, "explanations": found}
-
-
-def digits_and_exponent(log_value: float) -> tuple[str, int | None]:
-    """exp(log_value) as digits and a power of ten, readable however large or small; None where digits alone will do."""
-    if math.isinf(log_value):
-        return ("∞" if log_value > 0 else "0"), None
-    if math.log(1e-4) < log_value < math.log(1e5):
-        value = math.exp(log_value)
-        return (f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"), None
-    exponent = math.floor(log_value / math.log(10))
-    digits = f"{10 ** (log_value / math.log(10) - exponent):.1f}"
-    return ("1.0", exponent + 1) if digits == "10.0" else (digits, exponent)
 
 
 def _finite(value: float) -> float | None:

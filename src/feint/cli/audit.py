@@ -4,89 +4,36 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from feint.auditing.command_line import WrittenClaim
 from feint.cli.audit_text import report_text
+from feint.cli.claim_options import with_claim_options
 from feint.cli.shared import FIGURES, CommandWithNames, app, check_output, in_options, naming_output, save_figure
 from feint.errors import is_users
 from feint.files import write_whole
 from feint.printable import printable
 
 if TYPE_CHECKING:
-    from feint.auditing import AuditReport
-    from feint.auditing.claimed import Claimed
+    from feint.auditing import AuditReport, Claim
+
+    _Save = Callable[[AuditReport, str, Path, bool], None]
 
 _REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 
 
 @app.command(cls=CommandWithNames, epilog="References: {reference} or {mine}.")
+@with_claim_options
 def audit(
     log: Annotated[
         str,
         typer.Argument(help="One row a pull, in order: .csv, .tsv, .parquet, .jsonl or dsjson, also .gz or .zst; -."),
     ],
-    reference: Annotated[
-        str,
-        typer.Option(
-            help="What is claimed where nothing is logged, NAME[:ARGUMENTS] of a reference below; normal, beta and the "
-            "like are thompson-sampling with that --family."
-        ),
-    ] = "thompson-sampling",
-    family: Annotated[
-        str | None, typer.Option(help="Public rewards: {family} or {mine}; gaussian if not given.")
-    ] = None,
-    sigma: Annotated[
-        str | None, typer.Option(help="Standard deviation of normal rewards; 1 if not given; or unknown.")
-    ] = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            help="normal: MEAN,SD (flat if not given), with an unknown sigma MEAN,PULLS,SHAPE,SCALE; beta: "
-            "SUCCESSES,FAILURES (1,1); else SHAPE,RATE. Of every arm: with ; between, or a file with a line an arm."
-        ),
-    ] = None,
-    split: Annotated[str | None, typer.Option(help="A split test: the arms' shares, as 0.5,0.5.")] = None,
-    clip: Annotated[float | None, typer.Option(help="No arm has a smaller probability than this.")] = None,
-    batch: Annotated[int, typer.Option(help="The posterior moves after every so many rows.")] = 1,
-    delay: Annotated[int, typer.Option(help="A reward is known so many rows later.")] = 0,
-    reward_time: Annotated[str | None, typer.Option(help="Column of the times from which rewards are known.")] = None,
-    discount: Annotated[float, typer.Option(help="What is known fades by this factor with every row.")] = 1.0,
-    group: Annotated[
-        str | None, typer.Option(help="Column: one agent for every value, each with its own past.")
-    ] = None,
-    initial_round: Annotated[
-        bool, typer.Option(help="Whether every arm was pulled once first: then the first rows are not tested.")
-    ] = True,
-    propensity_draws: Annotated[
-        int | None, typer.Option(help="The propensities are shares of so many Monte Carlo draws.")
-    ] = None,
-    floor: Annotated[
-        float, typer.Option(help="Smaller probabilities are read as this, for logs that were rounded.")
-    ] = 0.0,
-    within: Annotated[str, typer.Option(help="Each probability is claimed within this share only, as 1%.")] = "0",
-    alpha: Annotated[float, typer.Option(help="A true claim is rejected with at most this probability.")] = 0.05,
-    arms: Annotated[
-        str | None, typer.Option(help="Number of arms, or their labels with commas; else the log tells.")
-    ] = None,
-    mode: Annotated[str | None, typer.Option(help="Test probabilities, propensities or rewards.")] = None,
-    arm: Annotated[str, typer.Option(help="Column of arms: numbers from 0, or labels.")] = "arm",
-    reward: Annotated[str, typer.Option(help="Column of public rewards.")] = "reward",
-    propensity: Annotated[str, typer.Option(help="Column of the pulled arm's probability.")] = "propensity",
-    prefix: Annotated[
-        str, typer.Option(help="Columns of all probabilities: this and the arm's number or label.")
-    ] = "p_",
-    probabilities: Annotated[str, typer.Option(help="Column with a list of all probabilities.")] = "probabilities",
-    time: Annotated[str | None, typer.Option(help="Column of times; else time or timestamp, if there.")] = None,
-    ignore_time: Annotated[bool, typer.Option("--ignore-time", help="Do not check that times grow.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Of a CSV file; a comma if not given.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a text file, as latin-1; UTF-8 if not given.")] = None,
-    tolerance: Annotated[float, typer.Option(help="How far probabilities may be from summing to 1.")] = 1e-6,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and count them.")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Read a log as it grows; one line when it is rejected.")
     ] = False,
@@ -95,38 +42,27 @@ def audit(
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write all that was found as one page (.html).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --plot and --html files that exist.")] = False,
+    **claimed: Any,
 ) -> None:
     """Test whether the agent behind a log does what it claims.
 
     Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong, or a file could not be
     written; the verdict is printed before files are, and a rejected log ends with 1 all the same.
     """
-    from feint.auditing import Names
-    from feint.auditing.claim_text import read_arms, read_claim, read_share
-    from feint.auditing.claimed import Claimed
-    from feint.auditing.claims import Options
-    from feint.references.past import Timing
-
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)
-    names = Names(arm, reward, propensity, prefix, probabilities, time, reward_time, group)
-    claimed, rewards = read_claim(reference, family, sigma, prior, split, clip, Path())
-    options = Options(tolerance, floor, read_share(within), propensity_draws)
-    timing = Timing(delay, batch, reward_time is not None, discount)
-    what = Claimed.of(claimed, None, rewards, initial_round, timing, options)
-    common = {"names": names, "mode": mode, "n_arms": read_arms(arms), "alpha": alpha, "skip_bad": skip_bad}
+    claim = WrittenClaim(**claimed).claim(Path())
     try:
         if follow:
-            if plot or html or as_json or group:
+            if plot or html or as_json or claim.names.group:
                 raise ValueError(
                     "--follow prints a line when the log is rejected; leave --plot, --html, --json, --group out."
                 )
-            code = _follow(log, delimiter, encoding, what, common | {"ignore_time": ignore_time}, state)
+            code = _follow(log, claim, state)
         else:
             if state is not None:
                 raise ValueError("--state is where --follow keeps what it saw; leave it out.")
-            common |= {"ignore_time": ignore_time, "delimiter": delimiter, "encoding": encoding}
-            code = _whole(log, what, common, as_json, plot, html, force)
+            code = _whole(log, claim, as_json, ((plot, _save_plot), (html, _save_page)), force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
         typer.echo("feint: interrupted, nothing was decided.", err=True)
@@ -136,21 +72,19 @@ def audit(
     raise typer.Exit(code)
 
 
-def _whole(
-    log: str, what: "Claimed", common: dict[str, Any], as_json: bool, plot: Path | None, html: Path | None, force: bool
-) -> int:
+def _whole(log: str, claim: "Claim", as_json: bool, files: "Sequence[tuple[Path | None, _Save]]", force: bool) -> int:
     """Print the verdict, then write the files: what cannot be written must not hide it. Return the exit code."""
-    from feint.auditing.running import audit_claimed
+    from feint.auditing import pipeline
     from feint.progress import progress_bars
 
     with progress_bars() as progress:
-        report = audit_claimed(log, what, **common, progress=progress)
+        report = pipeline.audit_source(log, claim, progress=progress)
     if report.tested == 0:  # "no evidence" would be true, and misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")
     failures: list[str] = []
     with _saying(failures), naming_output("Standard output"):  # Rich writes to it too
         _write(json.dumps(report.to_json(), allow_nan=False) + "\n" if as_json else report_text(report))
-    for path, save in ((plot, _save_plot), (html, _save_page)):
+    for path, save in files:
         if path is None:
             continue
         with _saying(failures), naming_output(path):
@@ -198,22 +132,20 @@ def _write(text: str) -> None:
             raise OSError(f"Standard output cannot be written: {error.strerror}.") from None
 
 
-def _follow(
-    log: str, delimiter: str | None, encoding: str | None, what: "Claimed", common: dict[str, Any], state: Path | None
-) -> int:
+def _follow(log: str, claim: "Claim", state: Path | None) -> int:
     """Print the verdict as soon as there is one, then keep the state. Return the exit code."""
-    from feint.auditing.readers import GrowingFile, follow, standard_input
-    from feint.auditing.running import follow_log, followed_state
+    from feint.auditing.pipeline import follow_log, followed_state
+    from feint.auditing.readers import GrowingFile, open_growing_log, standard_input
     from feint.files import load_state, save_state
 
     before = load_state(state) if state is not None and state.exists() else None
     said = rejected = isinstance(before, dict) and before.get("rejected_at") is not None
     failures: list[str] = []
     with standard_input() if log == "-" else GrowingFile(log) as stream:
-        source = follow(stream, delimiter, encoding)
-        for auditor in follow_log(source, what, state=before, **common):
+        source = open_growing_log(stream, claim.delimiter, claim.encoding)
+        for auditor in follow_log(source, claim, before):
             rejected = auditor.rejected_at is not None
-            words = f"(claim: {printable(auditor.claim.words())}; α = {auditor.alpha:g})"
+            words = f"(claim: {printable(auditor.mode.words())}; α = {auditor.alpha:g})"
             with _saying(failures):
                 if rejected and not said:
                     said = True

@@ -12,10 +12,10 @@ from feint.explorers.base import SCRATCH_ROWS, View, explorer_settings, fill_sha
 from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray
-from feint.own_parts import named
 from feint.planning.lift import Lift
 from feint.planning.paths import Paths, PathSettings, walk_paths
 from feint.planning.sides import Side
+from feint.printable import short_repr
 from feint.theory.maximin import check_unique_best_public
 
 LATEST = 1e15  # a path that is not sure by this time never is
@@ -77,7 +77,7 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
     settings = explorer_settings(explorer, bandit.n_arms)
     if not isinstance(explorer, FixedBoosting) and not hasattr(type(settings), "fill_shares"):
         raise ValueError(
-            f"{named(explorer)} does not say with which probability it boosts an arm; plan with TopTwo(), "
+            f"{short_repr(explorer)} does not say with which probability it boosts an arm; plan with TopTwo(), "
             "TopTwoTransport() or FixedBoosting(weights), or simulate it."
         )
     family = bandit.families[1]

@@ -16,10 +16,11 @@ from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import FloatArray, check_level
-from feint.own_parts import fresh, named
+from feint.own_parts import fresh
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.paths import Paths
+from feint.printable import short_repr
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
@@ -64,8 +65,8 @@ class Plan:
     def __repr__(self) -> str:
         low, _, high = self.quantiles
         return (
-            f"<Plan of {named(self.explorer)} with ε = {named(self.epsilon)} until δ = {self.delta:g}: expected time "
-            f"{self.time:,.0f} pulls (80 % of runs: {low:,.0f} to {high:,.0f}); noticed after "
+            f"<Plan of {short_repr(self.explorer)} with ε = {short_repr(self.epsilon)} until δ = {self.delta:g}: "
+            f"expected time {self.time:,.0f} pulls (80 % of runs: {low:,.0f} to {high:,.0f}); noticed after "
             f"{self.observer.quantiles[1]:,.0f} in the median>"
         )
 
@@ -77,7 +78,7 @@ class Plan:
             for a in range(self.weights.size)
         ]
         head = ("arm", "share of boosts", "pulls", "nats")
-        title = f"Plan for ε = {named(self.epsilon)} and δ = {self.delta:g}"
+        title = f"Plan for ε = {short_repr(self.epsilon)} and δ = {self.delta:g}"
         return table(title, head, rows, [": ".join(fact) for fact in facts(self)])
 
 

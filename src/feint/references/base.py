@@ -27,7 +27,8 @@ import numpy.typing as npt
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, read_only
-from feint.own_parts import OwnPartError, call, fresh, named
+from feint.own_parts import OwnPartError, call, fresh
+from feint.printable import short_repr
 
 _SUM_TOLERANCE = 1e-9
 
@@ -132,4 +133,6 @@ def reference_prior(reference: Any, family: Any) -> Any:
 
 def describe(reference: Any, family: Any) -> str:
     """Return a description of the reference for reports."""
-    return str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {named(reference)}"
+    return (
+        str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {short_repr(reference)}"
+    )

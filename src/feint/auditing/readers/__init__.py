@@ -1,4 +1,7 @@
-"""Any common log as batches of raw columns: `open_log` for files and tables, `follow` for a pipe; one format a file."""
+"""Any common log as batches of raw columns, one format a file: `open_log`, and `open_growing_log` for pipes.
+
+The audit, its command and its page import this folder.
+"""
 
 import sys
 from pathlib import Path
@@ -6,16 +9,25 @@ from typing import BinaryIO
 
 from feint.auditing.readers.base import Batch, Log, naming
 from feint.auditing.readers.decoding import encoding_of
-from feint.auditing.readers.delimited import DelimitedLog, delimiter_of
-from feint.auditing.readers.following import FollowedLog
-from feint.auditing.readers.growing import GrowingFile
-from feint.auditing.readers.json_lines import JsonLinesLog
-from feint.auditing.readers.parquet import ParquetLog
-from feint.auditing.readers.sniffing import by_name, check_text, compression_of, format_of
-from feint.auditing.readers.stored import Stored, spooled
+from feint.auditing.readers.delimited import delimiter_of
+from feint.auditing.readers.first_bytes import check_text, compression_of
+from feint.auditing.readers.followed_log import FollowedLog
+from feint.auditing.readers.formats import Format, by_name, format_of
+from feint.auditing.readers.growing_file import GrowingFile
+from feint.auditing.readers.stored_file import Stored, spooled
 from feint.auditing.readers.table import ArrowTable, TableLog, is_table
 
-__all__ = ["Batch", "FollowedLog", "GrowingFile", "Log", "Source", "follow", "naming", "open_log", "standard_input"]
+__all__ = [
+    "Batch",
+    "FollowedLog",
+    "GrowingFile",
+    "Log",
+    "Source",
+    "naming",
+    "open_growing_log",
+    "open_log",
+    "standard_input",
+]
 
 Source = str | Path | ArrowTable
 
@@ -42,17 +54,16 @@ def open_log(source: Source, delimiter: str | None = None, encoding: str | None 
             head = file.head()
         if kind is None:
             kind = format_of(head, codec)
-        elif kind != "parquet":
+        elif kind.begins is None:
             check_text(head, codec)
-    if kind == "parquet":
-        _check_no_text(encoding, "Parquet")
-        return ParquetLog(file)
-    if kind == "json":
-        return JsonLinesLog(file)
-    return DelimitedLog(file, delimiter_of(delimiter, "\t" if kind == "tsv" else ","))
+    if kind.begins is not None:
+        _check_no_text(encoding, kind.name.capitalize())
+    return kind.open(file, delimiter)
 
 
-def follow(stream: BinaryIO | GrowingFile, delimiter: str | None = None, encoding: str | None = None) -> FollowedLog:
+def open_growing_log(
+    stream: BinaryIO | GrowingFile, delimiter: str | None = None, encoding: str | None = None
+) -> FollowedLog:
     """A log that grows: CSV, TSV or JSON lines. Its batches come as the lines do, and only once."""
     delimiter_of(delimiter, ",")
     return FollowedLog(stream, delimiter, encoding)
@@ -71,7 +82,7 @@ def _check_no_text(encoding: str | None, what: str) -> None:
         raise ValueError(f"`encoding` is {encoding!r}, but the log is {what}, which is no text; leave it out.")
 
 
-def _stored(source: str | Path, encoding: str) -> tuple[Stored, str | None]:
+def _stored(source: str | Path, encoding: str) -> tuple[Stored, Format | None]:
     """(the file, its format if its name tells)."""
     path, name = Path(source), str(source)
     if name == "-":

@@ -10,7 +10,13 @@ from feint.errors import is_users
 from feint.numerics._validate import IntArray
 
 Tick = Callable[[int], object]
+Progress = Callable[[str, int], Tick]  # called with what is done and with its size
 EMPTY_LINE = "the line is empty"
+
+
+def no_progress(what: str, total: int) -> Tick:
+    """A progress callback that does nothing."""
+    return lambda done: None
 
 
 class Texts(Sequence[str]):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feint.auditing.readers.base import EMPTY_LINE, Batch, Texts, Tick, empty_lines, naming, places
-from feint.auditing.readers.stored import Stored
+from feint.auditing.readers.stored_file import Stored
 from feint.extras import is_there
 from feint.numerics._validate import IntArray
 
@@ -62,7 +62,7 @@ class DelimitedLog:
                 done = stream.position()
                 return rows, line
 
-            yield from assemble(self.columns, columns, line, at_once, take)
+            yield from rows_to_batches(self.columns, columns, line, at_once, take)
 
 
 def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int]) -> Columns | None:
@@ -126,7 +126,7 @@ def header(row: list[str]) -> list[str]:
     return columns
 
 
-def assemble(
+def rows_to_batches(
     columns: list[str], wanted: list[str], line: int, n_rows: int, take: Callable[[], tuple[Rows, int]]
 ) -> Iterator[Batch]:
     """Batches of what `take` gives, (the next rows, none at the end; the line of the last); `line` is the header's."""

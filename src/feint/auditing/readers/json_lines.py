@@ -13,7 +13,7 @@ import numpy as np
 
 from feint.auditing.readers import dsjson
 from feint.auditing.readers.base import EMPTY_LINE, Batch, Tick, empty_lines, naming, places
-from feint.auditing.readers.stored import Stored
+from feint.auditing.readers.stored_file import Stored
 from feint.strict_json import parse_json
 
 ROWS_FOR_COLUMNS = 1_000
@@ -51,7 +51,7 @@ class JsonLinesLog:
                 done = stream.position()
                 return lines
 
-            yield from assemble(self._convert, columns, 0, n_rows, take)
+            yield from lines_to_batches(self._convert, columns, 0, n_rows, take)
 
 
 def columns_of(lines: Iterable[str]) -> tuple[list[str], Convert]:
@@ -74,7 +74,7 @@ def columns_of(lines: Iterable[str]) -> tuple[list[str], Convert]:
     return list(columns), flatten
 
 
-def assemble(
+def lines_to_batches(
     convert: Convert, wanted: list[str], line: int, n_rows: int, take: Callable[[], list[str]]
 ) -> Iterator[Batch]:
     """Batches of the lines that `take` gives, none at the end; `line` of them came before."""

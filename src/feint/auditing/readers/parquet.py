@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from feint.auditing.readers.arrow_batches import batch_of
 from feint.auditing.readers.base import Batch, Tick, naming, places
-from feint.auditing.readers.cells import batch_of
-from feint.auditing.readers.stored import Stored
+from feint.auditing.readers.stored_file import Stored
 from feint.extras import need
 
 _BUFFER = 2**20  # bytes a column

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from feint.auditing.readers.arrow_batches import batch_of
 from feint.auditing.readers.base import Batch, Tick, naming, places
-from feint.auditing.readers.cells import batch_of
 from feint.extras import need
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from feint.auditing.diagnosis_kernel import Boosts, boosts_of, mixed, powered, tilted
+from feint.auditing.diagnosis.kernel import Boosts, boosts_of, mixed, powered, tilted
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
 
 BOOSTED, SHARE, REPEATS, ANOTHER_ROW = "boosted", "share", "repeats", "another row"
@@ -34,7 +34,7 @@ _REFUTED = -90.0  # log π of a pull that the claim gives probability 0 or nearl
 Label = TypeVar("Label")
 
 
-class Log(NamedTuple):
+class Pulls(NamedTuple):
     """Pulls, what was claimed before each, and what several families need of it."""
 
     arms: IntArray  # (n,)
@@ -63,22 +63,22 @@ class Log(NamedTuple):
         return f"arm {names[0]}" if len(names) == 1 else f"arms {', '.join(names[:-1])} and {names[-1]}"
 
 
-def read_log(arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str]) -> Log:
+def read_pulls(arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str]) -> Pulls:
     """A log; where the pulled arm has probability 0 it is taken for 1e-39."""
     each = np.arange(arms.size)
     if (log_pi[each, arms] < _REFUTED).any():
         log_pi = log_pi.copy()
         log_pi[each, arms] = np.maximum(log_pi[each, arms], _REFUTED)
-    return Log(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms])
+    return Pulls(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms])
 
 
-class Family(ABC, Generic[Label]):
+class ExpertFamily(ABC, Generic[Label]):
     """Experts of one sort; see the module's docstring."""
 
     SIZES: ClassVar[FloatArray] = np.ones(1)
     LARGEST: ClassVar[float] = math.inf  # a size that must not be passed where the grid is refined
 
-    def __init__(self, kind: str, log: Log) -> None:
+    def __init__(self, kind: str, log: Pulls) -> None:
         self.kind, self.log = kind, log
 
     @abstractmethod
@@ -110,14 +110,14 @@ class Family(ABC, Generic[Label]):
                 yield label, k, self.log_ratios(label, float(size))
 
 
-class Boosted(Family[tuple[int, ...]]):
+class Boosted(ExpertFamily[tuple[int, ...]]):
     """Definition 1 with a constant budget on one arm; or on several in turn, arm a with probability ∝ 1/N_a, where N_a
     is 1 + its pulls so far.
     """
 
     SIZES = _EPSILONS
 
-    def __init__(self, kind: str, log: Log, groups: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, kind: str, log: Pulls, groups: Sequence[tuple[int, ...]]) -> None:
         super().__init__(kind, log)
         self._groups = groups
         self._epsilon, self._kept = math.nan, {}  # type: tuple[float, dict[int, FloatArray]]
@@ -163,7 +163,7 @@ class Boosted(Family[tuple[int, ...]]):
         return label
 
 
-class Share(Family[tuple[int, float]]):
+class Share(ExpertFamily[tuple[int, float]]):
     """The odds of one arm are e^λ times those claimed. With two arms, more of one is less of the other."""
 
     SIZES = _TILTS
@@ -194,12 +194,12 @@ class Share(Family[tuple[int, float]]):
                 yield label, k, tilted(p, chosen, label[1] * float(size))
 
 
-class Repeats(Family[bool]):
+class Repeats(ExpertFamily[bool]):
     """With probability λ the arm of the row before is pulled again: q = (1 − λ)·π + λ·1{a = A_{t−1}}."""
 
     SIZES, LARGEST = _MIXED, 0.999
 
-    def __init__(self, kind: str, log: Log) -> None:
+    def __init__(self, kind: str, log: Pulls) -> None:
         super().__init__(kind, log)
         self._same = np.append(False, log.arms[1:] == log.arms[:-1])
 
@@ -235,10 +235,10 @@ class Avoids(Repeats):
         return "pulls avoid the arm of the row before"
 
 
-class Given(Family[int]):
+class Given(ExpertFamily[int]):
     """Probabilities of another kind: those of another row, or of another claim; 1 % of π_t is mixed in."""
 
-    def __init__(self, kind: str, log: Log, log_q: Sequence[FloatArray], words: Sequence[str]) -> None:
+    def __init__(self, kind: str, log: Pulls, log_q: Sequence[FloatArray], words: Sequence[str]) -> None:
         super().__init__(kind, log)
         self._log_q, self._words = log_q, words  # log q of the pulled arm, (n,) each
 
@@ -255,7 +255,7 @@ class Given(Family[int]):
         return self._words[label]
 
 
-class Power(Family[float]):
+class Power(ExpertFamily[float]):
     """q ∝ π^τ."""
 
     SIZES = _POWERS
@@ -276,7 +276,7 @@ class Power(Family[float]):
         )
 
 
-class Uniform(Family[bool]):
+class Uniform(ExpertFamily[bool]):
     """q = (1 − λ)·π + λ/K."""
 
     SIZES, LARGEST = _MIXED, 0.999
@@ -294,11 +294,11 @@ class Uniform(Family[bool]):
         return f"{_percent(size)} of the pulls drawn uniformly"
 
 
-def families(log: Log, alternatives: Sequence[tuple[str, str, FloatArray]]) -> list[Family[Any]]:
+def expert_families(log: Pulls, alternatives: Sequence[tuple[str, str, FloatArray]]) -> list[ExpertFamily[Any]]:
     """All of them; families of one kind share its weight equally."""
     n_arms = len(log.names)
     varies = np.array([log.odds(a).std() >= _CONSTANT for a in range(n_arms)])
-    found: list[Family[Any]] = [Share(SHARE, log), Repeats(REPEATS, log), Avoids(REPEATS, log)]
+    found: list[ExpertFamily[Any]] = [Share(SHARE, log), Repeats(REPEATS, log), Avoids(REPEATS, log)]
     if n_arms > 2 or varies.any():  # a constant split of two arms can only have wrong shares
         found += [Power(GREEDY, log), Power(RANDOM, log), Uniform(RANDOM, log)]
     pairs = list(combinations(_candidates(log), 2)) if n_arms > 2 else []
@@ -324,7 +324,7 @@ def families(log: Log, alternatives: Sequence[tuple[str, str, FloatArray]]) -> l
     return found
 
 
-def _candidates(log: Log) -> list[int]:
+def _candidates(log: Pulls) -> list[int]:
     """The arms pulled most beyond expectation, in standard deviations."""
     excess = np.empty(len(log.names))
     for a in range(excess.size):

@@ -1,4 +1,4 @@
-"""What a user writes about a claim, in a shell or on the page: reference, family, prior and arms as texts."""
+"""What a user writes about a reference, in a shell or on the page: reference, family, σ and prior as texts."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ USUAL_REFERENCE = "thompson-sampling"
 _NORMAL = (None, "gaussian", "normal")  # families that leave σ to --sigma
 
 
-def read_claim(
+def read_reference(
     reference: str,
     family: str | None,
     sigma: str | None,
@@ -74,18 +74,3 @@ def _priors(text: str, size: int) -> list[tuple[float, ...]]:
             f"--prior is {text!r}; give {what}; of every arm with ; between, or a file with a line per arm."
         )
     return found
-
-
-def read_arms(text: str | None) -> Any:
-    """Return the number of arms, or their labels; None for what the log tells."""
-    if text is None:
-        return None
-    return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
-
-
-def read_share(text: str) -> float:
-    """Return the share of --within, as 1% or 0.01."""
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, check, group_ids
-from feint.auditing.claimed import Claimed
-from feint.auditing.claims import Claim, Recomputed
-from feint.auditing.diagnosis import Alternative, Diagnosis, diagnose
-from feint.auditing.layout import Arms
+from feint.auditing.claim import Claim
+from feint.auditing.diagnosis.weighing import Alternative, Diagnosis, diagnose
+from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.families import Bernoulli, Gaussian
 from feint.numerics._validate import BoolArray, FloatArray, IntArray
@@ -37,76 +37,75 @@ def rows_looked_at(rejected_at: int, n_arms: int) -> int:
     return min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))
 
 
-def explanation(
-    chunks: Iterable[Chunk], claimed: Claimed, mode: str, arms: Arms, report: AuditReport
+def explain_log(
+    chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, report: AuditReport
 ) -> Diagnosis | None:
-    """What kind of departure explains the log best; None where every pull tested was impossible."""
+    """Return which kind of departure explains the log best; None where every pull tested was impossible."""
     assert report.rejected_at is not None
     limit = rows_looked_at(report.rejected_at, arms.n)
-    pieces = _pieces(chunks, claimed.claim(mode, arms), limit)
-    log_pi, tested = _read(pieces, claimed.claim(mode, arms))
+    pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
+    log_pi, tested = _read(pieces, make_mode(mode, claim, arms))
     pulled, rows = (np.concatenate(parts) for parts in ([p.arms for p in pieces], [p.rows for p in pieces]))
     tested &= ~np.isneginf(log_pi[np.arange(pulled.size), pulled])
     tested[limit:] = False
     if not tested.any():
         return None
     alternatives = []
-    for kind, words, other in _others(claimed) if mode == Recomputed.MODE else ():
+    for kind, words, other in _others(claim) if mode == RecomputedReference.NAME else ():
         try:
-            its_log_pi, its_tested = _read(pieces, other.claim(mode, arms))
+            its_log_pi, its_tested = _read(pieces, make_mode(mode, other, arms))
         except ValueError:
             continue  # it cannot be recomputed on this log
         its_log_pi = np.where(its_tested[:, None], its_log_pi, log_pi)[
             tested
         ]  # where it is silent nothing speaks for it
-        stands = _stands(other.claim(mode, arms), pulled[tested], its_log_pi, report.alpha)
+        stands = _stands(make_mode(mode, other, arms), pulled[tested], its_log_pi, report.alpha)
         alternatives.append(Alternative(kind, words + (", which would not be rejected" if stands else ""), its_log_pi))
     return diagnose(pulled[tested], log_pi[tested], rows[tested], arms.names(), alternatives)
 
 
-def _others(claimed: Claimed) -> Iterator[tuple[str, str, Claimed]]:
+def _others(claim: Claim) -> Iterator[tuple[str, str, Claim]]:
     """Claims that are often the true one: kind, words and what they say."""
-    timing = claimed.timing
-    if not timing.by_time and getattr(claimed.reference, "ignores_rewards", False) is False:
+    if not claim.timing.by_time and claim.needs_rewards:
         for delay in (1, 10, 50):
-            if delay != timing.delay:
+            if delay != claim.delay:
                 yield (
                     "late",
                     f"rewards known {delay} rows late",
-                    replace(claimed, timing=replace(timing, delay=delay, batch=1)),
+                    replace(claim, delay=delay, batch=1),
                 )
         for batch in (20, 100, 500):
-            if batch != timing.batch:
+            if batch != claim.batch:
                 words = f"rewards known after every {batch} rows"
-                yield "batched", words, replace(claimed, timing=replace(timing, delay=0, batch=batch))
+                yield "batched", words, replace(claim, delay=0, batch=batch)
         for discount in (0.9, 0.99, 0.999, 1.0):
-            if discount != timing.discount:
+            if discount != claim.discount:
                 words = f"a discount of {discount:g} per row" if discount < 1 else "a past that does not fade"
-                yield "discount", words, replace(claimed, timing=replace(timing, discount=discount))
-    if not isinstance(claimed.reference, ThompsonSampling):
+                yield "discount", words, replace(claim, discount=discount)
+    if not isinstance(claim.reference, ThompsonSampling):
         return
-    if isinstance(claimed.family, Gaussian):
+    if isinstance(claim.family, Gaussian):
         for factor in (0.5, 2.0):
-            sigma = claimed.family.sigma * factor
-            yield "sigma", f"σ = {sigma:g}", replace(claimed, family=Gaussian(sigma))
-        if claimed.reference.prior is not None:
-            yield "prior", "a flat prior", replace(claimed, reference=ThompsonSampling())
+            sigma = claim.family.sigma * factor
+            yield "sigma", f"σ = {sigma:g}", replace(claim, family=Gaussian(sigma))
+        if claim.reference.prior is not None:
+            yield "prior", "a flat prior", replace(claim, reference=ThompsonSampling())
         else:
-            yield "prior", "the prior N(0, 1)", replace(claimed, reference=ThompsonSampling((0.0, 1.0)))
-    if isinstance(claimed.family, Bernoulli):
+            yield "prior", "the prior N(0, 1)", replace(claim, reference=ThompsonSampling((0.0, 1.0)))
+    if isinstance(claim.family, Bernoulli):
         for prior in ((1.0, 1.0), (0.5, 0.5), (2.0, 2.0), (10.0, 10.0)):
-            if prior != (claimed.reference.prior or (1.0, 1.0)):
+            if prior != (claim.reference.prior or (1.0, 1.0)):
                 words = f"the prior Beta({prior[0]:g}, {prior[1]:g})"
-                yield "prior", words, replace(claimed, reference=ThompsonSampling(prior))
+                yield "prior", words, replace(claim, reference=ThompsonSampling(prior))
 
 
-def _pieces(chunks: Iterable[Chunk], claim: Claim, limit: int) -> list[_Piece]:
+def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     """The first rows of a log that can be tested."""
     pieces: list[_Piece] = []
     ids: dict[str, int] = {}
     last: Any = None
     for chunk in chunks:
-        checked = check(chunk, claim.arms, claim.check, last)
+        checked = check(chunk, mode.arms, mode.check, last)
         last = checked.last_time
         good = np.flatnonzero(checked.good)
         groups = group_ids(chunk, checked.good, ids)
@@ -117,20 +116,20 @@ def _pieces(chunks: Iterable[Chunk], claim: Claim, limit: int) -> list[_Piece]:
     return pieces
 
 
-def _read(pieces: list[_Piece], claim: Claim) -> tuple[FloatArray, BoolArray]:
+def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
     """(log π (n, K), tested (n,)) of all rows; 0 where nothing is claimed."""
     tables, masks = [], []
     for piece in pieces:
-        log_pi, tested = claim.read(piece.chunk, piece.good, piece.arms, piece.groups)
-        table = np.zeros((tested.size, claim.arms.n))
+        log_pi, tested = mode.read(piece.chunk, piece.good, piece.arms, piece.groups)
+        table = np.zeros((tested.size, mode.arms.n))
         table[tested] = log_pi
         tables.append(table)
         masks.append(tested)
     return np.concatenate(tables), np.concatenate(masks)
 
 
-def _stands(claim: Claim, pulled: IntArray, log_pi: FloatArray, alpha: float) -> bool:
+def _stands(mode: Mode, pulled: IntArray, log_pi: FloatArray, alpha: float) -> bool:
     """Whether a claim would not have been rejected on these rows."""
     if np.isneginf(log_pi[np.arange(pulled.size), pulled]).any():
         return False
-    return float(claim.test(pulled, log_pi).max(initial=0.0)) < -math.log(alpha)
+    return float(mode.test(pulled, log_pi).max(initial=0.0)) < -math.log(alpha)

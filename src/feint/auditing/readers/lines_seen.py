@@ -7,7 +7,7 @@ from typing import Any
 _START = bytes(32)
 
 
-class Seen:
+class SeenLines:
     """The lines that have become rows (with the header): how many, and a chain of digests.
 
     Each digest is SHA-256 of the one before and of the next line, without its line end. A digest of the file's bytes
@@ -27,7 +27,7 @@ class Seen:
         else:
             self._waiting.append((text, 1))
 
-    def settle(self, count: int) -> None:
+    def count_rows(self, count: int) -> None:
         """Say that the next lines of those that were read have become rows."""
         for _ in range(count):
             text, times = self._waiting[0]
@@ -43,7 +43,7 @@ class Seen:
         return {"lines": self.lines, "digest": self.digest.hex()}
 
     @classmethod
-    def from_state(cls, state: Any) -> "Seen":
+    def from_state(cls, state: Any) -> "SeenLines":
         """Take what `state` described."""
         try:
             lines, digest = state["lines"], bytes.fromhex(state["digest"])

@@ -3,7 +3,7 @@
 Every departure is an expert who says that the pulls were drawn with q_t instead of π_t; its likelihood ratio against
 the claim is Π_t q_t(A_t)/π_t(A_t). Kinds of departures have equal weight, so have the families of a kind, and so have a
 family's experts: a kind with many experts pays for them with the logarithm of their number, as it should. An expert may
-have been right on the whole log or on a stretch of it (`diagnosis_kernel`).
+have been right on the whole log or on a stretch of it (`kernel`).
 
 This compares explanations after the fact. It is no test, and it looks at rows that come later (the probabilities of the
 next row, the best size of a departure). Two kinds that differ by 3 nats share the evidence 95 to 5, however much both
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feint.auditing.diagnosis_experts import Family, Log, families, read_log
-from feint.auditing.diagnosis_kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
+from feint.auditing.diagnosis.experts import ExpertFamily, Pulls, expert_families, read_pulls
+from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
 from feint.numerics._validate import FloatArray, as_floats, as_integers
 
 UNCLEAR = "unclear"
@@ -110,7 +110,7 @@ def diagnose(
     log, others = _checked(arms, log_pi, rows, labels, alternatives)
     found: dict[str, list[tuple[float, _Best]]] = {}
     if log.arms.size:
-        for family in families(log, others):
+        for family in expert_families(log, others):
             found.setdefault(family.kind, []).append(_weigh(family))
     gains = {kind: _log_mean([gain for gain, _ in parts]) for kind, parts in found.items()}
     total = _log_sum(list(gains.values())) if gains else 0.0
@@ -126,13 +126,13 @@ class _Best(NamedTuple):
     """The best expert of a family."""
 
     weighed: float  # its log evidence less the logarithm of how many there are
-    family: Family[Any]
+    family: ExpertFamily[Any]
     label: Any
     size: float
     facts: FloatArray
 
 
-def _weigh(family: Family[Any]) -> tuple[float, _Best]:
+def _weigh(family: ExpertFamily[Any]) -> tuple[float, _Best]:
     """(log of the mean evidence, best expert); around the best, the grid of sizes is refined."""
     logs: list[float] = []
     best = _Scored(-math.inf, 0, np.zeros(N_FACTS))
@@ -162,7 +162,7 @@ def _scored(log_ratios: FloatArray, place: float) -> _Scored:
     return _Scored(float(facts[EVIDENCE]), place, facts)
 
 
-def _refine(family: Family[Any], label: Any, best: _Scored) -> tuple[float, _Scored]:
+def _refine(family: ExpertFamily[Any], label: Any, best: _Scored) -> tuple[float, _Scored]:
     """(log of the mean evidence over one step of the grid, spread evenly in the logarithm, best expert).
 
     Steps w are halved until the evidence differs by less than a nat between the best size and its neighbours: that of a
@@ -190,14 +190,14 @@ def _log_mean(logs: list[float]) -> float:
     return _log_sum(logs) - math.log(len(logs))
 
 
-def _explain(best: _Best, gain: float, total: float, log: Log) -> Explanation:
+def _explain(best: _Best, gain: float, total: float, log: Pulls) -> Explanation:
     facts = best.facts
     first, last = int(log.rows[int(facts[FIRST])]), int(log.rows[int(facts[LAST])])
     words = best.family.words(best.label, best.size) + _stretch(facts, log)
     return Explanation(best.family.kind, words, math.exp(gain - total), gain, first, last, best.family.arms(best.label))
 
 
-def _stretch(facts: FloatArray, log: Log) -> str:
+def _stretch(facts: FloatArray, log: Pulls) -> str:
     """Where the expert was right, if a part of the log explains it clearly better than the whole."""
     n = log.arms.size
     whole, since = facts[TOTAL], facts[TOTAL] - facts[LOWEST] - math.log(2 * n)
@@ -216,7 +216,7 @@ def _checked(
     rows: npt.ArrayLike,
     labels: Sequence[object],
     alternatives: Sequence[Alternative],
-) -> tuple[Log, list[tuple[str, str, FloatArray]]]:
+) -> tuple[Pulls, list[tuple[str, str, FloatArray]]]:
     names = [str(label) for label in labels]
     empty = np.size(arms) == 0
     chosen = as_integers(np.zeros(0, np.int64) if empty else arms, "arms must be whole numbers, counted from 0")
@@ -235,4 +235,4 @@ def _checked(
         if table.shape != claimed.shape:
             raise ValueError(f"log_pi of the alternative {words!r} has shape {table.shape}, not {claimed.shape}.")
         others.append((str(kind), str(words), table))
-    return read_log(chosen, claimed, numbers, names), others
+    return read_pulls(chosen, claimed, numbers, names), others

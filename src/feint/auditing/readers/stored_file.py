@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from feint.auditing.readers.decoding import TextDecoder
-from feint.auditing.readers.sniffing import compression_of, is_parquet
+from feint.auditing.readers.first_bytes import compression_of, is_parquet
 from feint.extras import need
 from feint.files import own_folder
 

@@ -9,10 +9,11 @@ from typing import BinaryIO
 from feint.auditing.readers import delimited, json_lines
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.decoding import TextDecoder, encoding_of
-from feint.auditing.readers.growing import GrowingFile
-from feint.auditing.readers.seen import Seen
-from feint.auditing.readers.sniffing import check_text, format_of, is_parquet
-from feint.auditing.readers.stored import LONGEST_LINE
+from feint.auditing.readers.first_bytes import check_text, is_parquet
+from feint.auditing.readers.formats import format_of
+from feint.auditing.readers.growing_file import GrowingFile
+from feint.auditing.readers.lines_seen import SeenLines
+from feint.auditing.readers.stored_file import LONGEST_LINE
 
 _AT_ONCE = 2**16  # bytes
 
@@ -34,14 +35,14 @@ class FollowedLog:
         self._rows: _Rows | None = None
         self.seen, self._lines, self._line = self._start()
         with naming(self.name, csv.Error, hint=delimited.HINT):
-            kind = format_of(self._lines.head(), self._encoding)
+            kind = format_of(self._lines.head(), self._encoding).name
             if kind == "json":
                 self.columns, self._convert = json_lines.columns_of(self._lines.until_object())
             else:
                 self._delimiter = delimited.delimiter_of(delimiter, "\t" if kind == "tsv" else ",")
                 self.columns = delimited.header(self._read_header())
 
-    def resume(self, seen: Seen) -> None:
+    def resume(self, seen: SeenLines) -> None:
         """Go on after what another run has seen: a pipe with what comes now, a file if it begins with those lines."""
         if not (isinstance(self._stream, GrowingFile) and self._stream.is_regular):
             self.seen = self._lines.seen = seen
@@ -49,7 +50,7 @@ class FollowedLog:
         with naming(self.name):
             while self.seen.lines < seen.lines:
                 lines = self._lines.take(min(seen.lines - self.seen.lines, _AT_ONCE))
-                self.seen.settle(len(lines))
+                self.seen.count_rows(len(lines))
                 if not lines:
                     raise ValueError(
                         f"it has {self.seen.lines:,} lines, fewer than the {seen.lines:,} that the state has seen: it "
@@ -76,7 +77,7 @@ class FollowedLog:
                 self._lines.tick = tick
                 for batch in self._batches_of_file(columns, n_rows):
                     assert batch.last is not None
-                    self.seen.settle(batch.last - self._line)
+                    self.seen.count_rows(batch.last - self._line)
                     self._line = batch.last
                     yield batch
                 if not (isinstance(self._stream, GrowingFile) and self._stream.rotated):
@@ -89,19 +90,19 @@ class FollowedLog:
     def _batches_of_file(self, columns: list[str], n_rows: int) -> Iterator[Batch]:
         if self._rows is None:
             take_lines = self._lines.take
-            return json_lines.assemble(self._convert, columns, self._line, n_rows, lambda: take_lines(n_rows))
+            return json_lines.lines_to_batches(self._convert, columns, self._line, n_rows, lambda: take_lines(n_rows))
         take_rows = self._rows.take
-        return delimited.assemble(self.columns, columns, self._line, n_rows, lambda: take_rows(n_rows))
+        return delimited.rows_to_batches(self.columns, columns, self._line, n_rows, lambda: take_rows(n_rows))
 
-    def _start(self) -> tuple[Seen, "_Lines", int]:
+    def _start(self) -> tuple[SeenLines, "_Lines", int]:
         """(what was seen of a stream, its lines, and up to which of them batches were given), at its start."""
-        seen = Seen()
+        seen = SeenLines()
         return seen, _Lines(self._stream, self._encoding, seen), 0
 
     def _read_header(self) -> list[str]:
         self._rows = _Rows(self._lines, self._delimiter, 0)
         rows, self._line = self._rows.take(1)
-        self.seen.settle(self._line)
+        self.seen.count_rows(self._line)
         return rows[0] if rows else []
 
     def _check_columns(self, columns: list[str]) -> None:
@@ -115,7 +116,7 @@ class FollowedLog:
 class _Lines:
     """The lines that have arrived; one without an end counts once nothing can follow."""
 
-    def __init__(self, stream: BinaryIO | GrowingFile, encoding: str, seen: Seen) -> None:
+    def __init__(self, stream: BinaryIO | GrowingFile, encoding: str, seen: SeenLines) -> None:
         # Without buffer, `read` does not wait for all either.
         self._read = stream.read if not hasattr(stream, "read1") else stream.read1
         self._encoding, self._decoder, self.seen = encoding, TextDecoder(encoding), seen

@@ -1,4 +1,4 @@
-"""An Arrow column as cells."""
+"""Batches of Arrow as batches of cells."""
 
 from typing import Any
 

@@ -1,0 +1,53 @@
+"""The arms of a log: how many there are, and how they are called."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from feint.auditing.claim import MOST_ARMS
+from feint.auditing.numbers import Column, as_column
+from feint.numerics._validate import is_whole
+
+ANY_ARM = 2**53  # in the place of the number of arms, while it is unknown: larger ones are no whole float64
+
+
+class LogArms:
+    """The arms of a log: numbers from 0, or labels."""
+
+    def __init__(self, n: int, labels: Sequence[str] | None = None) -> None:
+        self.n = n
+        self.labels = None if labels is None else list(labels)
+        self._places = {} if labels is None else {label: float(i) for i, label in enumerate(labels)}
+
+    def names(self) -> list[str]:
+        """What to call them."""
+        return [str(a) for a in range(self.n)] if self.labels is None else list(self.labels)
+
+    def column(self, cells: Any) -> Column:
+        """Cells as numbers of arms."""
+        if self.labels is None:
+            return as_column(cells)
+        found = [label_of(cell) for cell in cells]
+        values = np.array([self._places.get(label, np.nan) for label in found], dtype=np.float64)
+        missing = np.array([not label for label in found], dtype=bool)
+        return Column(values, missing, np.isnan(values) & ~missing, cells)
+
+
+def label_of(cell: Any) -> str:
+    """A cell as the label of an arm; empty if there is none."""
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        cell = int(cell)
+    return str(cell).strip()
+
+
+def given_labels(n_arms: Any) -> list[str] | None:
+    """Return the labels that were given as `n_arms`, if any."""
+    if n_arms is None or is_whole(n_arms, 0):
+        return None
+    labels = [label_of(label) for label in n_arms] if isinstance(n_arms, Sequence | np.ndarray) else []
+    if not 2 <= len(set(labels)) == len(labels) <= MOST_ARMS or not all(labels):
+        raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or the different labels of two or more.")
+    return labels

@@ -1,0 +1,283 @@
+"""What is claimed about a log and how it is read: one object, from Python, from the command line and from the page.
+
+Every option of an audit is a field of `Claim` or of its `Names`, with a description and with how a shell writes it. To
+add one, add a field here, its type to `ClaimOptions` or `LogOptions` (for type checkers), and the code that acts on it.
+
+Heavy imports wait inside, since `feint --help` reads the fields.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, asdict, dataclass, field, fields
+from difflib import get_close_matches
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
+
+from feint.printable import short_repr
+
+if TYPE_CHECKING:
+    from feint.families import Family
+    from feint.references import Reference
+    from feint.references.past import Timing
+
+ModeName = Literal["probabilities", "propensities", "rewards"]  # the strongest claim first
+MODE_NAMES: tuple[ModeName, ...] = get_args(ModeName)
+MOST_ARMS = 10_000
+NO_TIME = ""  # in the place of a column's name
+
+
+class Option(NamedTuple):
+    """What a field means, and how a shell writes it."""
+
+    help: str
+    kind: Any = None  # the type that a shell reads, where it is not the default's
+    name: str | None = None  # what a shell calls it, where that is not the field's name
+    usual: Any = None  # what a shell takes if it is not given, where that is not the default
+    parse: Callable[[Any], Any] | None = None  # from what a shell reads to the field's value
+    in_shell: bool = True  # otherwise other options of the shell describe it
+    distinguishes: bool = True  # whether audits that differ in it are of different claims
+
+
+def _about(help: str, **more: Any) -> dict[str, Option]:
+    """Return the metadata of a field."""
+    return {"option": Option(help, **more)}
+
+
+def _thompson_sampling() -> Any:
+    from feint.references import ThompsonSampling
+
+    return ThompsonSampling()
+
+
+def _arms_of(text: str | None) -> Any:
+    """Return the number of arms, or their labels; None for what the log tells."""
+    if text is None:
+        return None
+    return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
+
+
+def _share_of(text: str) -> float:
+    """Return the share that 1% or 0.01 stands for."""
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """How the columns are called; a column of one arm's probabilities is the prefix and the arm's number or label."""
+
+    arm: str = field(default="arm", metadata=_about("Column of arms: numbers from 0, or labels."))
+    reward: str = field(default="reward", metadata=_about("Column of public rewards."))
+    propensity: str = field(default="propensity", metadata=_about("Column of the pulled arm's probability."))
+    prefix: str = field(
+        default="p_", metadata=_about("Columns of all probabilities: this and the arm's number or label.")
+    )
+    probabilities: str = field(default="probabilities", metadata=_about("Column with a list of all probabilities."))
+    time: str | None = field(  # NO_TIME stands for none
+        default=None, metadata=_about("Column of times; else time or timestamp, if there.", kind=str | None)
+    )
+    reward_time: str | None = field(
+        default=None, metadata=_about("Column of the times from which rewards are known.", kind=str | None)
+    )
+    group: str | None = field(
+        default=None, metadata=_about("Column: one agent for every value, each with its own past.", kind=str | None)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What is claimed about a log, how the log is read, and at which level the claim is tested.
+
+    >>> Claim(batch=100).timing.words()
+    'rewards known after every 100 rows'
+    """
+
+    reference: Reference = field(
+        default_factory=_thompson_sampling,
+        metadata=_about("What draws the pulls: one of `feint.references`, or your own.", in_shell=False),
+    )
+    family: Any = field(
+        default=None,
+        metadata=_about("How public rewards are distributed: Bernoulli() for Beta posteriors.", in_shell=False),
+    )
+    sigma: InitVar[float | None] = field(
+        default=None, metadata=_about("Short for the family Gaussian(sigma).", in_shell=False)
+    )
+    batch: int = field(default=1, metadata=_about("The posterior moves after every so many rows."))
+    delay: int = field(default=0, metadata=_about("A reward is known so many rows later."))
+    discount: float = field(default=1.0, metadata=_about("What is known fades by this factor with every row."))
+    initial_round: bool = field(
+        default=True,
+        metadata=_about("Whether every arm was pulled once first: then the first rows are not tested."),
+    )
+    propensity_draws: int | None = field(
+        default=None,
+        metadata=_about("The propensities are shares of so many Monte Carlo draws.", kind=int | None),
+    )
+    floor: float = field(
+        default=0.0, metadata=_about("Smaller probabilities are read as this, for logs that were rounded.")
+    )
+    within: float = field(
+        default=0.0,
+        metadata=_about(
+            "Each probability is claimed within this share only, as 1%.", kind=str, usual="0", parse=_share_of
+        ),
+    )
+    alpha: float = field(default=0.05, metadata=_about("A true claim is rejected with at most this probability."))
+    n_arms: int | Sequence[str] | None = field(
+        default=None,
+        metadata=_about(
+            "Number of arms, or their labels with commas; else the log tells.",
+            kind=str | None, name="arms", parse=_arms_of, distinguishes=False,
+        ),
+    )  # fmt: skip
+    mode: ModeName | None = field(
+        default=None, metadata=_about("Test probabilities, propensities or rewards.", kind=str | None)
+    )
+    names: Names = field(
+        default=Names(), metadata=_about("How the columns are called, as Names(arm=…).", in_shell=False)
+    )
+    ignore_time: bool = field(default=False, metadata=_about("Do not check that times grow.", distinguishes=False))
+    delimiter: str | None = field(
+        default=None,
+        metadata=_about("Of a CSV file; a comma if not given.", kind=str | None, distinguishes=False),
+    )
+    encoding: str | None = field(
+        default=None,
+        metadata=_about("Of a text file, as latin-1; UTF-8 if not given.", kind=str | None, distinguishes=False),
+    )
+    tolerance: float = field(default=1e-6, metadata=_about("How far probabilities may be from summing to 1."))
+    skip_bad: bool = field(default=False, metadata=_about("Leave bad rows out and count them.", distinguishes=False))
+
+    def __post_init__(self, sigma: float | None) -> None:
+        from feint.bandit import family_pair
+        from feint.evidence.fixed_share import check_within
+        from feint.numerics._validate import check_flag, check_level, is_whole
+        from feint.references import ObservedUCB
+
+        if not isinstance(self.names, Names):
+            raise ValueError(f"names is {self.names!r}; give feint.auditing.Names(arm=…, reward=…, …).")
+        if self.mode is not None and self.mode not in MODE_NAMES:
+            raise ValueError(f"There is no mode {self.mode!r}; choose among {', '.join(MODE_NAMES)}.")
+        self.timing  # noqa: B018 - it checks itself
+        _check_range(self.tolerance, 0.5, "tolerance, of the sum of probabilities,")
+        _check_range(self.floor, 0.1, "`floor`, as which smaller probabilities are read,")
+        if self.propensity_draws is not None and not is_whole(self.propensity_draws, 1, 10**12):
+            raise ValueError(
+                f"`propensity_draws` is {self.propensity_draws!r}; it is a number of Monte Carlo draws, 1 or more."
+            )
+        check_within(self.within)
+        if isinstance(self.reference, ObservedUCB):
+            raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+        for name in ("initial_round", "skip_bad", "ignore_time"):
+            check_flag(getattr(self, name), name)
+        object.__setattr__(self, "alpha", check_level(self.alpha, "alpha, the level of the audit,"))
+        object.__setattr__(self, "family", family_pair(self.family, sigma)[0])
+
+    @property
+    def timing(self) -> Timing:
+        """When rewards become known, and how the past fades."""
+        from feint.references.past import Timing
+
+        return Timing(
+            delay=self.delay,
+            batch=self.batch,
+            by_time=self.names.reward_time is not None,
+            discount=self.discount,
+        )
+
+    @property
+    def needs_rewards(self) -> bool:
+        """Whether the reference cannot be recomputed without rewards."""
+        return not getattr(self.reference, "ignores_rewards", False)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nothing was said about how a reference is recomputed."""
+        usual = Claim()
+        return (self.reference, self.family, self.timing) == (usual.reference, usual.family, usual.timing)
+
+    def identity(self) -> dict[str, Any]:
+        """Return all that distinguishes this claim from others, as plain JSON types: a saved audit goes on with the
+        same claim only.
+        """
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata["option"].distinguishes}
+        texts = {name: short_repr(found[name]) for name in ("reference", "family")}
+        return found | texts | {"names": asdict(self.names)}
+
+
+def _check_range(value: Any, most: float, name: str) -> None:
+    from feint.numerics._validate import as_number
+
+    what = f"{name} must be a number from 0 to {most:g}"
+    if not 0 <= as_number(value, what) <= most:
+        raise ValueError(f"{what}; got {value!r}.")
+
+
+class ClaimOptions(TypedDict, total=False):
+    """The options of `feint.audit`, for type checkers: fields of `Claim`."""
+
+    n_arms: int | Sequence[str] | None
+    reference: Reference
+    sigma: float | None
+    family: Family | None
+    initial_round: bool
+    batch: int
+    delay: int
+    discount: float
+    propensity_draws: int | None
+    floor: float
+    within: float
+    alpha: float
+    tolerance: float
+    skip_bad: bool
+
+
+class LogOptions(ClaimOptions, total=False):
+    """The options of `feint.audit_log`: also those about files."""
+
+    names: Names
+    mode: ModeName | None
+    ignore_time: bool
+    delimiter: str | None
+    encoding: str | None
+
+
+def read_options(verb: Callable[..., Any], options: Mapping[str, Any], known: type, **more: Any) -> Claim:
+    """Return the claim that the options of a public function describe; refuse those it does not have."""
+    names = [*known.__annotations__]
+    for name in options:
+        if name not in names:
+            others = [other for other in inspect.signature(verb).parameters if other != "options"]
+            near = get_close_matches(name, [*names, *others], 1)
+            advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(names)}."
+            raise TypeError(f"{verb.__name__}() has no option {name}; {advice}")
+    return Claim(**{**options, **more})
+
+
+def list_options(known: type) -> str:
+    """Return a line for every option, for the docstring of a public function."""
+    lines = []
+    for name in known.__annotations__:
+        described = Claim.__dataclass_fields__[name]
+        plain = isinstance(described.default, int | float)
+        usual = f" ({described.default!r})" if plain else ""
+        text = f"{name}{usual}: {described.metadata['option'].help}"
+        lines += wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 12)
+    return "\n".join(lines)
+
+
+def shell_options(described: type) -> dict[str, Option]:
+    """Return the options of a shell by the fields of `Claim` or `Names` that they set; all of their parts are known."""
+    found = {}
+    for f in fields(described):
+        option: Option = f.metadata["option"]
+        if option.in_shell:
+            kind = type(f.default) if option.kind is None else option.kind
+            usual = f.default if option.usual is None else option.usual
+            found[f.name] = option._replace(kind=kind, usual=usual, name=option.name or f.name)
+    return found

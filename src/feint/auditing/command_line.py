@@ -1,0 +1,83 @@
+"""The options of `feint audit` as they are written in a shell: what they claim, and the command line that says so.
+
+The command reads them, and the page asks with them.
+"""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from feint.auditing.claim import Claim, Names, Option, shell_options
+
+# How a reference is written with its rewards: `read_reference` reads all of these together.
+_REFERENCE = {
+    "reference": Option(
+        "What is claimed where nothing is logged, NAME[:ARGUMENTS] of a reference below; normal, beta and the like are "
+        "thompson-sampling with that --family.",
+        kind=str,
+        usual="thompson-sampling",
+    ),
+    "family": Option("Public rewards: {family} or {mine}; gaussian if not given.", kind=str | None),
+    "sigma": Option("Standard deviation of normal rewards; 1 if not given; or unknown.", kind=str | None),
+    "prior": Option(
+        "normal: MEAN,SD (flat if not given), with an unknown sigma MEAN,PULLS,SHAPE,SCALE; beta: "
+        "SUCCESSES,FAILURES (1,1); else SHAPE,RATE. Of every arm: with ; between, or a file with a line per arm.",
+        kind=str | None,
+    ),
+    "split": Option("A split test: the arms' shares, as 0.5,0.5.", kind=str | None),
+    "clip": Option("No arm has a smaller probability than this.", kind=float | None),
+}
+
+
+def audit_options() -> dict[str, Option]:
+    """Return every option that describes a claim, by its name in a shell."""
+    claim, names = shell_options(Claim), shell_options(Names)
+    return _REFERENCE | {str(option.name): option for option in (*claim.values(), *names.values())}
+
+
+class WrittenClaim:
+    """A claim by the options of `feint audit`; those that are left out are as usual.
+
+    >>> written = WrittenClaim(reference="beta", arms="3", skip_bad=True)
+    >>> written.command("log.csv")
+    'feint audit log.csv --reference beta --arms 3 --skip-bad'
+    >>> written.claim().n_arms
+    3
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._options = {name: option.usual for name, option in audit_options().items()} | options
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WrittenClaim) and self._options == other._options
+
+    __hash__ = None  # type: ignore[assignment]  # as of every dictionary
+
+    def claim(self, folder: Path | None = None) -> Claim:
+        """Return what is claimed; `folder` is where files with classes of the user's own are, None if none may be."""
+        from feint.auditing.reference_text import read_reference
+
+        reference, family = read_reference(**{name: self._options[name] for name in _REFERENCE}, folder=folder)
+        names = Names(**self._values(Names))
+        return Claim(reference=reference, family=family, names=names, **self._values(Claim))
+
+    def _values(self, described: type) -> dict[str, Any]:
+        """Return the values of the fields of a class."""
+        found = {}
+        for field, option in shell_options(described).items():
+            value = self._options[str(option.name)]
+            found[field] = value if option.parse is None else option.parse(value)
+        return found
+
+    def command(self, log: str) -> str:
+        """Return the command line that makes the same audit of a log."""
+        words = ["feint", "audit", log]
+        for name, option in audit_options().items():
+            value, flag = self._options[name], name.replace("_", "-")
+            if value == option.usual:
+                continue
+            if option.kind is bool:
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                words += [f"--{flag}", str(value)]
+        return shlex.join(words)

@@ -1,0 +1,114 @@
+"""How many arms a log has and how they are called: by its columns, by the claim, or by looking."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from feint.auditing.arms import ANY_ARM, LogArms, given_labels
+from feint.auditing.checks import BadRow, check
+from feint.auditing.chunks import CELLS_A_CHUNK, as_list, make_chunk
+from feint.auditing.claim import MOST_ARMS, Claim
+from feint.auditing.columns import LogColumns
+from feint.auditing.readers import Log
+from feint.auditing.readers.base import Progress
+from feint.numerics._validate import is_whole
+
+
+def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], progress: Progress | None) -> LogArms:
+    """Return the arms of a log; without `progress` the log can be read only once."""
+    n_arms: Any = claim.n_arms
+    listed = getattr(log, "width", 0) if columns.listed else 0  # arrays know it, files only when they are read
+    width = listed or len(columns.probabilities)
+    if width > MOST_ARMS:
+        raise ValueError(f"There are {width:,} columns of probabilities; there must be 2 to {MOST_ARMS:,} arms.")
+    if width:
+        given = n_arms if n_arms is None or is_whole(n_arms, 0) else len(given_labels(n_arms) or [])
+        if given is not None and given != width:
+            raise ValueError(f"`n_arms` is {n_arms!r}, but there are {width} columns of probabilities; leave it out.")
+        if columns.labels is None:
+            return LogArms(width, given_labels(n_arms))
+        if (labels := given_labels(n_arms)) is not None and set(labels) != set(columns.labels):
+            raise ValueError(f"`n_arms` is {n_arms!r}, but the columns of probabilities are of {columns.labels}.")
+        return LogArms(width, columns.labels)
+    if (labels := given_labels(n_arms)) is not None:
+        return LogArms(len(labels), labels)
+    if n_arms is not None:
+        if not is_whole(n_arms, 2, MOST_ARMS):
+            raise ValueError(f"`n_arms` is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
+        if columns.listed is None:
+            return LogArms(int(n_arms))
+    if claim.skip_bad and columns.listed is None:
+        raise ValueError("Where bad rows are left out they must not decide how many arms there are: give `n_arms`.")
+    if progress is None:
+        raise ValueError("How many arms there are cannot be seen while a log grows: give `n_arms`.")
+    return _count_arms(log, columns, n_arms, warnings, progress("counting arms", log.size or 0))
+
+
+def _count_arms(
+    log: Log, columns: LogColumns, n_arms: int | None, warnings: list[str], tick: Callable[[int], object]
+) -> LogArms:
+    """Count the arms of a log and find their names in a first pass, where nothing else tells; bad rows must not."""
+    labels: set[str] = set()
+    keys: set[str] = set()  # of dictionaries of probabilities
+    length, largest, first = 0, -1, 1
+    bad: BadRow | None = None
+    only = columns._replace(
+        reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None
+    )
+    wanted = [name for name in (columns.arm, columns.listed) if name is not None]
+    for batch in log.batches(wanted, max(1, CELLS_A_CHUNK // len(wanted)), tick):
+        if columns.listed is not None:
+            length = max(length, _length(batch.table[columns.listed], keys))
+        chunk = make_chunk(only, LogArms(2), batch, first)
+        found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, None).bad
+        if found and bad is None:
+            bad = found[0]
+        cells = (chunk.arm.texts[row.row - first] for row in found)
+        labels.update(cell.strip() for cell in cells if isinstance(cell, str) and cell.strip())
+        highest = np.max(np.nan_to_num(chunk.arm.values, nan=-1.0), initial=-1.0)
+        largest = max(largest, int(min(highest, ANY_ARM)))
+        if len(labels) > MOST_ARMS:
+            break
+        first += batch.n
+    if columns.listed is not None:
+        return _of_probabilities(keys, length, n_arms)
+    if bad is not None and (largest >= 0 or not labels):  # numbers, and something else
+        raise ValueError(f"{bad}, so the number of arms is unclear; correct it, or give `n_arms`.")
+    count = len(labels) if labels else largest + 1
+    if not 2 <= count <= MOST_ARMS:
+        what = f"{count} different arms" if labels else "no arm from 1 on" if largest < 1 else f"arm {largest}"
+        raise ValueError(f"The log has {what}, so the number of arms is unclear; give it with `n_arms`.")
+    called = sorted(labels) if labels else None
+    shown = f" ({', '.join(called[:6])}{', …' if count > 6 else ''})" if called else ""
+    warnings.append(
+        f"That there are {count} arms{shown} was taken from the log; the level α is exact where it was known before "
+        "(`n_arms`)."
+    )
+    return LogArms(count, called)
+
+
+def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArms:
+    """The arms that lists, or dictionaries, of probabilities have."""
+    count = len(keys) or length
+    if not 2 <= count <= MOST_ARMS:
+        raise ValueError(f"The lists of probabilities have {count} numbers; there must be 2 to {MOST_ARMS:,} arms.")
+    if n_arms is not None and n_arms != count:
+        raise ValueError(f"`n_arms` is {n_arms}, but there are probabilities of {count} arms; leave it out.")
+    return LogArms(count, sorted(keys, key=_by_number) if keys else None)
+
+
+def _length(cells: Any, keys: set[str]) -> int:
+    """How many probabilities the lists have; the keys of dictionaries are noted."""
+    longest = 0
+    for cell in cells:
+        found = as_list(cell)
+        if isinstance(found, dict):
+            keys.update(map(str, found))
+        elif isinstance(found, list):
+            longest = max(longest, len(found))
+    return longest
+
+
+def _by_number(label: str) -> tuple[float, str]:
+    return (float(label) if label.isdecimal() else float("inf"), label)

@@ -1,0 +1,9 @@
+"""Why a claim was rejected: kinds of departures and other claims, compared after the fact.
+
+The audit alone imports this folder.
+"""
+
+from feint.auditing.diagnosis.experts import BOOSTED, SHARE
+from feint.auditing.diagnosis.weighing import UNCLEAR, Alternative, Diagnosis, Explanation, diagnose
+
+__all__ = ["BOOSTED", "SHARE", "UNCLEAR", "Alternative", "Diagnosis", "Explanation", "diagnose"]

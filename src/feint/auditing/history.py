@@ -1,0 +1,48 @@
+"""log E over the rows of a log, for a figure: as many points as it can show, however long the log."""
+
+from typing import Any
+
+import numpy as np
+
+from feint.numerics._validate import FloatArray, IntArray
+
+MOST_POINTS = 2_000
+
+
+class History:
+    """log E at evenly spaced rows, thinned as the log grows; which rows stay does not depend on the chunks."""
+
+    def __init__(self) -> None:
+        self._every, self._seen = 1, 0
+        self._kept: list[tuple[int, float]] = []
+        self._last: tuple[int, float] | None = None
+
+    def add(self, rows: IntArray, log_e: FloatArray) -> None:
+        """Take log E after the next rows."""
+        counts = np.arange(self._seen, self._seen + rows.size)
+        self._seen += rows.size
+        self._last = (int(rows[-1]), float(log_e[-1]))
+        start = 0
+        while start < rows.size:  # in pieces, so that a long chunk is thinned as short ones are
+            piece = slice(start, start + MOST_POINTS)
+            kept = counts[piece] % self._every == 0
+            self._kept += zip(rows[piece][kept].tolist(), log_e[piece][kept].tolist(), strict=True)
+            while len(self._kept) > MOST_POINTS:
+                self._every *= 2
+                self._kept = self._kept[::2]
+            start += MOST_POINTS
+
+    def all(self) -> tuple[IntArray, FloatArray]:
+        """Return (rows, log E there), the last row included."""
+        points = self._kept + ([self._last] if self._last is not None and self._last != self._kept[-1] else [])
+        return np.array([row for row, _ in points], dtype=np.int64), np.array([value for _, value in points])
+
+    def state(self) -> list[Any]:
+        """Return it as plain JSON types."""
+        return [self._every, self._seen, self._kept, self._last]
+
+    def recall(self, state: list[Any]) -> None:
+        """Take what `state` described."""
+        self._every, self._seen = state[0], state[1]
+        self._kept = [(row, value) for row, value in state[2]]
+        self._last = None if state[3] is None else (state[3][0], state[3][1])

@@ -1,0 +1,24 @@
+"""By which columns a claim is tested, one file each: probabilities of all arms, propensities, or rewards.
+
+The audit alone imports this folder.
+"""
+
+from feint.auditing.arms import LogArms
+from feint.auditing.claim import Claim
+from feint.auditing.modes.base import INTERVALS, Mode
+from feint.auditing.modes.probabilities import LoggedProbabilities
+from feint.auditing.modes.propensities import LoggedPropensities
+from feint.auditing.modes.rewards import RecomputedReference
+from feint.references.base import reference_settings
+
+__all__ = ["INTERVALS", "LoggedProbabilities", "LoggedPropensities", "Mode", "RecomputedReference", "make_mode"]
+
+_MODES: dict[str, type[Mode]] = {
+    cls.NAME: cls for cls in (LoggedProbabilities, LoggedPropensities, RecomputedReference)
+}
+
+
+def make_mode(name: str, claim: Claim, arms: LogArms) -> Mode:
+    """Return the mode of this name, which has learned nothing; the reference is checked whether or not it is used."""
+    reference_settings(claim.reference, claim.family, arms.n)
+    return _MODES[name](claim, arms)

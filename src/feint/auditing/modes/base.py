@@ -1,0 +1,80 @@
+"""The contract of modes: how rows are checked, what the claim says about every pull, and which tests fit.
+
+With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
+are known E is 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits as
+quick to see as by a test made for those (docs/audit.md).
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from feint.auditing.arms import LogArms
+from feint.auditing.checks import Chunk, Findings
+from feint.auditing.claim import Claim, ModeName
+from feint.evidence import BoostMixture, Calibration, PropensityMixture
+from feint.evidence.calibration import BETS_SHARE
+from feint.numerics._validate import BoolArray, FloatArray, IntArray
+
+_BOOSTS = 0.3  # share of E that bets on boosts
+INTERVALS = (1.0 - _BOOSTS) * BETS_SHARE  # the intervals' share of α: without 0, E ≥ 1/α
+
+
+class Mode(ABC):
+    """A test of a claim by columns of one kind; see the module's docstring."""
+
+    NAME: ClassVar[ModeName]
+
+    def __init__(self, claim: Claim, arms: LogArms) -> None:
+        if claim.floor * arms.n > 1:
+            raise ValueError(
+                f"`floor` is {claim.floor:g}, which {arms.n} arms cannot all have; give at most 1/{arms.n}."
+            )
+        self.claim, self.arms = claim, arms
+        self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, within=claim.within)
+        self.calibration: Calibration | None = Calibration(arms.n, within=claim.within)
+
+    @abstractmethod
+    def check(self, chunk: Chunk, findings: Findings) -> None:
+        """Find the rows that cannot be tested."""
+
+    @abstractmethod
+    def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
+        """(log π, tested): which of the good rows are tested, and log π of those, (m, K) or of the pulled arm, (m,)."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """The claim in words."""
+
+    def test(self, arms: IntArray, log_pi: FloatArray) -> FloatArray:
+        """log E after each row."""
+        log_e = self.boosts.extend(arms, log_pi)
+        if self.calibration is None:
+            return log_e
+        free = self.calibration.extend(arms, log_pi)
+        return np.asarray(np.logaddexp(log_e + math.log(_BOOSTS), free + math.log(1.0 - _BOOSTS)))
+
+    def fits(self) -> str:
+        """What to make sure of where a pull is all but impossible under the claim, in a clause."""
+        return "the logged probabilities are right"
+
+    def warnings(self, skipped: int) -> list[str]:
+        """What a reader must know; `skipped` rows were bad."""
+        return [f"{skipped} bad rows were left out; the result holds if that does not depend on the arm."] * bool(
+            skipped
+        )
+
+    def state(self) -> dict[str, Any]:
+        """What the claim has learned, as plain JSON types."""
+        return {"boosts": self.boosts.state(), "calibration": self.calibration and self.calibration.state()}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Take what `state` described."""
+        self.boosts = type(self.boosts).from_state(state["boosts"])
+        self.calibration = self.calibration and Calibration.from_state(state["calibration"])
+
+    def _allowing(self, words: str) -> str:
+        share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""
+        return words + share

@@ -1,0 +1,72 @@
+"""Every arm was pulled with the probability that the log has for it: P(A_t = a | past) = π_t(a) for all a."""
+
+import numpy as np
+
+from feint.auditing.checks import Chunk, Findings
+from feint.auditing.modes.base import Mode
+from feint.auditing.numbers import decimals
+from feint.numerics._validate import BoolArray, FloatArray, IntArray
+
+
+class LoggedProbabilities(Mode):
+    """See the module's docstring."""
+
+    NAME = "probabilities"
+
+    def check(self, chunk: Chunk, findings: Findings) -> None:
+        """Numbers from 0 to 1 that sum to 1."""
+        table = _table(chunk)
+        if np.isnan(table).any():
+            for name, column in zip(self.arms.names(), chunk.probabilities, strict=True):
+                findings.add_column(column, f"the probability of arm {name}")
+        tolerance = self.claim.tolerance
+        outside = ~((table >= 0) & (table <= 1 + tolerance))
+        findings.add(
+            outside.any(1),
+            "not a probability",
+            lambda i: f"a probability is {table[i][outside[i]][0]:.12g}; it must lie between 0 and 1",
+        )
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = table.sum(1)
+            suspects = np.flatnonzero(~(abs(sums - 1) <= tolerance))
+            wrong = [i for i in suspects if not abs(sums[i] - 1) <= tolerance + _rounding(chunk, int(i))]
+        findings.add(
+            wrong,
+            "probabilities do not sum to 1",
+            lambda i: (
+                f"probabilities sum to {sums[i]:.9g}, not to 1 within {tolerance + _rounding(chunk, i):.3g} "
+                "(`tolerance`, and how they were rounded)"
+            ),
+        )
+
+    def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
+        """As logged, normalised."""
+        return _log_normalised(np.maximum(_table(chunk)[good], self.claim.floor)), np.ones(arms.size, dtype=bool)
+
+    def words(self) -> str:
+        """Return the claim in words."""
+        return self._allowing("the logged probabilities are those of the pulls")
+
+
+def _table(chunk: Chunk) -> FloatArray:
+    return np.column_stack([column.values for column in chunk.probabilities])
+
+
+def _rounding(chunk: Chunk, i: int) -> float:
+    """By how much a sum may be off because its numbers were printed with so many digits: the most that any has."""
+    digits = max(decimals(column.texts[i]) for column in chunk.probabilities)
+    return 0.5 * 10.0**-digits * len(chunk.probabilities)
+
+
+def _log_normalised(table: FloatArray) -> FloatArray:
+    """log of probabilities that sum to 1 up to rounding; that of a likely arm from its complement."""
+    table = table / table.sum(1, keepdims=True)
+    rows, leader = np.arange(len(table)), table.argmax(1)
+    others = table.copy()
+    others[rows, leader] = 0.0
+    rest = others.sum(1)
+    with np.errstate(divide="ignore"):
+        logs: FloatArray = np.log(table)
+    likely = rest < 0.5
+    logs[rows[likely], leader[likely]] = np.log1p(-rest[likely])
+    return logs

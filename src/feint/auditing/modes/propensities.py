@@ -1,0 +1,104 @@
+"""The pulled arm was pulled with the probability that the log has.
+
+The null is E[1{A_t = b}/ρ_t | past] ≤ 1 for every arm b, whatever the other arms' probabilities were: weaker than a
+claim about all arms, but valid. With two arms the other's probability is known too, and the claim is about all arms.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from feint.auditing.arms import LogArms
+from feint.auditing.checks import Chunk, Findings
+from feint.auditing.claim import Claim
+from feint.auditing.modes.base import Mode
+from feint.evidence import PropensityMixture
+from feint.evidence.propensity_mixture import shrink_propensities
+from feint.numerics._validate import BoolArray, FloatArray, IntArray
+
+_MANY = 100  # rows from which a mean of 1/p says something
+# A 1/p counts as 10·K at most: its mean then exceeds K by 5 standard errors, √(10/n)·K, with probability below 3e-4.
+_LARGEST_INVERSE, _CLEARLY = 10.0, 5.0
+
+
+class LoggedPropensities(Mode):
+    """See the module's docstring."""
+
+    NAME = "propensities"
+
+    def __init__(self, claim: Claim, arms: LogArms) -> None:
+        super().__init__(claim, arms)
+        self._two = arms.n == 2 and claim.propensity_draws is None
+        if not self._two:
+            self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
+        # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1, of which none is above 10·K.
+        self._inverse = np.zeros(3)
+
+    def check(self, chunk: Chunk, findings: Findings) -> None:
+        """A number from 0 to 1."""
+        assert chunk.propensity is not None
+        column = chunk.propensity
+        findings.add_column(column, "propensity")
+        findings.add(
+            ~((column.values >= 0) & (column.values <= 1 + self.claim.tolerance)),
+            "not a probability",
+            lambda i: f"propensity is {column.values[i]:.12g}; a probability lies between 0 and 1",
+        )
+
+    def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
+        """As logged."""
+        assert chunk.propensity is not None
+        p = np.maximum(np.minimum(chunk.propensity.values[good], 1.0), self.claim.floor)
+        if self.claim.propensity_draws is not None:
+            p = shrink_propensities(p, self.claim.propensity_draws)
+        least = 1.0 / (_LARGEST_INVERSE * self.arms.n)
+        other = np.where(arms == 1, p, 1.0 - p)
+        self._inverse += [arms.size, *((1.0 / np.maximum(share, least)).sum() for share in (p, other))]
+        tested = np.ones(arms.size, dtype=bool)
+        with np.errstate(divide="ignore"):
+            if not self._two:
+                return np.log(p), tested
+            table = np.empty((arms.size, 2))
+            table[np.arange(arms.size), arms] = np.log(p)
+            table[np.arange(arms.size), 1 - arms] = np.log1p(-p)
+        return table, tested
+
+    def words(self) -> str:
+        """Return the claim in words."""
+        drawn = (
+            ""
+            if self.claim.propensity_draws is None
+            else f", estimated from {self.claim.propensity_draws:,} draws each"
+        )
+        return self._allowing(f"the logged propensities are those of the pulls{drawn}")
+
+    def warnings(self, skipped: int) -> list[str]:
+        """What a reader must know."""
+        found = []
+        rows, total, other = self._inverse
+        clearly = 1.0 + _CLEARLY * math.sqrt(_LARGEST_INVERSE / max(rows, 1.0))
+        if rows >= _MANY and total > clearly * self.arms.n * rows:
+            names = self.arms.names()
+            instead = (
+                f"; as the probability of arm {names[1]} it would be {other / rows:.3g}" if self.arms.n == 2 else ""
+            )
+            found.append(
+                f"The mean of 1/propensity is at least {total / rows:.3g}, which cannot stay above the number of arms, "
+                f"{self.arms.n}: this is not the probability of the pulled arm{instead}."
+            )
+        if not self._two:
+            found.append(
+                "Only the pulled arm's probability was logged: the test is weaker, and no expected pulls are known. "
+                "Log the probabilities of all arms."
+            )
+        return [*found, *super().warnings(skipped)]
+
+    def state(self) -> dict[str, Any]:
+        """As a claim, with the means of 1/p."""
+        return {**super().state(), "inverse": self._inverse.tolist()}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Take what `state` described."""
+        super().recall(state)
+        self._inverse[:] = state["inverse"]

@@ -1,0 +1,91 @@
+"""One log from its columns to the report, whole or as it grows."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from feint.auditing.auditor import Auditor
+from feint.auditing.chunks import chunks
+from feint.auditing.claim import Claim
+from feint.auditing.columns import LogColumns, choose_columns
+from feint.auditing.counting import find_arms
+from feint.auditing.diagnosis.alternatives import explain_log
+from feint.auditing.modes import LoggedPropensities, RecomputedReference, make_mode
+from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
+from feint.auditing.readers.base import Progress, no_progress
+from feint.auditing.readers.lines_seen import SeenLines
+from feint.auditing.report import AuditReport
+
+
+def audit_source(
+    source: Source, claim: Claim, *, explain: bool = True, progress: Progress = no_progress
+) -> AuditReport:
+    """Audit a file, a pipe or a table."""
+    log = open_log(source, claim.delimiter, claim.encoding)
+    with naming(log.name):
+        return audit_opened(log, _recomputed_if_it_needs_no_rewards(claim), explain=explain, progress=progress)
+
+
+def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Progress = no_progress) -> AuditReport:
+    """Feed an `Auditor`, and look for reasons where it rejects."""
+    columns = choose_columns(log.columns, claim)
+    warnings: list[str] = []
+    arms = find_arms(log, columns, claim, warnings, progress)
+    mode = make_mode(columns.mode, claim, arms)
+    warnings += _unused(claim, columns)
+    auditor = Auditor(mode, grouped=columns.group is not None)
+    for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
+        auditor.feed(chunk)
+    report = auditor.report(warnings)
+    if explain and report.rejected and report.tested and mode.calibration is not None:
+        again = chunks(log, columns, arms, lambda done: None)
+        report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
+    return report
+
+
+def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
+    """Audit a log that grows: give the auditor before the first row, after every few rows, and at the end.
+
+    `state` is what `followed_state` gave in an earlier run: of a file, about its first rows; of a pipe, about the rows
+    that came before.
+    """
+    with naming(log.name):
+        claim = _recomputed_if_it_needs_no_rewards(claim)
+        columns = choose_columns(log.columns, claim)
+        arms = find_arms(log, columns, claim, [], None)
+        auditor = Auditor(make_mode(columns.mode, claim, arms))
+        if state is not None:
+            auditor.recall(state)
+            log.resume(SeenLines.from_state(state.get("seen")))
+        yield auditor
+        for chunk in chunks(log, columns, arms, lambda done: None, first=auditor.rows + 1):
+            auditor.feed(chunk)
+            yield auditor
+        yield auditor  # the log may have been rotated since
+
+
+def followed_state(auditor: Auditor, log: FollowedLog) -> dict[str, Any]:
+    """Return all that `follow_log` needs to go on identically, as plain JSON types."""
+    return {**auditor.state(), "seen": log.seen.state()}
+
+
+def _recomputed_if_it_needs_no_rewards(claim: Claim) -> Claim:
+    """Choose the mode of a split: its shares are the claim, whatever else the log has."""
+    if claim.mode is not None or claim.needs_rewards:
+        return claim
+    return replace(claim, mode=RecomputedReference.NAME)
+
+
+def _unused(claim: Claim, columns: LogColumns) -> list[str]:
+    """Return a warning for everything that was given and plays no part."""
+    found = []
+    if columns.mode != RecomputedReference.NAME and not claim.is_usual:
+        found.append(f"Reference, prior and rewards are not used: the log has {columns.mode} of its own (see `mode`).")
+    if columns.mode != LoggedPropensities.NAME and claim.propensity_draws is not None:
+        found.append(f"`propensity_draws` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    if columns.mode == RecomputedReference.NAME and claim.floor > 0:
+        found.append("`floor` is not used: it is for probabilities that were logged.")
+    if columns.unused:
+        shown = ", ".join(repr(name) for name in columns.unused[:6])
+        found.append(f"Columns that look like a claim are not used: {shown}.")
+    return found

@@ -1,0 +1,136 @@
+"""`audit` for arrays, and `audit_log` for files, pipes and tables."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from numpy.typing import ArrayLike
+
+from feint.auditing.claim import NO_TIME, ClaimOptions, LogOptions, Names, list_options, read_options
+from feint.auditing.pipeline import audit_opened, audit_source
+from feint.auditing.readers import Source
+from feint.auditing.readers.arrays import ArrayLog, as_table, as_vector
+from feint.auditing.readers.base import Progress, no_progress
+from feint.auditing.report import AuditReport
+from feint.numerics._validate import check_flag
+
+
+def audit(
+    arms: ArrayLike,
+    rewards: ArrayLike | None = None,
+    *,
+    probabilities: ArrayLike | None = None,
+    propensities: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    reward_times: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    explain: bool = True,
+    **options: Unpack[ClaimOptions],
+) -> AuditReport:
+    """Is the agent behind these pulls doing what it claims?
+
+    The strongest claim that is given is tested: the `probabilities` of all arms before each pull;
+    else the `propensities` of the pulled arms alone, which is weaker; else `reference` is
+    recomputed from arms and rewards.
+
+    Parameters
+    ----------
+    arms
+        (n,) in the order of the pulls: counted from 0, or labels.
+    rewards
+        (n,) public rewards.
+    probabilities, propensities
+        (n, K), and (n,).
+    times, reward_times
+        (n,): when a pull was made and when its reward was known; the reward counts from then on.
+    groups
+        (n,): one agent for every value, each with its own past.
+    explain
+        Whether to look for what explains a rejected log best, which takes longer than the audit.
+    options
+        OPTIONS
+
+    Returns
+    -------
+    AuditReport
+        The verdict, the evidence by row, each arm's departure from the claim, and what explains it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> claimed = np.tile([0.9, 0.1], (500, 1))
+    >>> audit(rng.choice(2, 500, p=[0.9, 0.1]), probabilities=claimed).verdict
+    'no evidence against'
+    >>> report = audit(rng.choice(2, 500, p=[0.8, 0.2]), probabilities=claimed)
+    >>> report.verdict, report.boosted_arm
+    ('rejected at row 13', 1)
+    """
+    names = Names(
+        time=NO_TIME if times is None else "time",
+        reward_time=None if reward_times is None else "reward_time",
+        group=None if groups is None else "group",
+    )
+    claim = read_options(audit, options, ClaimOptions, names=names)
+    chosen = as_vector(arms, "arms")
+    columns: dict[str, Any] = {"arm": chosen}
+    vectors = {
+        "reward": ("rewards", rewards),
+        "propensity": ("propensities", propensities),
+        "time": ("times", times),
+        "reward_time": ("reward_times", reward_times),
+        "group": ("groups", groups),
+    }
+    for column, (name, values) in vectors.items():
+        if values is not None:
+            columns[column] = as_vector(values, name, chosen.size)
+    if probabilities is not None:
+        columns["probabilities"] = as_table(probabilities, chosen.size)
+    if claim.needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
+        raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
+    return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"))
+
+
+def audit_log(
+    source: Source,
+    *,
+    explain: bool = True,
+    progress: Progress = no_progress,
+    **options: Unpack[LogOptions],
+) -> AuditReport:
+    """`audit` of a file, of standard input ("-") or of a table (pandas, Polars, Arrow), in chunks.
+
+    CSV, TSV, Parquet, JSON lines and Vowpal Wabbit's dsjson, each also compressed (.gz, .zst).
+    Columns p_0 … p_{K−1} or p_<label>, or a list in `probabilities`, are taken for probabilities,
+    else `propensity`, else `reward`.
+
+    Parameters
+    ----------
+    source
+        A path, "-", or a table of n rows.
+    explain
+        Whether to look for what explains a rejected log best, which takes longer than the audit.
+    progress
+        `progress(what, total)` returns a function to call with progress.
+    options
+        OPTIONS
+
+    Returns
+    -------
+    AuditReport
+        The same that `audit` gives for the columns as arrays.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> table = pandas.DataFrame({"arm": [0, 1, 0, 0, 1, 0], "p_0": 0.5, "p_1": 0.5})
+    >>> report = audit_log(table)
+    >>> report.mode, report.verdict
+    ('probabilities', 'no evidence against')
+    """
+    claim = read_options(audit_log, options, LogOptions)
+    return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=progress)
+
+
+for _verb, _known in ((audit, ClaimOptions), (audit_log, LogOptions)):
+    _verb.__doc__ = (_verb.__doc__ or "").replace("        OPTIONS", list_options(_known))  # none with python -OO

@@ -9,9 +9,9 @@ import numpy as np
 from feint.bandit import Bandit
 from feint.experiments import paper_method
 from feint.explorers import Explorer, FixedBoosting, TopTwo
-from feint.instances import PAPER
 from feint.numerics.streams import fill_block
-from feint.simulation import simulate
+from feint.registry.instances import PAPER
+from feint.simulation.simulate import simulate
 
 
 def numpy_run(bandit: Bandit, epsilon: float, steps: int, replications: int = 100) -> None:

@@ -3,7 +3,7 @@
 import time
 
 from benchmarks.engine import PAPER
-from feint.simulation import simulate
+from feint.simulation.simulate import simulate
 
 _EPSILON = 0.1
 

@@ -9,7 +9,7 @@ from benchmarks import bernoulli, engine
 from benchmarks.threads import threads
 from feint.bandit import Bandit
 from feint.families import Bernoulli
-from feint.simulation import simulate
+from feint.simulation.simulate import simulate
 
 EPSILON = 0.1
 ROUNDS = 3  # lazy, eager and NumPy in turn, so that other work on the machine affects all of them

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.engine import peak_mebibytes
+from feint.agent.observer import Observer
+from feint.agent.public_log import write_log
 from feint.auditing import audit, audit_log
 from feint.evidence.boost_mixture import EPSILONS
 from feint.evidence.fixed_share import SHARE
-from feint.logs import write_log
 from feint.numerics.best_arm import gauss_hermite_rule
 from feint.numerics.boost import boost_probability_approx
-from feint.observer import Observer
 
 
 class NumpyObserver:

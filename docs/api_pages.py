@@ -7,8 +7,8 @@ import feint
 # Packages in the order of the page. A name whose package is missing here stops the build.
 SECTIONS = {
     "Explore": {
-        "feint.simulation": "Runs",
-        "feint.agent": "Live",
+        "feint.simulation.simulate": "Runs",
+        "feint.agent.agent": "Live",
         "feint.sweep": "Sweeps",
         "feint.bandit": "Instances",
         "feint.families": "Rewards",
@@ -17,7 +17,7 @@ SECTIONS = {
         "feint.budgets": "Budgets over time",
     },
     "Plan": {"feint.planning": "Plans", "feint.theory": "Theory"},
-    "Audit": {"feint.auditing": "Logs", "feint.observer": "Live"},
+    "Audit": {"feint.auditing": "Logs", "feint.agent.observer": "Live"},
     "Numerics": {"feint.numerics": "Best-arm probabilities and the KL boost"},
 }
 

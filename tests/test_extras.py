@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from feint.extras import _EXTRAS
+from feint.support.extras import _EXTRAS
 
 ROOT = Path(__file__).parents[1]
 INSTANCE = ["--public", "0.6,0.3,0,0.2", "--private", "0.2,0.5,0.1,0", "--epsilon", "0.1"]

@@ -13,7 +13,7 @@ import pytest
 
 import feint
 from feint.experiments.reproduce import MANIFEST, prepare_folder
-from feint.files import remove_leftovers, write_whole
+from feint.support.files import remove_leftovers, write_whole
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):
@@ -79,7 +79,7 @@ def write(name):
 WRITING = """
 import sys
 from pathlib import Path
-from feint.files import write_whole
+from feint.support.files import write_whole
 
 def pause():
     print("half", flush=True)

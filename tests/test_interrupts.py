@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from cases import HANGS
-from feint import interrupts
+from feint.support import interrupts
 
 INSTANCE = ["--public", "0.6,0.3,0,0.2", "--private", "0.2,0.5,0.1,0", "--epsilon", "0.1"]
 # What stands before the command has watched interrupts is Python's own, which ends with the signal itself.

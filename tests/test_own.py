@@ -11,7 +11,7 @@ import xarray as xr
 
 import feint
 from cases import PAPER, first_is_quick
-from feint.html import table
+from feint.support.html import table
 
 SOURCE = Path(feint.__file__).parent / "explorers" / "top_two.py"
 

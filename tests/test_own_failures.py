@@ -8,8 +8,8 @@ import pytest
 import feint
 from cases import PAPER
 from feint.auditing.readers.base import naming
-from feint.errors import blaming, is_users
-from feint.own_parts import OwnPartError
+from feint.support.errors import blaming, is_users
+from feint.support.own_parts import OwnPartError
 from shell import typed
 
 HERE = r"\(test_own_failures.py, line \d+\)"

@@ -8,10 +8,10 @@ import pytest
 
 import feint
 from cases import PAPER
+from feint.agent.public_log import RewardStream
 from feint.kernels import inlined, parts
-from feint.logs import RewardStream
-from feint.own_parts import OwnPartError
 from feint.references.recomputation import Recomputation
+from feint.support.own_parts import OwnPartError
 from sweep_cases import contents
 
 PAIR = feint.Bandit([0.6, 0.3], [0.2, 0.5])
@@ -151,7 +151,7 @@ def test_a_cache_of_three_arms_never_reaches_four():
 
 def test_a_long_run_in_pieces_is_a_run_in_one(monkeypatch):
     whole = runs(Counts(), epsilon=Saves(), horizon=500)
-    monkeypatch.setattr(feint.engine.replications, "_ARM_STEPS_A_PIECE", 1)
+    monkeypatch.setattr(feint.simulation.engine.replications, "_ARM_STEPS_A_PIECE", 1)
     monkeypatch.setattr(feint.budgets, "_PIECES_KEPT", 2)
     assert same(runs(Counts(), epsilon=Saves(), horizon=500), whole)
 

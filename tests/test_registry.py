@@ -20,13 +20,13 @@ import feint
 from feint.auditing.reference_text import USUAL_REFERENCE, read_reference
 from feint.budgets import Constant
 from feint.cli import app
-from feint.dataset import Runs
 from feint.explorers import FixedTilting
-from feint.instances import load_bandit
 from feint.references import Clipped, NormalInverseGamma
 from feint.registry import config_of, format_part, from_config, parse, parse_families, registered, signatures
+from feint.registry.instances import load_bandit
 from feint.registry.names import arguments
-from feint.simulation import run_settings
+from feint.simulation.dataset import Runs
+from feint.simulation.simulate import run_settings
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(feint.__file__).parent
@@ -180,7 +180,7 @@ def typed_run(monkeypatch):
         found.update(family=bandit.families[0], explorer=explorer, reference=reference, budget=budget)
         raise Stop
 
-    monkeypatch.setattr("feint.simulation.run_simulation", run_simulation)
+    monkeypatch.setattr("feint.simulation.simulate.run_simulation", run_simulation)
 
     def typed(*options):
         means = ["--public", "0.6,0.3,0.1,0.2", "--private", "0.2,0.5,0.1,0.3"]

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import feint
 from cases import first_is_quick
+from feint.agent.trace import Trace, draw_run, trace_run
 from feint.cli import app
-from feint.one_run import Trace, draw_run, trace_run
 from layout import crowded
 from shell import typed
 
@@ -187,7 +187,9 @@ def test_one_run_as_a_picture(tmp_path, monkeypatch):
     assert picture.stat().st_size > 20_000
     drawn = []
     with monkeypatch.context() as patch:
-        patch.setattr("feint.one_run.trace_run", lambda trace, until: drawn.append(until) or trace_run(trace, until))
+        patch.setattr(
+            "feint.agent.trace.trace_run", lambda trace, until: drawn.append(until) or trace_run(trace, until)
+        )
         invoke(*MEANS, "--picture", str(picture), "--force")
         invoke(*MEANS, "--picture", str(picture), "--force", "--delta", "0.4")
     assert drawn[0] == 300

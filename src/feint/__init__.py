@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from feint.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from feint.agent import Agent as Agent
+    from feint.agent.agent import Agent as Agent
+    from feint.agent.observer import Observer as Observer
     from feint.auditing import AuditReport as AuditReport
     from feint.auditing import audit as audit
     from feint.auditing import audit_log as audit_log
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from feint.numerics import gamma_best_arm_probabilities as gamma_best_arm_probabilities
     from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
     from feint.numerics import tilt as tilt
-    from feint.observer import Observer as Observer
     from feint.planning import plan as plan
     from feint.planning import plan_epsilon as plan_epsilon
     from feint.planning import plan_total as plan_total
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from feint.references import Softmax as Softmax
     from feint.references import Split as Split
     from feint.references import ThompsonSampling as ThompsonSampling
-    from feint.simulation import simulate as simulate
+    from feint.simulation.simulate import simulate as simulate
     from feint.sweep import Sweep as Sweep
     from feint.sweep import open_sweep as open_sweep
     from feint.theory import gamma as gamma
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 _HOME = {
-    "Agent": "feint.agent",
+    "Agent": "feint.agent.agent",
     "AuditReport": "feint.auditing",
     "audit": "feint.auditing",
     "audit_log": "feint.auditing",
@@ -76,7 +76,7 @@ _HOME = {
     "Exponential": "feint.families",
     "Gaussian": "feint.families",
     "Poisson": "feint.families",
-    "Observer": "feint.observer",
+    "Observer": "feint.agent.observer",
     "plan": "feint.planning",
     "plan_epsilon": "feint.planning",
     "plan_total": "feint.planning",
@@ -86,7 +86,7 @@ _HOME = {
     "Softmax": "feint.references",
     "Split": "feint.references",
     "ThompsonSampling": "feint.references",
-    "simulate": "feint.simulation",
+    "simulate": "feint.simulation.simulate",
     "Sweep": "feint.sweep",
     "open_sweep": "feint.sweep",
     "gamma": "feint.theory",

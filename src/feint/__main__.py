@@ -1,6 +1,6 @@
 """The `feint` command, also as `python -m feint`."""
 
-from feint import interrupts
+from feint.support import interrupts
 
 
 def main() -> None:

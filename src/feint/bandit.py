@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from feint.families import Families, Family, Gaussian
 from feint.numerics._validate import FloatArray, as_floats
-from feint.printable import short_list
+from feint.support.printable import short_list
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Bandit:
         return f"Bandit(public={shown(self.public)}, private={shown(self.private)}, family={families})"
 
     def _repr_html_(self) -> str:
-        from feint.html import table
+        from feint.support.html import table
 
         rows = [
             (a, f"{self.public[a]:g}", f"{self.private[a]:g}", ", ".join(self._roles(a))) for a in range(self.n_arms)

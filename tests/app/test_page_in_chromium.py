@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 import feint
 from cases import HANGS, PAPER
+from feint.agent.public_log import public_log, write_log
 from feint.cli import app
 from feint.explorers import TopTwo
-from feint.logs import public_log, write_log
 
 pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 websocket = pytest.importorskip("websocket", reason="websocket-client is not installed")

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import feint
 from cases import PAPER
+from feint.agent.public_log import public_log, write_log
 from feint.cli import app
 from feint.explorers import TopTwo
-from feint.logs import public_log, write_log
 
 pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 

@@ -238,8 +238,8 @@ def test_bent_logs_are_rejected(kind):
 
 
 def test_the_deceptive_agent_is_caught_and_the_honest_one_is_not():
+    from feint.agent.public_log import public_log
     from feint.explorers import TopTwo
-    from feint.logs import public_log
 
     bandit = feint.Bandit(PUBLIC, [0.2, 0.5, 0.1, 0.0])
     honest, deceptive = (public_log(bandit, TopTwo(), epsilon=epsilon, horizon=3_000) for epsilon in (0.0, 0.1))
@@ -248,8 +248,8 @@ def test_the_deceptive_agent_is_caught_and_the_honest_one_is_not():
 
 
 def test_the_log_is_the_simulated_run():
+    from feint.agent.public_log import public_log
     from feint.explorers import TopTwo
-    from feint.logs import public_log
 
     bandit = feint.Bandit(PUBLIC, [0.2, 0.5, 0.1, 0.0], sigma=0.5)
     table = public_log(bandit, TopTwo(), epsilon=0.1, horizon=500, seed=3, delta=0.01)

@@ -16,8 +16,8 @@ import feint
 from feint.auditing.page import page
 from feint.auditing.readers import open_growing_log, open_log
 from feint.auditing.readers.base import places
-from feint.instances import load_bandit
-from feint.printable import printable
+from feint.registry.instances import load_bandit
+from feint.support.printable import printable
 from shell import typed
 
 HEADER = "arm,p_0,p_1\n"
@@ -78,14 +78,14 @@ class TestVerdictComesFirst:
 
     @pytest.mark.parametrize("code", [0, 1])
     def test_a_state_that_cannot_be_written(self, code, logs, tmp_path, monkeypatch):
-        monkeypatch.setattr("feint.files.write_whole", fail)
+        monkeypatch.setattr("feint.support.files.write_whole", fail)
         result = typed("audit", logs[code], "--follow", "--state", tmp_path / "s.json")
         assert result.stderr.endswith(f"feint: {tmp_path / 's.json'} cannot be written: No space left on device.\n")
         # The state is written before the first row: an audit that can keep nothing does not begin.
         assert (result.returncode, result.stdout) == (2, "")
 
     def test_a_state_that_can_no_longer_be_written(self, logs, tmp_path, monkeypatch):
-        from feint.files import write_whole
+        from feint.support.files import write_whole
 
         written = []
 
@@ -95,7 +95,7 @@ class TestVerdictComesFirst:
             written.append(path)
             write_whole(path, write, **options)
 
-        monkeypatch.setattr("feint.files.write_whole", until_full)
+        monkeypatch.setattr("feint.support.files.write_whole", until_full)
         result = typed("audit", logs[1], "--follow", "--state", tmp_path / "s.json")
         assert result.returncode == 1
         assert result.stdout.startswith("rejected at row")

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import feint
-from feint.engine import comparison as compared
-from feint.engine import region as regions_of
+from feint.agent.step import Known, draw_arm, space
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED
 from feint.explorers.draws import EXACT, fill_exact_bounds
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, belief, fill_log_best, set_posterior
 from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.boost_kernel import boost_policy
 from feint.numerics.boost_table import TABLE_SHAPE
-from feint.step import Known, draw_arm, space
+from feint.simulation.engine import comparison as compared
+from feint.simulation.engine import region as regions_of
 
 POSITIVE = st.floats(-6, 0).map(lambda x: 10**x)
 

@@ -8,7 +8,7 @@ import pytest
 
 import feint
 from cases import PAPER
-from feint.logs import RewardStream
+from feint.agent.public_log import RewardStream
 
 
 class PlainEarn:

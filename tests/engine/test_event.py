@@ -12,16 +12,16 @@ from scipy.special import betaln
 
 import feint
 from cases import PAPER, instance
-from feint.assembly import assemble
-from feint.engine import event
-from feint.engine.record import Records, Run
-from feint.engine.region import region
-from feint.engine.rewards import rewards_of
-from feint.engine.walk import bridges, pull_many
-from feint.engine.watch import NoObserver
+from feint.agent.assembly import assemble
+from feint.agent.step import space, update
 from feint.kernels import kernel
 from feint.numerics.sequence import sequence, start_sequence
-from feint.step import space, update
+from feint.simulation.engine import event
+from feint.simulation.engine.record import Records, Run
+from feint.simulation.engine.region import region
+from feint.simulation.engine.rewards import rewards_of
+from feint.simulation.engine.walk import bridges, pull_many
+from feint.simulation.engine.watch import NoObserver
 
 FALSE_FAILURES = 1e-6  # of each comparison below, were the laws equal
 
@@ -306,8 +306,8 @@ def test_whole_runs_agree_with_a_prior():
 def test_threads_shards_and_pieces_do_not_matter(monkeypatch):
     settings = {"epsilon": 0.1, "horizon": 300_000, "method": "event", "seed": 5}
     runs = feint.simulate(PAPER, replications=6, **settings)
-    monkeypatch.setattr("feint.engine.replications._EVENTS_A_PIECE", 37)
-    monkeypatch.setattr("feint.engine.replications.thread_count", lambda: 1)
+    monkeypatch.setattr("feint.simulation.engine.replications._EVENTS_A_PIECE", 37)
+    monkeypatch.setattr("feint.simulation.engine.replications.thread_count", lambda: 1)
     again = [feint.simulate(PAPER, replications=range(first, first + 2), **settings) for first in (0, 2, 4)]
     for name in runs.data_vars:
         assert np.array_equal(runs[name], np.concatenate([part[name] for part in again]))

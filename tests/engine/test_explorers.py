@@ -10,6 +10,7 @@ from scipy import stats
 import feint
 import slow_agent
 from cases import PAPER
+from feint.agent.step import space
 from feint.explorers import base
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECIDED, View
 from feint.explorers.draws import EXACT, NO_ARM, fill_cuts, fill_exact_bounds
@@ -17,7 +18,6 @@ from feint.families.base import belief
 from feint.kernels import kernel
 from feint.numerics import RandomStream
 from feint.registry import config_of, from_config, registered
-from feint.step import space
 from feint.theory.maximin_kernel import SCRATCH_ROWS as MAXIMIN_ROWS
 from feint.theory.maximin_kernel import optimal_weights
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import feint
 from cases import PAPER, first_is_quick
-from feint.engine import region as regions_of
+from feint.agent.step import space
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW
 from feint.explorers.draws import EXACT, fill_exact_bounds
 from feint.families.base import MOST, belief, fill_log_best, fill_region, set_posterior
 from feint.numerics.best_arm_rows import complete_logs
-from feint.step import space
+from feint.simulation.engine import region as regions_of
 
 MEANS = st.floats(-1, 1).map(lambda x: round(x, 3))
 EXPLORERS = ["top-two", "transport", "tracking", "round-robin", "fixed"]

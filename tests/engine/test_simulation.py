@@ -16,8 +16,8 @@ import pytest
 import feint
 from cases import HANGS, PAPER
 from feint.budgets import as_budget
-from feint.engine import replications
 from feint.registry import config_of, from_config
+from feint.simulation.engine import replications
 
 
 def test_dataset():

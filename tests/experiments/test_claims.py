@@ -21,7 +21,7 @@ from feint.experiments.findings import (
     count,
     count_lines,
 )
-from feint.intervals import (
+from feint.support.intervals import (
     bootstrap,
     bounded_mean_interval,
     gappy_median_interval,

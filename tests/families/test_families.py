@@ -9,9 +9,9 @@ from scipy import integrate, special, stats
 
 import feint
 from cases import FAMILIES, first_is_quick, instance
+from feint.agent.public_log import RewardStream, public_log
 from feint.families.base import divergences
 from feint.families.poisson import draw_poisson
-from feint.logs import RewardStream, public_log
 from feint.registry import config_of, from_config, registered
 
 SINGLE = {name: family for name, family in FAMILIES.items() if not isinstance(family, tuple)}

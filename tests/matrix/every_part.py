@@ -18,8 +18,8 @@ import pytest
 
 import feint
 from cases import PAPER
+from feint.agent.public_log import public_log, write_log
 from feint.explorers import TopTwo
-from feint.logs import public_log, write_log
 from sweep_cases import contents, small_sweep
 
 HORIZON = 300

@@ -8,7 +8,7 @@ from scipy import stats
 
 import feint
 from feint.experiments import reference_table
-from feint.intervals import share_interval
+from feint.support.intervals import share_interval
 
 
 def test_largest_errors_of_gauss_hermite():

@@ -1,4 +1,5 @@
-"""A local page to play with: explore, plan and audit, computed live (`feint app`, the extra feint[app]).
+"""A local page to play with: explore, plan and audit, computed live (`feint app`, the extra feint[app]). Only the
+command imports this folder.
 
 Made with Panel on Bokeh, for three reasons: a callback a widget, so that a run can unfold, be paused and be accused
 without the whole script running again, as Streamlit would have it; state by session, since the page is built anew for

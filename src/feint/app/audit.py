@@ -21,7 +21,7 @@ from feint.auditing.command_line import WrittenClaim
 from feint.auditing.page import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
-from feint.html import escape
+from feint.support.html import escape
 
 MOST_MEGABYTES = 20
 _SECONDS = 60

@@ -22,7 +22,7 @@ from bokeh.plotting import figure
 from panel.io import unlocked
 
 from feint.app.unfolding import ALPHA, Watched
-from feint.style import COLOURS, GREY
+from feint.support.style import COLOURS, GREY
 
 _POINTS = 300  # more than these are thinned: a screen has no room for them
 _HEIGHT = 230

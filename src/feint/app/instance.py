@@ -9,8 +9,8 @@ import panel as pn
 from feint.app.saying import number_of
 from feint.app.unfolding import MOST_PULLS, Setting
 from feint.bandit import Bandit
-from feint.instances import PAPER, usual_arguments
 from feint.registry import needs_arguments, parse, registered
+from feint.registry.instances import PAPER, usual_arguments
 
 EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, math.inf)
 _MOST_ARMS = 6

@@ -16,9 +16,9 @@ from feint.app.instance import EPSILONS, InstanceForm
 from feint.app.saying import Line
 from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
-from feint.html import table
 from feint.planning.plan import facts
 from feint.registry import parse
+from feint.support.html import table
 
 _EPSILONS = [epsilon for epsilon in EPSILONS if 0.003 <= epsilon <= 3.0]
 _USUAL = 0.1

@@ -8,8 +8,8 @@ from typing import Any
 
 import panel as pn
 
-from feint.errors import is_users
-from feint.html import escape
+from feint.support.errors import is_users
+from feint.support.html import escape
 
 # What the library and the shell call a setting, and what the page does.
 _NAMES = {

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from feint.extras import need
+from feint.support.extras import need
 
 HOST = "127.0.0.1"
 PORT = 5006

@@ -11,7 +11,7 @@ from feint.auditing.columns import LogColumns
 from feint.auditing.numbers import Column, as_column, as_columns
 from feint.auditing.readers import Batch, Log
 from feint.auditing.readers.base import Texts
-from feint.strict_json import parse_json
+from feint.support.strict_json import parse_json
 
 CELLS_A_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once
 

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
-from feint.printable import short_repr
+from feint.support.printable import short_repr
 
 if TYPE_CHECKING:
     from feint.families import Family

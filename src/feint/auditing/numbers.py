@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feint.auditing.readers.base import Texts
-from feint.extras import is_there
 from feint.numerics._validate import BoolArray, FloatArray
+from feint.support.extras import is_there
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
 _DECIMALS = re.compile(r"[+-]?\d*\.?(\d*)(?:[eE]([+-]?\d+))?")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from feint.auditing.facts import Facts, FactTable, facts_of, superscript
 from feint.auditing.picture import draw_arms, draw_evidence, shown_as
 from feint.auditing.report import AuditReport
-from feint.extras import need
-from feint.html import escape, table
+from feint.support.extras import need
+from feint.support.html import escape, table
 from feint.version import VERSION
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Budgets: how much divergence from the reference each step may spend. One budget a file, one contract (`base`)."""
+"""Budgets: how much divergence from the reference each step may spend. One budget per file, one contract (`base`).
+
+Everything from the theory upwards imports this folder.
+"""
 
 from feint.budgets.base import Budget, Epsilon, Pieces, PowerKernel, TableKernel, checked_at, epsilon_at, may_grow
 from feint.budgets.constant import Constant, as_budget

@@ -15,7 +15,7 @@ import numpy as np
 
 from feint.numerics._jit import by_type, inlined, parts
 from feint.numerics._validate import FloatArray, as_number
-from feint.own_parts import call, fresh
+from feint.support.own_parts import call, fresh
 
 _PIECES_KEPT = 64  # tables of own budgets, for all replications together
 

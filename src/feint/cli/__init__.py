@@ -1,4 +1,7 @@
-"""The `feint` command, one file a subcommand. Heavy imports wait inside them, so that --help answers at once."""
+"""The `feint` command, one file per subcommand. Nothing but `__main__` imports this folder.
+
+Heavy imports wait inside the subcommands, so that --help answers at once.
+"""
 
 import gc
 import io
@@ -10,11 +13,11 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from feint import interrupts
 from feint.cli import audit, page, plan, reproduce, run, sweep, warm
 from feint.cli.shared import app, in_options
-from feint.errors import is_users
-from feint.printable import printable
+from feint.support import interrupts
+from feint.support.errors import is_users
+from feint.support.printable import printable
 from feint.version import VERSION
 
 # Typer has click's exceptions, of its own copy or of the package click, and exports the lowest ones.

@@ -15,9 +15,9 @@ from feint.auditing.command_line import WrittenClaim
 from feint.cli.audit_text import report_text
 from feint.cli.claim_options import with_claim_options
 from feint.cli.shared import FIGURES, CommandWithNames, app, check_output, in_options, naming_output, save_figure
-from feint.errors import is_users
-from feint.files import write_whole
-from feint.printable import printable
+from feint.support.errors import is_users
+from feint.support.files import write_whole
+from feint.support.printable import printable
 
 if TYPE_CHECKING:
     from feint.auditing import AuditReport, Claim
@@ -75,7 +75,7 @@ def audit(
 def _whole(log: str, claim: "Claim", as_json: bool, files: "Sequence[tuple[Path | None, _Save]]", force: bool) -> int:
     """Print the verdict, then write the files: what cannot be written must not hide it. Return the exit code."""
     from feint.auditing import pipeline
-    from feint.progress import progress_bars
+    from feint.support.progress import progress_bars
 
     with progress_bars() as progress:
         report = pipeline.audit_source(log, claim, progress=progress)
@@ -136,7 +136,7 @@ def _follow(log: str, claim: "Claim", state: Path | None) -> int:
     """Print the verdict as soon as there is one, then keep the state. Return the exit code."""
     from feint.auditing.pipeline import follow_log, followed_state
     from feint.auditing.readers import GrowingFile, open_growing_log, standard_input
-    from feint.files import load_state, save_state
+    from feint.support.files import load_state, save_state
 
     before = load_state(state) if state is not None and state.exists() else None
     said = rejected = isinstance(before, dict) and before.get("rejected_at") is not None

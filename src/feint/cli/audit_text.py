@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from feint.cli.shared import in_options
-from feint.printable import printable
+from feint.support.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod

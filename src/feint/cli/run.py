@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from feint.bandit import Bandit
-    from feint.dataset import Runs
+    from feint.simulation.dataset import Runs
 
 
 @app.command(cls=CommandWithNames)
@@ -61,10 +61,10 @@ def run(
     """Simulate the agent on your own instance."""
     from rich.console import Console
 
-    from feint.files import write_whole
-    from feint.instances import usual_arguments
     from feint.registry import imply_family, is_family_of, parse, parse_whole
-    from feint.simulation import run_simulation
+    from feint.registry.instances import usual_arguments
+    from feint.simulation.simulate import run_simulation
+    from feint.support.files import write_whole
 
     reference, implied = imply_family(reference)
     if implied is not None and family is None and sigma is None and instance is None:
@@ -106,7 +106,7 @@ def run(
     else:
         console.print(_summary(bandit, runs))
     if log is not None:
-        from feint.logs import public_log, write_log
+        from feint.agent.public_log import public_log, write_log
 
         table = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta)
         write_whole(log, lambda name: write_log(table, name), force=force)
@@ -118,7 +118,7 @@ def run(
         save_figure(_draw(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
     if picture is not None:
-        from feint.one_run import Trace, draw_run, trace_run
+        from feint.agent.trace import Trace, draw_run, trace_run
 
         sure = math.nan if delta is None else float(runs.variables["stopping_time"][0])
         until = pulls if math.isnan(sure) else int(sure)
@@ -199,7 +199,7 @@ def _as_json(runs: "Runs") -> dict[str, Any]:
 
 
 def _draw(runs: "Runs", epsilon: str) -> Any:
-    from feint.style import COLOURS, band, new_figure, tidy
+    from feint.support.style import COLOURS, band, new_figure, tidy
 
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from feint.extras import need
-from feint.files import write_whole
-from feint.printable import printable
+from feint.support.extras import need
+from feint.support.files import write_whole
+from feint.support.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,8 +77,8 @@ def read_bandit(
 ) -> "Bandit":
     """The instance of --public and --private with --sigma or --family, or of --instance."""
     from feint.bandit import Bandit
-    from feint.instances import load_bandit
     from feint.registry import parse_families
+    from feint.registry.instances import load_bandit
 
     if instance is not None:
         if any(value is not None for value in (public, private, sigma, family)):

@@ -17,8 +17,8 @@ def warm(
     clear: Annotated[bool, typer.Option("--clear", help="Only remove all kernels that are kept.")] = False,
 ) -> None:
     """Compile the kernels that run, plan, audit and app use, on all cores, and keep them for the next start."""
+    from feint.cli.compile_ahead import warm
     from feint.numerics._kernel_files import remove, writable_folder
-    from feint.warming import warm
 
     if sum([family is not None, everything, clear]) > 1:
         raise ValueError("Give one of --family, --all and --clear.")

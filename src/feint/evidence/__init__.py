@@ -1,4 +1,7 @@
-"""Evidence: tests that are valid whenever you look at them. One test per file, one contract (`base`)."""
+"""Evidence: tests that are valid whenever you look at them. One test per file, one contract (`base`).
+
+The observer, plans, the engine and audits import this folder.
+"""
 
 from feint.evidence.base import EProcess
 from feint.evidence.boost_mixture import BoostMixture

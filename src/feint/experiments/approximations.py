@@ -11,9 +11,9 @@ from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin, TopTwo
-from feint.instances import PAPER
-from feint.intervals import bootstrap, normal_interval
-from feint.style import COLOURS, GREY, band, new_figure, ordered_colours, spread_ticks, tidy
+from feint.registry.instances import PAPER
+from feint.support.intervals import bootstrap, normal_interval
+from feint.support.style import COLOURS, GREY, band, new_figure, ordered_colours, spread_ticks, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,9 @@ from feint.bandit import Bandit
 from feint.experiments.contract import Tick, in_units
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
-from feint.instances import PAPER
-from feint.intervals import FloatArray, median_interval
-from feint.style import GREY, band, new_figure, ordered_colours, tidy
+from feint.registry.instances import PAPER
+from feint.support.intervals import FloatArray, median_interval
+from feint.support.style import GREY, band, new_figure, ordered_colours, tidy
 from feint.theory import optimal_allocation
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from feint.experiments.findings import KINDS, LEVEL, REFUTED, Finding, count_lines
-from feint.files import write_whole
+from feint.support.files import write_whole
 
 LEVEL_WORDS = (
     f"An interval misses the truth with probability at most {100 * LEVEL:g} %. A claim is shown if its interval lies "

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from feint.agent import Agent
+from feint.agent.agent import Agent
 from feint.bandit import Bandit
 from feint.experiments.contract import Tick
 from feint.experiments.findings import Finding
-from feint.instances import PAPER
 from feint.numerics import RandomStream, best_arm_probabilities
-from feint.style import GREY, new_figure, ordered_colours, tidy
+from feint.registry.instances import PAPER
+from feint.support.style import GREY, new_figure, ordered_colours, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

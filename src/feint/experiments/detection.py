@@ -10,8 +10,11 @@ from feint.bandit import Bandit
 from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
-from feint.instances import PAPER
-from feint.intervals import (
+from feint.numerics.boost_kernel import bernoulli_kl
+from feint.planning.plan import planned_median
+from feint.registry.instances import PAPER
+from feint.simulation.simulate import simulate
+from feint.support.intervals import (
     FloatArray,
     bootstrap,
     gappy_median_interval,
@@ -19,10 +22,7 @@ from feint.intervals import (
     normal_interval,
     share_interval,
 )
-from feint.numerics.boost_kernel import bernoulli_kl
-from feint.planning.plan import planned_median
-from feint.simulation import simulate
-from feint.style import COLOURS, GREY, draw_intervals, new_figure, tidy
+from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

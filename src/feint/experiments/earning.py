@@ -16,9 +16,9 @@ from feint.experiments.resumable import simulate_resumably
 from feint.explorers import Earn, FixedTilting, TopTwo
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
-from feint.intervals import FloatArray, median_interval, share_interval
 from feint.numerics._jit import inlined
-from feint.style import COLOURS, GREY, new_figure, ordered_colours, tidy
+from feint.support.intervals import FloatArray, median_interval, share_interval
+from feint.support.style import COLOURS, GREY, new_figure, ordered_colours, tidy
 from feint.theory import optimal_earning
 
 if TYPE_CHECKING:

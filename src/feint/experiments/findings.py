@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from feint.intervals import Interval
+from feint.support.intervals import Interval
 
 LEVEL = 1e-3  # chance of a wrong verdict, per claim
 

@@ -12,10 +12,10 @@ from feint.budgets import TotalBudget
 from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
-from feint.instances import PAPER
-from feint.intervals import FloatArray, Interval, bounded_mean_interval, share_interval
 from feint.numerics import boost_probability
-from feint.style import COLOURS, GREY, draw_intervals, new_figure, tidy
+from feint.registry.instances import PAPER
+from feint.support.intervals import FloatArray, Interval, bounded_mean_interval, share_interval
+from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from feint.instances import PAPER
 from feint.numerics import best_arm_probabilities, gauss_hermite_probabilities
+from feint.registry.instances import PAPER
 
 SETTINGS: dict[str, Any] = {
     "public": PAPER.public,

@@ -10,7 +10,7 @@ from typing import Any
 from feint.experiments.claims_page import LEVEL_WORDS, marked
 from feint.experiments.contract import caption_of, load_experiment, settings_of
 from feint.experiments.findings import Finding, count_lines
-from feint.files import write_whole
+from feint.support.files import write_whole
 from feint.version import VERSION
 
 _LIBRARIES = ("numpy", "scipy", "numba", "xarray", "zarr", "matplotlib")

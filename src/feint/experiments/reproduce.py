@@ -20,8 +20,8 @@ from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
 from feint.experiments.findings import Finding
 from feint.experiments.report import write_report
 from feint.experiments.resumable import keep_blocks
-from feint.extras import need
-from feint.files import remove_leftovers, write_whole
+from feint.support.extras import need
+from feint.support.files import remove_leftovers, write_whole
 from feint.version import VERSION
 
 if TYPE_CHECKING:

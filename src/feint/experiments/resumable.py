@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feint.bandit import Bandit
-from feint.dataset import Runs
 from feint.explorers import TopTwo
 from feint.references import ThompsonSampling
-from feint.simulation import run_settings, simulate
+from feint.simulation.dataset import Runs
+from feint.simulation.simulate import run_settings, simulate
 from feint.sweep import Sweep, SweepWarning
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Explorers: the rules that choose which arm to boost. One algorithm per file, one contract (`base`)."""
+"""Explorers: the rules that choose which arm to boost. One algorithm per file, one contract (`base`).
+
+The agent, plans, simulations and everything above them import this folder.
+"""
 
 from feint.explorers.base import Explorer
 from feint.explorers.earn import Earn

@@ -35,7 +35,7 @@ from feint.families.base import Belief
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, is_whole, read_only
 from feint.numerics.boost_kernel import bernoulli_kl, boost_policy, boost_scalar
-from feint.own_parts import OwnPartError, call, fresh
+from feint.support.own_parts import OwnPartError, call, fresh
 
 # Rows of `bounds`: P(a is the best private arm); the point after arm a at which a draw in index order cuts (0, 1); and
 # the same for a draw among all arms but the likeliest, whose own entry is −1.

@@ -19,7 +19,7 @@ from feint.explorers.base import PlainExplorer, PlainView, Uniforms, View
 from feint.numerics._jit import by_type, inlined, part, parts
 from feint.numerics._validate import FloatArray
 from feint.numerics.tilt_kernel import policy_kl, tilt_policy
-from feint.own_parts import OwnPartError, call
+from feint.support.own_parts import OwnPartError, call
 
 _VALUES = 0  # the row of the view's scratch that keeps the values from `choose` to `fill_policy`
 _C = TypeVar("_C", bound=type)

@@ -1,4 +1,7 @@
-"""Reward families: how rewards are distributed around a mean. One family per file, one contract (`base.Family`)."""
+"""Reward families: how rewards are distributed around a mean. One family per file, one contract (`base.Family`).
+
+Everything but the numerics imports this folder.
+"""
 
 from feint.families.base import Belief, Families, Family, belief
 from feint.families.bernoulli import Bernoulli

@@ -39,7 +39,7 @@ from feint.numerics._validate import FloatArray, IntArray, restore
 from feint.numerics.posterior_draws import draw_uniform
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
-from feint.own_parts import call
+from feint.support.own_parts import call
 
 # Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.
 OTHERS_HIGH, OTHERS_LOW, OWN_LOW, OWN_HIGH = 0, 1, 2, 3

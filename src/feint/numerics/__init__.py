@@ -1,4 +1,7 @@
-"""Numerics: best-arm probabilities, the KL boost and tilt, and random streams, as kernels and for Python."""
+"""Numerics: best-arm probabilities, the KL boost and tilt, and random streams, as kernels and for Python.
+
+Everything imports this folder; it imports nothing of the package but `support`.
+"""
 
 from feint.numerics.best_arm import best_arm_probabilities, gauss_hermite_probabilities
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities

@@ -57,7 +57,7 @@ from numba.core.untyped_passes import (
 from numba.np import linalg
 
 from feint.numerics import _kernel_files
-from feint.progress import say_once
+from feint.support.progress import say_once
 
 
 class _PartLibrary(JITCodeLibrary):

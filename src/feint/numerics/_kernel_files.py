@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from feint.files import write_whole
-from feint.progress import say_once
+from feint.support.files import write_whole
+from feint.support.progress import say_once
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WITHOUT_KERNELS = ("app", "cli", "registry", "sweep")  # an edit there leaves all kernels as they are

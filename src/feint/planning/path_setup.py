@@ -15,7 +15,7 @@ from feint.numerics._validate import FloatArray
 from feint.planning.lift import Lift
 from feint.planning.paths import Paths, PathSettings, walk_paths
 from feint.planning.sides import Side
-from feint.printable import short_repr
+from feint.support.printable import short_repr
 from feint.theory.maximin import check_unique_best_public
 
 LATEST = 1e15  # a path that is not sure by this time never is

@@ -16,11 +16,11 @@ from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import FloatArray, check_level
-from feint.own_parts import fresh
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.paths import Paths
-from feint.printable import short_repr
+from feint.support.own_parts import fresh
+from feint.support.printable import short_repr
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
@@ -71,7 +71,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        from feint.html import table
+        from feint.support.html import table
 
         rows = [
             (a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.0f}", f"{self.costs[a]:,.3g}")

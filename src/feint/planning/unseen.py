@@ -73,7 +73,7 @@ class Unseen:
         )
 
     def _repr_html_(self) -> str:
-        from feint.html import table
+        from feint.support.html import table
 
         rows = [
             (a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.1f}", f"{self.gained[a]:+,.1f}")

@@ -1,4 +1,7 @@
-"""References: the policies that an observer can expect. One policy per file, one contract (`base`)."""
+"""References: the policies that an observer can expect. One policy per file, one contract (`base`).
+
+The agent, the observer, simulations and audits import this folder.
+"""
 
 from feint.references.base import Reference
 from feint.references.clipped import Clipped

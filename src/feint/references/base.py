@@ -27,8 +27,8 @@ import numpy.typing as npt
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import FloatArray, IntArray, read_only
-from feint.own_parts import OwnPartError, call, fresh
-from feint.printable import short_repr
+from feint.support.own_parts import OwnPartError, call, fresh
+from feint.support.printable import short_repr
 
 _SUM_TOLERANCE = 1e-9
 

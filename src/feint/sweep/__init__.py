@@ -1,4 +1,7 @@
-"""Sweeps: simulate many cells, on one machine or a cluster, into one store that survives any interrupt."""
+"""Sweeps: simulate many cells, on one machine or a cluster, into one store that survives any interrupt.
+
+Experiments and the commands import this folder.
+"""
 
 from feint.sweep.open_store import open_sweep
 from feint.sweep.plot import draw_sweep

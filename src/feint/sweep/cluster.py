@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from feint.dataset import versions
-from feint.extras import need
+from feint.simulation.dataset import versions
+from feint.support.extras import need
 from feint.sweep.study import Study
 from feint.sweep.task import Shard, Task, Work, perform, work_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feint.extras import need
+from feint.support.extras import need
 from feint.sweep.checksums import DamageError
 from feint.sweep.store_layout import FAILED, FAILURE, chunk_key
 from feint.sweep.store_root import RECORD, check_objects, read_root, without_seal

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feint.extras import need
-from feint.style import GREY, band, new_figure, tidy
+from feint.support.extras import need
+from feint.support.style import GREY, band, new_figure, tidy
 from feint.sweep.study import AXES
 from feint.sweep.summary import label_text, wanted_cells
 

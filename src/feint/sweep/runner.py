@@ -9,8 +9,8 @@ from typing import Any
 
 from feint.numerics._threads import thread_count
 from feint.numerics._validate import is_whole
-from feint.own_parts import OwnPartError
-from feint.progress import ticking
+from feint.support.own_parts import OwnPartError
+from feint.support.progress import ticking
 from feint.sweep.cluster import connected, run_on_cluster, wait_for_workers
 from feint.sweep.local import run_locally
 from feint.sweep.store_writer import StoreWriter

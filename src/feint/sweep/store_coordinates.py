@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feint.dataset import about, seed_coordinate, versions, words
 from feint.registry import config_of
+from feint.simulation.dataset import about, seed_coordinate, versions, words
 from feint.sweep.study import AXES, Study
 
 

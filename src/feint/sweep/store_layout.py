@@ -12,8 +12,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from feint.dataset import about
-from feint.extras import need
+from feint.simulation.dataset import about
+from feint.support.extras import need
 from feint.sweep.checksums import Marker
 from feint.sweep.store_coordinates import make_coordinates
 from feint.sweep.store_root import RECORD, sealed

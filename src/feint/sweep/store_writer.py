@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feint.numerics._validate import BoolArray
-from feint.progress import ticking
+from feint.support.progress import ticking
 from feint.sweep.checksums import DamageError
 from feint.sweep.store_layout import FAILED, FAILURE, StoreLayout
 from feint.sweep.store_root import RECORD, Root, check_objects, read_root

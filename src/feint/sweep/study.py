@@ -10,18 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint.assembly import assemble
+from feint.agent.assembly import assemble
 from feint.bandit import Bandit
 from feint.budgets import Constant, Epsilon, as_budget
-from feint.dataset import words
-from feint.engine.watch import RECORDED
-from feint.errors import blaming
 from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import BoolArray, check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
-from feint.simulation import (
+from feint.simulation.dataset import words
+from feint.simulation.engine.watch import RECORDED
+from feint.simulation.simulate import (
     METHODS,
     Method,
     check_bandit,
@@ -30,6 +29,7 @@ from feint.simulation import (
     check_whole,
     checkpoint_times,
 )
+from feint.support.errors import blaming
 
 AXES = ("bandit", "explorer", "reference", "epsilon")
 CellIndex = tuple[int, ...]  # along AXES

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from feint.bandit import Bandit
-from feint.errors import blaming
-from feint.files import read_fields
-from feint.instances import bandit_of
 from feint.registry import from_table, imply_family, is_family_of, parse
+from feint.registry.instances import bandit_of
+from feint.support.errors import blaming
+from feint.support.files import read_fields
 from feint.sweep.sweep import Sweep
 
 _LISTS = {"explorers": "explorer", "references": "reference", "epsilons": "budget"}

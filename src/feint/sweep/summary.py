@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from feint.intervals import median_interval
+from feint.support.intervals import median_interval
 from feint.sweep.study import AXES, CellIndex
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from feint.extras import need
-from feint.files import write_whole
+from feint.support.extras import need
+from feint.support.files import write_whole
 
 ROOT = "zarr.json"  # what makes a folder a store
 _UNFINISHED = ".part"

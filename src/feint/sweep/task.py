@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from feint.dataset import versions
 from feint.numerics._threads import one_thread
-from feint.simulation import run_simulation
+from feint.simulation.dataset import versions
+from feint.simulation.simulate import run_simulation
 from feint.sweep.study import Cell, CellIndex, Study
 
 # Plain Python uses one core of a process anyway, and a user's object may not be safe in two threads.

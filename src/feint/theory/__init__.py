@@ -1,4 +1,7 @@
-"""Theory: the maximin exponent, the rates of pulls that follow from it, and what a deceiver can earn."""
+"""Theory: the maximin exponent, the rates of pulls that follow from it, and what a deceiver can earn.
+
+Plans, experiments, explorers that track the optimum, the page and the commands import this folder.
+"""
 
 from feint.theory.earning import Earning, optimal_earning
 from feint.theory.maximin import Allocation, gamma, optimal_allocation, optimal_boosting

@@ -20,7 +20,7 @@ import numpy as np
 
 from feint.bandit import Bandit
 from feint.numerics._validate import FloatArray
-from feint.printable import short_list
+from feint.support.printable import short_list
 from feint.theory.maximin import check_unique_best_public, public_divergences
 
 

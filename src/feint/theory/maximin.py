@@ -31,7 +31,7 @@ from feint.bandit import Bandit
 from feint.families.base import divergences
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, IntArray, as_floats
-from feint.printable import short_list
+from feint.support.printable import short_list
 from feint.theory.maximin_kernel import (
     CASE_1,
     CASE_2,

@@ -35,7 +35,7 @@ from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
 from feint.numerics._validate import FloatArray, IntArray, as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
-from feint.own_parts import fresh
+from feint.support.own_parts import fresh
 from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences
 
 Order = Literal["first", "second", "fluid"]

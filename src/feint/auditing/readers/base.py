@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from feint.errors import is_users
 from feint.numerics._validate import IntArray
+from feint.support.errors import is_users
 
 Tick = Callable[[int], object]
 Progress = Callable[[str, int], Tick]  # called with what is done and with its size

@@ -15,8 +15,8 @@ import numpy as np
 
 from feint.auditing.readers.base import EMPTY_LINE, Batch, Texts, Tick, empty_lines, naming, places
 from feint.auditing.readers.stored_file import Stored
-from feint.extras import is_there
 from feint.numerics._validate import IntArray
+from feint.support.extras import is_there
 
 HINT = "; is a quote not closed?"
 MOST_CELLS = 60_000  # in memory at once, of all columns

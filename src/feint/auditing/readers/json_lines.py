@@ -14,7 +14,7 @@ import numpy as np
 from feint.auditing.readers import dsjson
 from feint.auditing.readers.base import EMPTY_LINE, Batch, Tick, empty_lines, naming, places
 from feint.auditing.readers.stored_file import Stored
-from feint.strict_json import parse_json
+from feint.support.strict_json import parse_json
 
 ROWS_FOR_COLUMNS = 1_000
 _MOST_TEXT = 2**22  # characters in memory at once

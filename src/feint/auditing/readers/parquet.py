@@ -6,7 +6,7 @@ from typing import Any
 from feint.auditing.readers.arrow_batches import batch_of
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.stored_file import Stored
-from feint.extras import need
+from feint.support.extras import need
 
 _BUFFER = 2**20  # bytes a column
 _HINT = "; is it complete? Copy or write it again"

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 
 from feint.auditing.readers.decoding import TextDecoder
 from feint.auditing.readers.first_bytes import compression_of, is_parquet
-from feint.extras import need
-from feint.files import own_folder
+from feint.support.extras import need
+from feint.support.files import own_folder
 
 LONGEST_LINE = 2**24  # bytes; what is longer is no log, and would have to fit into memory
 _HEAD = _PIECE = 2**16  # bytes

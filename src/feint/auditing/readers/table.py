@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from feint.auditing.readers.arrow_batches import batch_of
 from feint.auditing.readers.base import Batch, Tick, naming, places
-from feint.extras import need
+from feint.support.extras import need
 
 
 class ArrowTable(Protocol):

@@ -8,21 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from feint.assembly import assemble
-from feint.bandit import family_pair
-from feint.budgets import Epsilon, Pieces, as_budget
-from feint.explorers import Explorer, TopTwo
-from feint.explorers.base import Uniforms
-from feint.explorers.draws import EXACT
-from feint.families import Families
-from feint.families.base import Belief, fill_log_best, recall
-from feint.files import load_state, save_state
-from feint.numerics._jit import has_plain, kernel
-from feint.numerics._validate import FloatArray, as_number, is_whole, restore_counts
-from feint.numerics.streams import ARM, RandomStream, check_word
-from feint.references import Reference, ThompsonSampling
-from feint.registry import config_of, from_config
-from feint.step import (
+from feint.agent.assembly import assemble
+from feint.agent.step import (
     Known,
     Problem,
     Space,
@@ -35,6 +22,19 @@ from feint.step import (
     space,
     update,
 )
+from feint.bandit import family_pair
+from feint.budgets import Epsilon, Pieces, as_budget
+from feint.explorers import Explorer, TopTwo
+from feint.explorers.base import Uniforms
+from feint.explorers.draws import EXACT
+from feint.families import Families
+from feint.families.base import Belief, fill_log_best, recall
+from feint.numerics._jit import has_plain, kernel
+from feint.numerics._validate import FloatArray, as_number, is_whole, restore_counts
+from feint.numerics.streams import ARM, RandomStream, check_word
+from feint.references import Reference, ThompsonSampling
+from feint.registry import config_of, from_config
+from feint.support.files import load_state, save_state
 
 _VERSION = 2
 
@@ -277,7 +277,7 @@ class Agent:
         return f"<Agent of {self.n_arms} arms after {self.time:,} pulls: {names[0]} behind {names[1]}>"
 
     def _repr_html_(self) -> str:
-        from feint.html import table
+        from feint.support.html import table
 
         known, ready = self._known, self.time >= self.n_arms
         rows = [

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 from typing import Any
 
-from feint.printable import printable
+from feint.support.printable import printable
 
 
 def escape(text: str) -> str:

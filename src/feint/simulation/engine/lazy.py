@@ -10,8 +10,15 @@ holds for a reference that has no bounds.
 
 from typing import NamedTuple
 
+from feint.agent.step import draw_arm, most_pulled, set_policy, still_most_pulled, view_of
 from feint.budgets import epsilon_at
-from feint.engine.comparison import (
+from feint.explorers.base import UNDECIDED, Uniforms, choose
+from feint.explorers.draws import EXACT, fill_exact_bounds
+from feint.families.base import slack
+from feint.numerics._jit import kernel, part
+from feint.numerics.best_arm_rows import complete_logs
+from feint.numerics.boost_kernel import boost_policy
+from feint.simulation.engine.comparison import (
     Comparison,
     bound_private_by_tangents,
     bound_reference_by_tangents,
@@ -26,17 +33,10 @@ from feint.engine.comparison import (
     forget_centres,
     update_and_displace,
 )
-from feint.engine.record import Run, record, sure_by_logs
-from feint.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
-from feint.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
-from feint.engine.watch import begin, observing, see
-from feint.explorers.base import UNDECIDED, Uniforms, choose
-from feint.explorers.draws import EXACT, fill_exact_bounds
-from feint.families.base import slack
-from feint.numerics._jit import kernel, part
-from feint.numerics.best_arm_rows import complete_logs
-from feint.numerics.boost_kernel import boost_policy
-from feint.step import draw_arm, most_pulled, set_policy, still_most_pulled, view_of
+from feint.simulation.engine.record import Run, record, sure_by_logs
+from feint.simulation.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
+from feint.simulation.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
+from feint.simulation.engine.watch import begin, observing, see
 
 # Build a region only where D is pulled with more than this probability: otherwise it would not last.
 _CALM = 0.85

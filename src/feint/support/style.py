@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from feint.extras import need
+from feint.support.extras import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint.assembly import Assembly, assemble, may_change
+from feint.agent.assembly import Assembly, assemble, may_change
+from feint.agent.step import space
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, as_budget, may_grow
-from feint.dataset import Runs
-from feint.engine.record import Records, Run
-from feint.engine.replications import Course, run_all
-from feint.engine.rewards import rewards_of
-from feint.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
 from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
-from feint.printable import short_repr
-from feint.progress import ticking
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
-from feint.step import space
+from feint.simulation.dataset import Runs
+from feint.simulation.engine.record import Records, Run
+from feint.simulation.engine.replications import Course, run_all
+from feint.simulation.engine.rewards import rewards_of
+from feint.simulation.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
+from feint.support.printable import short_repr
+from feint.support.progress import ticking
 
 if TYPE_CHECKING:
     import xarray as xr

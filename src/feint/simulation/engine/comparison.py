@@ -14,20 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feint.engine.region import (
-    LOG_PI_HIGH,
-    LOG_PI_LOW,
-    PI_HIGH,
-    PI_LOW,
-    REFERENCE_ROWS,
-    Region,
-    choose_max_pulls,
-    choose_radius,
-    cuts_are_old,
-    draw_in_region,
-    forget_cuts,
-    place_cuts,
-)
+from feint.agent.step import Known, update, update_means
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
 from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
 from feint.families.base import (
@@ -45,7 +32,20 @@ from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray
 from feint.numerics.boost_table import TABLE_SHAPE, boost_bounds
 from feint.numerics.normal import EXP_FLOOR, exp_nonpositive
-from feint.step import Known, update, update_means
+from feint.simulation.engine.region import (
+    LOG_PI_HIGH,
+    LOG_PI_LOW,
+    PI_HIGH,
+    PI_LOW,
+    REFERENCE_ROWS,
+    Region,
+    choose_max_pulls,
+    choose_radius,
+    cuts_are_old,
+    draw_in_region,
+    forget_cuts,
+    place_cuts,
+)
 
 _WIDE = 1e-8
 _RADIUS = 0.5  # of a region built without evaluations, relative to others: cheaper regions may be smaller

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from feint.budgets import Pieces
-from feint.engine.eager import advance_eagerly, advance_plainly
-from feint.engine.event import advance_by_events, events
-from feint.engine.lazy import advance_lazily, lazy
-from feint.engine.record import Run
-from feint.engine.region import region
 from feint.numerics._threads import thread_count
+from feint.simulation.engine.eager import advance_eagerly, advance_plainly
+from feint.simulation.engine.event import advance_by_events, events
+from feint.simulation.engine.lazy import advance_lazily, lazy
+from feint.simulation.engine.record import Run
+from feint.simulation.engine.region import region
 
 _ARM_STEPS_PER_PIECE = 400_000  # arms × steps, well below a second, so that Ctrl-C and the progress bar are served soon
 _EVENTS_PER_PIECE = 20_000

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.engine.region import Region, is_inside
-from feint.engine.rewards import Rewards
+from feint.agent.step import Known, update_means
 from feint.families.base import MEAN_HIGH, MEAN_LOW, draw_part, draw_sum, nats_to_cross
 from feint.numerics._jit import inlined, part
 from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.sequence import Sequence
-from feint.step import Known, update_means
+from feint.simulation.engine.region import Region, is_inside
+from feint.simulation.engine.rewards import Rewards
 
 _NATS = 45.0 + math.log(4.0)  # required of each of the four lines
 _DEPTH = 64  # enough for all halvings of 2⁵³ pulls, and some to spare

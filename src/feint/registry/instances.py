@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from feint.bandit import Bandit
-from feint.files import read_fields
 from feint.registry import parse_families
+from feint.support.files import read_fields
 
 PAPER = Bandit((0.6, 0.3, 0.0, 0.2), (0.2, 0.5, 0.1, 0.0))  # Section 6
 _FIELDS = {"public", "private", "sigma", "family"}

@@ -1,10 +1,10 @@
 """The eager method: move replications forward one exact step after the other."""
 
-from feint.engine.record import Run, record, sure_exactly
-from feint.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
-from feint.engine.watch import begin, see
+from feint.agent.step import decide, draw_arm, most_pulled, update
 from feint.numerics._jit import kernel, shared
-from feint.step import decide, draw_arm, most_pulled, update
+from feint.simulation.engine.record import Run, record, sure_exactly
+from feint.simulation.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
+from feint.simulation.engine.watch import begin, see
 
 
 @shared

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from feint.agent import Agent
+from feint.agent.agent import Agent
 from feint.bandit import Bandit
-from feint.extras import need
 from feint.families.base import PlainFamily, draw_reward
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
 from feint.references import ThompsonSampling
+from feint.support.extras import need
 
 _BLOCK = 10_000  # pulls whose rewards are drawn at once
 

@@ -3,13 +3,13 @@
 import math
 from typing import Any, NamedTuple
 
-from feint.engine.rewards import Rewards
-from feint.engine.watch import record_watch
+from feint.agent.step import Known, Problem, Space, likeliest, log_complement
 from feint.explorers.draws import EXACT
 from feint.families.base import fill_log_best
 from feint.numerics._jit import shared, shared_inlined
 from feint.numerics._validate import FloatArray, IntArray
-from feint.step import Known, Problem, Space, likeliest, log_complement
+from feint.simulation.engine.rewards import Rewards
+from feint.simulation.engine.watch import record_watch
 
 
 class Records(NamedTuple):

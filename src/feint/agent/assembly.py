@@ -4,14 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint.agent.step import Known, Problem, space
 from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.families.base import belief, fill_log_best, usual_prior
 from feint.numerics._jit import has_plain
-from feint.own_parts import fresh, is_own
 from feint.references.base import expect, reference_prior, stepwise_settings
-from feint.step import Known, Problem, space
+from feint.support.own_parts import fresh, is_own
 
 
 class Assembly(NamedTuple):

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from feint.bandit import Bandit
-from feint.instances import PAPER
 from feint.numerics._kernel_files import remove
 from feint.numerics._threads import thread_count
 from feint.registry import parse_families, registered
+from feint.registry.instances import PAPER
 
 
 def _run(bandit: Bandit = PAPER) -> None:
@@ -49,8 +49,8 @@ def _plan(bandit: Bandit = PAPER) -> None:
 
 def _audit() -> None:
     from feint import Bernoulli, audit
+    from feint.agent.public_log import public_log
     from feint.explorers import TopTwo
-    from feint.logs import public_log
 
     log = public_log(PAPER, TopTwo(), epsilon=0.1, horizon=20)
     audit(log["arm"], log["reward"], n_arms=4)
@@ -85,8 +85,8 @@ def _earning() -> None:
 
 def _audit_rewards(bandit: Bandit) -> None:
     from feint import audit
+    from feint.agent.public_log import public_log
     from feint.explorers import TopTwo
-    from feint.logs import public_log
 
     log = public_log(bandit, TopTwo(), epsilon=0.1, horizon=20)
     audit(log["arm"], log["reward"], n_arms=4, family=bandit.families[0])
@@ -138,7 +138,7 @@ def warm(families: str | None, say: Callable[[str], object]) -> tuple[float, lis
 
     def work(task: tuple[str, str]) -> str | None:
         began = time.monotonic()
-        done = subprocess.run([sys.executable, "-m", "feint.warming", *task], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-m", "feint.cli.compile_ahead", *task], capture_output=True, text=True)
         if done.returncode == 0:
             say(f"feint: compiled for {_name(task)} ({time.monotonic() - began:.0f} s)")
             return None

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from feint.strict_json import parse_json
+from feint.support.strict_json import parse_json
 
 _UNFINISHED = ".feint-unfinished-"
 _LEFTOVER = re.compile(re.escape(_UNFINISHED) + "[0-9a-f]{16}")

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feint.agent import Agent
+from feint.agent.agent import Agent
+from feint.agent.observer import Observer
+from feint.agent.public_log import RewardStream
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
-from feint.logs import RewardStream
 from feint.numerics._validate import FloatArray
-from feint.observer import Observer
 from feint.references import ThompsonSampling
-from feint.style import COLOURS, GREY, new_figure, tidy
+from feint.support.style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,14 +13,14 @@ from feint.evidence.boost_mixture import EPSILONS, Bets, BoostMixture, bet
 from feint.evidence.fixed_share import SHARE
 from feint.families import Family
 from feint.families.base import Belief, is_observable, observable_rewards
-from feint.files import load_state, save_state
 from feint.numerics._jit import kernel
 from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
-from feint.printable import short_repr
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect
 from feint.references.expectation import Expectation, learn
 from feint.registry import config_of, from_config
+from feint.support.files import load_state, save_state
+from feint.support.printable import short_repr
 
 _VERSION = 3
 

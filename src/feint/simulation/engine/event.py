@@ -26,9 +26,26 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint.agent.step import (
+    add_rewards,
+    choose_exactly,
+    draw_arm,
+    most_pulled,
+    set_policy,
+    still_most_pulled,
+    update,
+    view_of,
+)
 from feint.budgets import epsilon_at
-from feint.engine.record import Run, fill_private_logs, record, sure_exactly
-from feint.engine.region import (
+from feint.explorers.base import UNDECIDED, Range, choose, fill_least_shares, fill_shares, pass_boosts
+from feint.explorers.draws import EXACT, LOG_HIGH, LOG_LOW
+from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region, slack
+from feint.numerics._jit import inlined, kernel, part
+from feint.numerics._validate import FloatArray
+from feint.numerics.counts import draw_binomial
+from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start_sequence
+from feint.simulation.engine.record import Run, fill_private_logs, record, sure_exactly
+from feint.simulation.engine.region import (
     CUT_DOMINANT,
     CUT_EPSILON,
     PI_LOW,
@@ -42,25 +59,8 @@ from feint.engine.region import (
     set_cuts,
     sure_by_bounds,
 )
-from feint.engine.rewards import initial_round
-from feint.engine.walk import Bridges, bridges, pull_many
-from feint.explorers.base import UNDECIDED, Range, choose, fill_least_shares, fill_shares, pass_boosts
-from feint.explorers.draws import EXACT, LOG_HIGH, LOG_LOW
-from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region, slack
-from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import FloatArray
-from feint.numerics.counts import draw_binomial
-from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start_sequence
-from feint.step import (
-    add_rewards,
-    choose_exactly,
-    draw_arm,
-    most_pulled,
-    set_policy,
-    still_most_pulled,
-    update,
-    view_of,
-)
+from feint.simulation.engine.rewards import initial_round
+from feint.simulation.engine.walk import Bridges, bridges, pull_many
 
 _CALM = 0.15  # enter a region only where events are rarer than this: otherwise it would not last
 _SPAN = 4.0  # of a region, in standard deviations of the move of D's mean until the next pull of another arm

@@ -1,1 +1,0 @@
-"""The compiled heart of the simulation and of the live agent: one replication, moved forward in time."""

@@ -1,0 +1,1 @@
+"""What has nothing to do with bandits: files, errors, texts, figures and progress. Everything may import it."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from feint._types import FloatArray
 from feint.families import Families, Family, Gaussian
-from feint.numerics._validate import FloatArray, as_floats
+from feint.numerics._validate import as_floats
 from feint.support.printable import short_list
 
 

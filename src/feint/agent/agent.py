@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.agent.assembly import assemble
 from feint.agent.step import (
     Known,
@@ -30,7 +31,7 @@ from feint.explorers.draws import EXACT
 from feint.families import Families
 from feint.families.base import Belief, fill_log_best, recall
 from feint.numerics._jit import has_plain, kernel
-from feint.numerics._validate import FloatArray, as_number, is_whole, restore_counts
+from feint.numerics._validate import as_number, is_whole, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of, from_config

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from feint._types import FloatArray
 from feint.bandit import family_pair
 from feint.evidence.boost_mixture import EPSILONS, Bets, BoostMixture, bet
 from feint.evidence.fixed_share import SHARE
 from feint.families import Family
 from feint.families.base import Belief, is_observable, observable_rewards
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, as_number, check_flag, is_whole
+from feint.numerics._validate import as_number, check_flag, is_whole
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect
 from feint.references.expectation import Expectation, learn

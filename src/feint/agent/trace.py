@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.agent.agent import Agent
 from feint.agent.observer import Observer
 from feint.agent.public_log import RewardStream
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
-from feint.numerics._validate import FloatArray
 from feint.references import ThompsonSampling
 from feint.support.style import COLOURS, GREY, new_figure, tidy
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import IntArray
 from feint.agent.trace import Trace
 from feint.bandit import Bandit
-from feint.numerics._validate import IntArray
 
 ALPHA = 0.05
 MOST_PULLS = 5_000

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.auditing.checks import TIME, BadRow, Chunk, check, group_ids
 from feint.auditing.history import History
 from feint.auditing.modes import INTERVALS, Mode
 from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
 from feint.evidence import BoostMixture
 from feint.evidence.group_tilts import GroupTilts, select_groups
-from feint.numerics._validate import FloatArray, IntArray, restore_counts
+from feint.numerics._validate import restore_counts
 
 _VERSION = 3
 _EXAMPLES = 20  # of bad rows named in the report

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import BoolArray, IntArray
 from feint.auditing.arms import ANY_ARM, LogArms, label_of
 from feint.auditing.numbers import Column, as_moment
-from feint.numerics._validate import BoolArray, IntArray
 
 TIME = "unordered time"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.numerics._validate import FloatArray, IntArray
+from feint._types import FloatArray, IntArray
 
 MOST_POINTS = 2_000
 

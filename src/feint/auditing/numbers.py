@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import BoolArray, FloatArray
 from feint.auditing.readers.base import Texts
-from feint.numerics._validate import BoolArray, FloatArray
 from feint.support.extras import is_there
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")

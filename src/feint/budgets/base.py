@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.numerics._jit import by_type, inlined, parts
-from feint.numerics._validate import FloatArray, as_number
+from feint.numerics._validate import as_number
 from feint.support.own_parts import call, fresh
 
 _PIECES_KEPT = 64  # tables of own budgets, for all replications together

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.budgets.base import PowerKernel, check_pull
-from feint.numerics._validate import FloatArray, as_number
+from feint.numerics._validate import as_number
 
 _DIRECT = 10_000  # terms of a power sum added one by one
 

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._validate import FloatArray, IntArray, as_floats, as_integers, is_whole, restore
+from feint._types import FloatArray, IntArray
+from feint.numerics._validate import as_floats, as_integers, is_whole, restore
 
 _VERSION = 1
 _SUM_TOLERANCE = 1e-9

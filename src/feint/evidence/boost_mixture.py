@@ -35,9 +35,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray, IntArray
 from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, settle_bets
 from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import FloatArray, IntArray, as_floats
+from feint.numerics._validate import as_floats
 from feint.numerics.normal import exp_and_complement, log_positive
 
 EPSILONS = (0.001, 0.016, 0.12, 1.0)  # being off by a factor of 3 costs a few per cent of the power

@@ -32,10 +32,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
 from feint.numerics._jit import inlined, kernel
-from feint.numerics._validate import FloatArray, IntArray, check_level
+from feint.numerics._validate import check_level
 from feint.numerics.normal import exp_and_complement
 
 _SIZES = np.array([0.003, 0.01, 0.03, 0.06, 0.12, 0.3, 1.0, 3.0])  # |λ|

@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.evidence.base import EProcess
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray, as_number
+from feint.numerics._validate import as_number
 
 SHARE = 0.007  # measured: less is better against one boosted arm, more against an arm that changes every step
 _SMALLEST_SHARE = 1e-12

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, IntArray
 
 _TILTS = np.array([sign * size for size in (0.1, 0.4, 1.2, 3.0) for sign in (1.0, -1.0)])
 _EXPM1_TILTS = np.expm1(_TILTS)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.evidence.base import EProcess
-from feint.numerics._validate import FloatArray, IntArray, as_floats
+from feint.numerics._validate import as_floats
 
 
 class LikelihoodRatio(EProcess):

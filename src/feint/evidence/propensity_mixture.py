@@ -19,9 +19,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts, settle_bets
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, IntArray
 
 _MIXED_IN = np.array([0.001, 0.004, 0.016, 0.064, 0.256])  # λ
 

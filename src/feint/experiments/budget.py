@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.experiments.contract import Tick, in_units
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
 from feint.registry.instances import PAPER
-from feint.support.intervals import FloatArray, median_interval
+from feint.support.intervals import median_interval
 from feint.support.style import GREY, band, new_figure, ordered_colours, tidy
 from feint.theory import optimal_allocation
 

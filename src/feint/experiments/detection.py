@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
@@ -14,14 +15,7 @@ from feint.numerics.boost_kernel import bernoulli_kl
 from feint.planning.plan import planned_median
 from feint.registry.instances import PAPER
 from feint.simulation.simulate import simulate
-from feint.support.intervals import (
-    FloatArray,
-    bootstrap,
-    gappy_median_interval,
-    median_interval,
-    normal_interval,
-    share_interval,
-)
+from feint.support.intervals import bootstrap, gappy_median_interval, median_interval, normal_interval, share_interval
 from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding
@@ -17,7 +18,7 @@ from feint.explorers import Earn, FixedTilting, TopTwo
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
 from feint.numerics._jit import inlined
-from feint.support.intervals import FloatArray, median_interval, share_interval
+from feint.support.intervals import median_interval, share_interval
 from feint.support.style import COLOURS, GREY, new_figure, ordered_colours, tidy
 from feint.theory import optimal_earning
 

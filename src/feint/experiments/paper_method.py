@@ -8,16 +8,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from scipy.special import wrightomega
 
+from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.experiments.contract import Tick
 from feint.numerics.best_arm import gauss_hermite_rule
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _POINTS, _WEIGHTS = np.polynomial.hermite.hermgauss(32)
 _TINY = 1e-300  # the rule returns 0, or less than that, for small probabilities; a draw needs a positive sum

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.budgets import TotalBudget
 from feint.experiments.contract import Tick
@@ -14,7 +15,7 @@ from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_poi
 from feint.experiments.resumable import simulate_resumably
 from feint.numerics import boost_probability
 from feint.registry.instances import PAPER
-from feint.support.intervals import FloatArray, Interval, bounded_mean_interval, share_interval
+from feint.support.intervals import Interval, bounded_mean_interval, share_interval
 from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:

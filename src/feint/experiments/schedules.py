@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.budgets import Constant, PowerLaw, TotalBudget
 from feint.experiments.contract import Tick
@@ -12,7 +13,7 @@ from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_poi
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
 from feint.registry.instances import PAPER
-from feint.support.intervals import FloatArray, bootstrap, median_interval, normal_interval
+from feint.support.intervals import bootstrap, median_interval, normal_interval
 from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 from feint.theory import predicted_pulls
 

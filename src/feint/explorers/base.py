@@ -31,9 +31,10 @@ from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy.typing as npt
 
+from feint._types import FloatArray, IntArray
 from feint.families.base import Belief
 from feint.numerics._jit import Plain, by_type
-from feint.numerics._validate import FloatArray, IntArray, is_whole, read_only
+from feint.numerics._validate import is_whole, read_only
 from feint.numerics.boost_kernel import bernoulli_kl, boost_policy, boost_scalar
 from feint.support.own_parts import OwnPartError, call, fresh
 

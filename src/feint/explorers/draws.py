@@ -11,9 +11,9 @@ from the bounds is the one that exact probabilities, computed in float64, would 
 
 import math
 
+from feint._types import FloatArray, IntArray
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, Range, View
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray, IntArray
 
 _BEYOND = 2.0  # the cut after the last arm: no uniform reaches it
 _SKIPPED = -1.0

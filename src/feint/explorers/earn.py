@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from feint._types import FloatArray
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
 from feint.families.base import draw_mean
 from feint.numerics._jit import shared
-from feint.numerics._validate import FloatArray
 from feint.numerics.posterior_draws import as_key
 
 

@@ -8,10 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.explorers.base import Uniforms, View
 from feint.explorers.tilting import tilting
 from feint.numerics._jit import inlined
-from feint.numerics._validate import FloatArray, as_floats
+from feint.numerics._validate import as_floats
 
 
 @inlined

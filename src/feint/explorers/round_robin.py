@@ -8,9 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray, IntArray
 from feint.explorers.base import Uniforms, View
 from feint.numerics._jit import inlined, part, parts
-from feint.numerics._validate import FloatArray, IntArray, as_integers
+from feint.numerics._validate import as_integers
 
 
 @inlined

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.explorers.base import PlainExplorer, PlainView, Uniforms, View
 from feint.numerics._jit import by_type, inlined, part, parts
-from feint.numerics._validate import FloatArray
 from feint.numerics.tilt_kernel import policy_kl, tilt_policy
 from feint.support.own_parts import OwnPartError, call
 

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from feint._types import FloatArray
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
 from feint.explorers.draws import bound_selection, draw_challenger, draw_leader, log_rest, select
 from feint.numerics._jit import inlined, part, parts
-from feint.numerics._validate import FloatArray
 
 _UNLIKELY = -30.0  # leaders below this log probability do not enter the lower bounds
 

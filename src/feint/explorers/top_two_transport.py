@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from feint._types import FloatArray
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
 from feint.explorers.draws import bound_selection, draw_leader, select
 from feint.families.base import divergence_to
 from feint.numerics._jit import inlined, part, parts
-from feint.numerics._validate import FloatArray
 
 _ROUNDING = 1e-10  # relative rounding of a cost, generously
 

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from feint._types import FloatArray
 from feint.explorers.base import Uniforms, View
 from feint.families.base import move_inside
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import FloatArray
 from feint.theory.maximin_kernel import optimal_weights
 
 

@@ -34,8 +34,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import Plain, by_type, kernel
-from feint.numerics._validate import FloatArray, IntArray, restore
+from feint.numerics._validate import restore
 from feint.numerics.posterior_draws import draw_uniform
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word

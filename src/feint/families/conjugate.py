@@ -27,9 +27,9 @@ time the same holds with `there`, and h = ⌈n/2⌉ from both sides covers all j
 
 import math
 
+from feint._types import FloatArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, OTHERS_HIGH, OTHERS_LOW, OWN_HIGH, OWN_LOW, Belief
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.logit_beta import lower_quantile
 
 SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8, and grows like their square root

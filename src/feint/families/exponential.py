@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import MOST_PULLS, SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
 from feint.numerics._jit import inlined, part, parts, shared_inlined
-from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (

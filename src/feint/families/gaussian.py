@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.families.base import (
     MEAN_HIGH,
     MEAN_LOW,
@@ -41,7 +42,7 @@ from feint.families.base import (
 )
 from feint.families.normal_tangents import displace, fill_log_bounds, recentre
 from feint.numerics._jit import inlined, part, parts, shared_inlined
-from feint.numerics._validate import FloatArray, as_number
+from feint.numerics._validate import as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum

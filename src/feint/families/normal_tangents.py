@@ -33,9 +33,9 @@ with ½log((1 + k₁)/(1 + k₀)) added to the upper bounds.
 
 import math
 
+from feint._types import FloatArray
 from feint.families.base import Belief, Tangents
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm_arms import SHIFT, SUM
 from feint.numerics.best_arm_moments import best_arm_moments
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import (
     MOST_PULLS,
@@ -19,7 +20,6 @@ from feint.families.conjugate import (
     tail_log_odds,
 )
 from feint.numerics._jit import inlined, part, parts, shared_inlined
-from feint.numerics._validate import FloatArray
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.counts import draw_binomial, draw_poisson_number
 from feint.numerics.entropy import phi

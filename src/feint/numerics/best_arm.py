@@ -7,8 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.numerics._jit import kernel, part
-from feint.numerics._validate import FloatArray, as_floats, broadcast, is_whole
+from feint.numerics._validate import as_floats, broadcast, is_whole
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums
 from feint.numerics.best_arm_rows import normalise, over_rows, take_logs

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.sorting import sort_by
 
 NODES = 24  # of a panel

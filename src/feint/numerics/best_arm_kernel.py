@@ -31,8 +31,8 @@ import math
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import bits_float, float_bits, fma, inlined, part
-from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.best_arm_arms import (
     ACTIVE,
     CENTRE,

@@ -9,8 +9,8 @@ change when all arms move together, Σ_j E_a[z_j]/σ_j = 0, which gives that of 
 means over panels, each weighted with its share of the arm's sum, so they need no exponents of their own.
 """
 
+from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm_arms import (
     NODES,
     PRECISION,

@@ -15,8 +15,8 @@ is off by 0.2 % in the median and by 1.5 % at the 99th percentile; for tied mean
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.normal import SQRT_2PI, exp_nonpositive, log_positive, scaled_tail
 
 _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.numerics._jit import part
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import FloatArray
 
 
 @part

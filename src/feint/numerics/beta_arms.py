@@ -12,14 +12,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import inlined, part
 from feint.numerics.logit_beta import SERIES, both_odds, fall_and_slope, fraction_edges, mills_ratio, peak_density
 from feint.numerics.logit_beta_panel import NODES, cdf_width, relative_cdf
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _FULL_CUT = 1e-17
 # Panel widths in standard deviations and in nats: 24 nodes integrate exp(−y²/2) over 8 and exp(−y) over 30 to 1e-15.

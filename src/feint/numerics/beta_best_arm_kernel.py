@@ -21,9 +21,7 @@ times as much where more than 20 such arms tie, since they share their rounding.
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import part
 from feint.numerics.beta_arms import (
     ACTIVE,
@@ -76,9 +74,6 @@ from feint.numerics.logit_beta_panel import (
 from feint.numerics.normal import exp_nonpositive
 from feint.numerics.sorting import sort_by
 from feint.numerics.sums import sum_products
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _RIGHT_CUT = 2e-15  # share of an arm's mass left out on the right
 _TINY_MANTISSA = 1e-150

@@ -11,15 +11,10 @@ without a, and each k whose last arm has more pulls than all before it together 
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import inlined, part
 from feint.numerics.logit_beta import lower_quantile
 from feint.numerics.sorting import sort_by
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _LEFT_CUT = 33.0  # e^−33 = 5e-15 of an arm's mass is left out on the left
 

@@ -7,17 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import (
-    FloatArray,
-    as_distribution,
-    as_floats,
-    as_probabilities,
-    broadcast,
-    check_epsilon,
-    is_whole,
-)
+from feint.numerics._validate import as_distribution, as_floats, as_probabilities, broadcast, check_epsilon, is_whole
 from feint.numerics.boost_kernel import boost_scalar
 
 _ROWS_PER_SLICE = 5_000

@@ -19,8 +19,8 @@ that; this takes 3 to 6.
 
 import math
 
+from feint._types import FloatArray
 from feint.numerics._jit import fma, inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.entropy import phi_of
 
 _TINY_P = 1e-290

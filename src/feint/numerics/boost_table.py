@@ -7,8 +7,8 @@ The knots are at p = e^(−i/32), which makes the two bounds differ by less than
 
 import math
 
+from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.boost_kernel import boost_scalar
 
 _KNOTS_PER_NAT = 32.0

@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.numerics._jit import kernel, part
-from feint.numerics._validate import FloatArray, as_floats, broadcast
+from feint.numerics._validate import as_floats, broadcast
 from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
 from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums

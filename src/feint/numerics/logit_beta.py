@@ -19,12 +19,8 @@ fraction (DiDonato and Morris, ACM TOMS 708, 1992, Eq. 9) gives R to 3e-14 in a 
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
-
-FloatArray = npt.NDArray[np.float64]
 
 NARROW = 0.15  # |t| up to which Q comes from its Taylor series, because its first-order terms would cancel
 SERIES = 13  # powers of t in the series: the next is below 1e-14 of N·Q for t within ±2 standard deviations

@@ -7,8 +7,8 @@ Q. The integral of g from the left end to each node is a fixed matrix times the 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.numerics._jit import fma, inlined, part
 from feint.numerics.logit_beta import (
     NARROW,
@@ -20,8 +20,6 @@ from feint.numerics.logit_beta import (
 )
 from feint.numerics.normal import exp_nonpositive, log_positive
 from feint.numerics.sums import sum_products
-
-FloatArray = npt.NDArray[np.float64]
 
 NODES = 24
 _NEWTON_STEPS = 8  # after the sixth nothing moves

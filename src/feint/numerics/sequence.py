@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.normal import log_positive
 from feint.numerics.streams import Word, WordArray, normal_turn, philox, uniform
 

@@ -1,7 +1,7 @@
 """Sorting inside a kernel, where a library sort would allocate."""
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import part
-from feint.numerics._validate import FloatArray, IntArray
 
 _GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's sequence
 

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.numerics._jit import inlined, kernel, multiply_high, part
-from feint.numerics._validate import FloatArray, as_integers, is_whole
+from feint.numerics._validate import as_integers, is_whole
 from feint.numerics.normal import log_positive
 
 Word = np.uint64

@@ -10,7 +10,8 @@ the left tail; logarithms carry its size from panel to panel, so nothing underfl
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._validate import FloatArray, as_floats, broadcast
+from feint._types import FloatArray
+from feint.numerics._validate import as_floats, broadcast
 from feint.numerics.student_cdf import log_cdf, log_density
 from feint.numerics.student_panels import NODES, Panels, StudentArms, centre, cut_into_panels, deviates
 

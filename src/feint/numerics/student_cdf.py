@@ -15,7 +15,7 @@ import math
 import numpy as np
 from scipy import special
 
-from feint.numerics._validate import FloatArray
+from feint._types import FloatArray
 
 _TAIL = -2.0  # where the continued fraction takes over
 _STEPS, _ROUGH_STEPS = 40, 3  # errors at z = −2: 1e-15 for every ν, and 1 %

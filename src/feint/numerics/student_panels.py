@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.numerics.student_cdf import log_density, log_peak, rough_log_cdf
 
 NODES = 16  # of Gauss' rule on each panel

@@ -3,8 +3,8 @@
 Left to LLVM (`reassoc`), the order would depend on the machine and on what the sum was inlined into.
 """
 
+from feint._types import FloatArray
 from feint.numerics._jit import fma, inlined
-from feint.numerics._validate import FloatArray
 
 
 @inlined

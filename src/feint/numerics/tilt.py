@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import FloatArray, as_distribution, as_floats, check_epsilon
+from feint.numerics._validate import as_distribution, as_floats, check_epsilon
 from feint.numerics.tilt_kernel import tilt_policy
 
 _ROWS_PER_SLICE = 1_000

@@ -24,8 +24,8 @@ larger part.
 
 import math
 
+from feint._types import FloatArray
 from feint.numerics._jit import fma, inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.entropy import phi_of
 
 _NO_BUDGET = 1e-280  # ε below this is taken as 0

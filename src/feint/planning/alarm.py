@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.evidence.boost_mixture import EPSILONS, bets, boosted_at, place_of
 from feint.evidence.fixed_share import held_back
 from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.normal import exp_nonpositive, log_positive
 from feint.numerics.streams import Word, philox, uniform
 from feint.planning.draws import WordArray

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import FloatArray
 
 WordArray = npt.NDArray[np.uint64]
 _SEED = np.uint64(0x706C616E)  # "plan": a seed of its own

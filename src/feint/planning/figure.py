@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from feint.numerics._validate import FloatArray
+    from feint._types import FloatArray
 
 _POINTS = 60
 _SHOWN = (0.1, 0.5, 0.9)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.budgets import checked_at
 from feint.evidence.boost_mixture import boosted_table, place_of
 from feint.numerics._jit import inlined, kernel
-from feint.numerics._validate import FloatArray
 from feint.numerics.normal import exp_and_complement
 
 _FINEST = 0.2  # the distance between budgets of the table, in their logarithm

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
-from feint.numerics._validate import FloatArray
 from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.explorers import FixedBoosting
 from feint.explorers.base import SCRATCH_ROWS, View, explorer_settings, fill_shares
 from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray
 from feint.planning.lift import Lift
 from feint.planning.paths import Paths, PathSettings, walk_paths
 from feint.planning.sides import Side

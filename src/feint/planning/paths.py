@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feint.numerics._validate import FloatArray
+from feint._types import FloatArray
 from feint.planning.alarm import SeenLeap, bet_leaps, bettors, rules
 from feint.planning.draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
 from feint.planning.lift import Lift

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
-from feint.numerics._validate import FloatArray, check_level
+from feint.numerics._validate import check_level
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.paths import Paths

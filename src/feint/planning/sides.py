@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.families.base import draw_reward, usual_prior
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray
 from feint.numerics.best_arm_quick import quick_log_best
 from feint.numerics.streams import normal_pair, philox, uniform
 from feint.planning.draws import WordArray

@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import erfc, erfcinv
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
 from feint.explorers import FixedBoosting, TopTwo
-from feint.numerics._validate import FloatArray, as_number, check_level, is_whole
+from feint.numerics._validate import as_number, check_level, is_whole
 from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths

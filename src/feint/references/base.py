@@ -24,9 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray, IntArray
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
-from feint.numerics._validate import FloatArray, IntArray, read_only
+from feint.numerics._validate import read_only
 from feint.support.own_parts import OwnPartError, call, fresh
 from feint.support.printable import short_repr
 

@@ -6,9 +6,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import parts, shared
-from feint.numerics._validate import FloatArray, as_number
+from feint.numerics._validate import as_number
 from feint.references.base import Reference, describe, expect, min_pulls_per_arm, reference_prior, reference_settings
 
 

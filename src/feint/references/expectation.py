@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.families.base import Belief, belief, recall, set_posterior
 from feint.numerics._jit import has_plain, kernel, part, shared_inlined
-from feint.numerics._validate import FloatArray, restore_counts
+from feint.numerics._validate import restore_counts
 from feint.references.base import expect, min_pulls_per_arm, reference_prior, stepwise_settings
 
 

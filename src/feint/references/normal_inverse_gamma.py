@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from feint.numerics._validate import BoolArray, FloatArray, as_floats
+from feint._types import BoolArray, FloatArray
+from feint.numerics._validate import as_floats
 
 _SMALLEST = 1e-11  # smallest scale relative to the other scales and the locations of a row; anything below is rounding
 

@@ -6,10 +6,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.families import Gaussian
 from feint.families.base import Belief, fill_log_best
 from feint.numerics._jit import part, parts
-from feint.numerics._validate import FloatArray, as_number
+from feint.numerics._validate import as_number
 from feint.numerics.best_arm_rows import complete_logs
 
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.numerics._jit import kernel, part
-from feint.numerics._validate import FloatArray, IntArray, as_number, is_whole, restore
+from feint.numerics._validate import as_number, is_whole, restore
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
 from feint.references.base import describe, expect, min_pulls_per_arm, reference_prior, reference_settings
 from feint.references.past import KnownRewards, Past, Timing
 

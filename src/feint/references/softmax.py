@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import FloatArray, as_number
+from feint.numerics._validate import as_number
 from feint.numerics.best_arm_rows import complete_logs
 
 

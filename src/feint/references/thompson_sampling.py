@@ -5,9 +5,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.families.base import Belief, fill_log_best, usual_prior
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import FloatArray, as_floats
+from feint.numerics._validate import as_floats
 from feint.numerics.best_arm_rows import complete_logs
 
 

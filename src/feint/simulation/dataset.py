@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from feint._types import IntArray
 from feint.bandit import Bandit
 from feint.budgets import Constant
-from feint.numerics._validate import IntArray
 from feint.registry import config_of
 from feint.registry.names import arguments, class_of
 from feint.version import VERSION

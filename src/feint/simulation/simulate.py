@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from feint._types import IntArray
 from feint.agent.assembly import Assembly, assemble, may_change
 from feint.agent.step import space
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, as_budget, may_grow
 from feint.explorers import Explorer, RoundRobin, TopTwo
-from feint.numerics._validate import IntArray, as_integers, check_flag, check_level, is_whole
+from feint.numerics._validate import as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of

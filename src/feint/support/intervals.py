@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from feint._types import FloatArray
+
 Interval = tuple[float, float, float]
 
 _RESAMPLES = 1000

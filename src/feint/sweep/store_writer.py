@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feint.numerics._validate import BoolArray
+from feint._types import BoolArray
 from feint.support.progress import ticking
 from feint.sweep.checksums import DamageError
 from feint.sweep.store_layout import FAILED, FAILURE, StoreLayout

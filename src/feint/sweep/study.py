@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from feint._types import BoolArray
 from feint.agent.assembly import assemble
 from feint.bandit import Bandit
 from feint.budgets import Constant, Epsilon, as_budget
 from feint.explorers import Explorer, TopTwo
-from feint.numerics._validate import BoolArray, check_flag, check_level
+from feint.numerics._validate import check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of

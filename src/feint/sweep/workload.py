@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from feint.numerics._validate import BoolArray, FloatArray
+from feint._types import BoolArray, FloatArray
 from feint.sweep.store_layout import StoreLayout
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.task import Task, Work, timed

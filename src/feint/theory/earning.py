@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.bandit import Bandit
-from feint.numerics._validate import FloatArray
 from feint.support.printable import short_list
 from feint.theory.maximin import check_unique_best_public, public_divergences
 

@@ -27,10 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.families.base import divergences
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, IntArray, as_floats
+from feint.numerics._validate import as_floats
 from feint.support.printable import short_list
 from feint.theory.maximin_kernel import (
     CASE_1,

@@ -27,9 +27,9 @@ are.
 import math
 from typing import Any
 
+from feint._types import FloatArray
 from feint.families.base import divergence_to
 from feint.numerics._jit import shared, shared_inlined
-from feint.numerics._validate import FloatArray
 
 COINCIDE, TWO_ARMS, CASE_1, CASE_2, DEGENERATE = 0, 1, 2, 3, 4
 _STEPS = 200

@@ -28,12 +28,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, PowerKernel, as_budget, checked_at, power_sum
 from feint.numerics import boost_probability
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import FloatArray, IntArray, as_floats, check_epsilon, is_whole
+from feint.numerics._validate import as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
 from feint.support.own_parts import fresh
 from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences

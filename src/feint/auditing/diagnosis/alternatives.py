@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, check, group_ids
 from feint.auditing.claim import Claim
@@ -14,7 +15,6 @@ from feint.auditing.diagnosis.weighing import Alternative, Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.families import Bernoulli, Gaussian
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
 from feint.references import ThompsonSampling
 
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.diagnosis.kernel import Boosts, boosts_of, mixed, powered, tilted
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
 
 BOOSTED, SHARE, REPEATS, ANOTHER_ROW = "boosted", "share", "repeats", "another row"
 GREEDY, RANDOM = "too greedy", "too random"

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.numerics._jit import kernel
-from feint.numerics._validate import FloatArray, IntArray
 
 KEPT = 1e-4  # of π_t, mixed into a boost: where it is sure, an ε a little too large would be refuted by one pull
 LIMIT = 100.0  # of |ℓ|: a row that is e¹⁰⁰ times likelier decides, and a row that refutes leaves room for others

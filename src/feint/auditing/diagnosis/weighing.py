@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feint._types import FloatArray
 from feint.auditing.diagnosis.experts import ExpertFamily, Pulls, expert_families, read_pulls
 from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
-from feint.numerics._validate import FloatArray, as_floats, as_integers
+from feint.numerics._validate import as_floats, as_integers
 
 UNCLEAR = "unclear"
 _CLEAR = math.log(20)

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim, ModeName
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.evidence.calibration import BETS_SHARE
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
 
 _BOOSTS = 0.3  # share of E that bets on boosts
 INTERVALS = (1.0 - _BOOSTS) * BETS_SHARE  # the intervals' share of α: without 0, E ≥ 1/α

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.modes.base import Mode
 from feint.auditing.numbers import decimals
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
 
 
 class LoggedProbabilities(Mode):

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
 from feint.evidence import PropensityMixture
 from feint.evidence.propensity_mixture import shrink_propensities
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
 
 _MANY = 100  # rows from which a mean of 1/p says something
 # A 1/p counts as 10·K at most: its mean then exceeds K by 5 standard errors, √(10/n)·K, with probability below 3e-4.

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings, shown
 from feint.auditing.claim import Claim
@@ -11,7 +12,6 @@ from feint.auditing.modes.base import Mode
 from feint.auditing.numbers import NEVER, as_moments
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
-from feint.numerics._validate import BoolArray, FloatArray, IntArray
 from feint.references.recomputation import Recomputation
 
 

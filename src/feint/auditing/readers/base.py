@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from feint.numerics._validate import IntArray
+from feint._types import IntArray
 from feint.support.errors import is_users
 
 Tick = Callable[[int], object]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import IntArray
 from feint.auditing.readers.base import EMPTY_LINE, Batch, Texts, Tick, empty_lines, naming, places
 from feint.auditing.readers.stored_file import Stored
-from feint.numerics._validate import IntArray
 from feint.support.extras import is_there
 
 HINT = "; is a quote not closed?"

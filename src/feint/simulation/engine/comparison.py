@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.agent.step import Known, update, update_means
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
 from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
@@ -29,7 +30,6 @@ from feint.families.base import (
 )
 from feint.families.base import tangents as tangents_of
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.boost_table import TABLE_SHAPE, boost_bounds
 from feint.numerics.normal import EXP_FLOOR, exp_nonpositive
 from feint.simulation.engine.region import (

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.agent.step import (
     add_rewards,
     choose_exactly,
@@ -41,7 +42,6 @@ from feint.explorers.base import UNDECIDED, Range, choose, fill_least_shares, fi
 from feint.explorers.draws import EXACT, LOG_HIGH, LOG_LOW
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region, slack
 from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.counts import draw_binomial
 from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start_sequence
 from feint.simulation.engine.record import Run, fill_private_logs, record, sure_exactly

@@ -3,11 +3,11 @@
 import math
 from typing import Any, NamedTuple
 
+from feint._types import FloatArray, IntArray
 from feint.agent.step import Known, Problem, Space, likeliest, log_complement
 from feint.explorers.draws import EXACT
 from feint.families.base import fill_log_best
 from feint.numerics._jit import shared, shared_inlined
-from feint.numerics._validate import FloatArray, IntArray
 from feint.simulation.engine.rewards import Rewards
 from feint.simulation.engine.watch import record_watch
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.agent.step import Known
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
 from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
@@ -36,7 +37,6 @@ from feint.families.base import (
     slack,
 )
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray
 from feint.numerics.boost_kernel import boost_scalar
 
 _RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.agent.step import Known, add_rewards, update
 from feint.families.base import draw_reward
 from feint.numerics._jit import part, shared, shared_inlined
-from feint.numerics._validate import FloatArray
 from feint.numerics.streams import Word, WordArray, fill_block, fill_chances
 
 BLOCK = 128  # steps whose draws are made at once

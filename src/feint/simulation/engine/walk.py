@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray, IntArray
 from feint.agent.step import Known, update_means
 from feint.families.base import MEAN_HIGH, MEAN_LOW, draw_part, draw_sum, nats_to_cross
 from feint.numerics._jit import inlined, part
-from feint.numerics._validate import FloatArray, IntArray
 from feint.numerics.sequence import Sequence
 from feint.simulation.engine.region import Region, is_inside
 from feint.simulation.engine.rewards import Rewards

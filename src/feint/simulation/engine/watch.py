@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from feint._types import FloatArray
 from feint.agent.step import Known, Problem, Space, view_of
 from feint.budgets import epsilon_at
 from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
@@ -12,7 +13,6 @@ from feint.evidence.fixed_share import reset_experts
 from feint.explorers.base import fill_shares, floor_ratio, spent
 from feint.families.base import fill_log_best
 from feint.numerics._jit import by_type, inlined, part, parts, shared
-from feint.numerics._validate import FloatArray
 
 # Entries of `Watch.now`; those before HIGHEST are recorded.
 KL_SPENT, LOG_E_VALUE, LOG_LIKELIHOOD_RATIO, LOG_FLOOR_RATIO, HIGHEST, DETECTION_TIME, FLOOR_TIME = 0, 1, 2, 3, 4, 5, 6

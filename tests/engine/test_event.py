@@ -306,7 +306,7 @@ def test_whole_runs_agree_with_a_prior():
 def test_threads_shards_and_pieces_do_not_matter(monkeypatch):
     settings = {"epsilon": 0.1, "horizon": 300_000, "method": "event", "seed": 5}
     runs = feint.simulate(PAPER, replications=6, **settings)
-    monkeypatch.setattr("feint.simulation.engine.replications._EVENTS_A_PIECE", 37)
+    monkeypatch.setattr("feint.simulation.engine.replications._EVENTS_PER_PIECE", 37)
     monkeypatch.setattr("feint.simulation.engine.replications.thread_count", lambda: 1)
     again = [feint.simulate(PAPER, replications=range(first, first + 2), **settings) for first in (0, 2, 4)]
     for name in runs.data_vars:

@@ -87,9 +87,7 @@ def steps(settings: dict[str, Any]) -> int:
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
-    """Return `pulls(case, run, time, arm)`, `detection_time(explorer, epsilon, watched_run)` (NaN: never) and
-    `given_up(risky_run)`.
-    """
+    """Return `pulls(case, run, time, arm)`, `given_up` and `detection_time(explorer, epsilon, watched_run)`."""
     bandit = Bandit(settings["public"], settings["private"])
     pulls = []
     spared = np.maximum(bandit.private, bandit.private[bandit.best_public])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from feint.sweep.reading import load_study
+from feint.sweep.study_file import load_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -521,7 +521,7 @@ def test_a_new_file_and_its_export_are_all_it_takes(tmp_path):
     shown = python("-m", "feint", "run", "--help")
     for text in ("least[:AFTER]", "hedged:SHARE[,OTHER]", "coin", "bursts:SIZE"):
         assert text in shown
-    code = "import pathlib, feint.sweep.reading as r; print(r.load_study(pathlib.Path('study.toml')).axes)"
+    code = "import pathlib, feint.sweep.study_file as r; print(r.load_study(pathlib.Path('study.toml')).axes)"
     for text in ("Least(after=1)", "Hedged(share=0.1, other=Softmax(temperature=0.5))", "Coin()", "Bursts(size=0.1)"):
         assert text in python("-c", code)
     assert "hedged:SHARE[,OTHER]" in python("-m", "feint", "audit", "--help")

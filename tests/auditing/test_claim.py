@@ -45,7 +45,7 @@ def test_an_unknown_option_is_refused_with_the_nearest():
     [
         ({"mode": "reward"}, "There is no mode 'reward'; choose among probabilities, propensities, rewards."),
         ({"names": "arm"}, "names is 'arm'; give feint.auditing.Names"),
-        ({"delay": 1, "batch": 2}, "give one"),
+        ({"delay": 1, "batch": 2}, "give only one"),
         ({"tolerance": 0.6}, "tolerance, of the sum of probabilities, must be a number from 0 to 0.5; got 0.6"),
         ({"floor": 0.2}, "must be a number from 0 to 0.1; got 0.2"),
         ({"propensity_draws": 0}, "it is a number of Monte Carlo draws, 1 or more"),
@@ -73,7 +73,7 @@ WRITTEN = {
 
 
 def test_every_option_of_the_command_reaches_the_claim():
-    assert set(WRITTEN) == set(audit_options()) - {"reference", "sigma", "prior", "split", "clip"}
+    assert set(WRITTEN) == set(audit_options()) - {"reference", "family", "sigma", "prior", "split", "clip"}
     usual = WrittenClaim().claim()
     assert usual == Claim()
     for name, value in WRITTEN.items():
@@ -85,14 +85,14 @@ def test_the_command_line_says_the_same():
     """What is written for a claim is read as the same claim: by the command itself, and with nothing left out."""
     exclusive = {"batch", "reward_time"}  # with a delay
     options = {name: value for name, value in WRITTEN.items() if name not in exclusive}
-    options |= {"reference": "beta", "prior": "2,3", "clip": 0.01}
+    options |= {"reference": "beta", "family": "bernoulli", "prior": "2,3", "clip": 0.01}
     written = WrittenClaim(**options)
     words = shlex.split(written.command("nothing.csv"))
     assert words[:3] == ["feint", "audit", "nothing.csv"]
     assert len(words) == 3 + 2 * len(options) - sum(isinstance(value, bool) for value in options.values())
     read = []
 
-    def remember(self):
+    def remember(self, folder):
         read.append(self)
         raise ValueError
 

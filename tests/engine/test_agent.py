@@ -147,7 +147,7 @@ def test_initial_round():
     [
         (lambda s: s.pop("pulls"), "incomplete or damaged"),
         (lambda s: s.update(feint_agent=99), "version 2"),
-        (lambda s: s.update(pulls=[1, 2]), "not counts of 3 arms"),
+        (lambda s: s.update(pulls=[1, 2]), "not the counts of 3 arms"),
         (lambda s: s.update(pulls=[1, -2, 3]), "damaged"),
         (lambda s: s.update(pulls=[2, 0, 0]), "cannot come from an agent"),
         (lambda s: s.update(pulls=[1.7, 1, 1]), "whole numbers"),

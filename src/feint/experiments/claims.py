@@ -31,7 +31,7 @@ KINDS = {
 class Claim:
     """That a number lies from `at_least` to `at_most`.
 
-    `stated` has the paper's words, arms counted from 0 as everywhere, or is `OURS`. `low` and `high` bound the number
+    `stated` has the paper's own words, which count arms from 1, or is `OURS`. `low` and `high` bound the number
     but with probability `level` (0 where nothing is random). An `exploratory` claim has settings that were chosen after
     data had been seen, so that its level is not kept; a `theorem` is a check of the software.
     """

@@ -1,7 +1,7 @@
 """The paper's own method, as a careful NumPy user would write it: Gauss–Hermite with 32 nodes, and q-hat.
 
 Kept to show what its two approximations do to the figures, and as the baseline of the benchmarks; vectorised over
-replications. Its random numbers are NumPy's.
+replications. Its random numbers are NumPy's. To read Algorithm 1 beside the page, see docs/algorithm_1.py.
 """
 
 import math

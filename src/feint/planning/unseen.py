@@ -32,7 +32,8 @@ from feint.numerics._validate import FloatArray, as_number, check_level, is_whol
 from feint.planning.law import draw_paths
 from feint.planning.notice import paths_of
 from feint.planning.paths import Paths
-from feint.theory.maximin import divergences_at, optimal_boosting, public_divergences
+from feint.theory.limits import evidence_by_arm
+from feint.theory.maximin import optimal_boosting, public_divergences
 from feint.theory.rates import fluid
 
 _PATHS = 2000
@@ -196,10 +197,7 @@ def _best_gain(spent: float) -> float:
 
 def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
     """Σ_a Φ(−√E_a) at the true means."""
-    best = bandit.best_private
-    others = np.flatnonzero(np.arange(bandit.n_arms) != best)
-    first, second = divergences_at(bandit, others, pulls[others] / pulls[best])
-    return float((0.5 * erfc(np.sqrt(0.5 * (pulls[best] * first + pulls[others] * second)))).sum())
+    return float((0.5 * erfc(np.sqrt(0.5 * evidence_by_arm(bandit, pulls)))).sum())
 
 
 def _paths(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:

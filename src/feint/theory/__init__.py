@@ -1,15 +1,9 @@
 """The maximin exponent and what follows from it: rates of pulls."""
 
 from feint.theory.earning import Earning, optimal_earning
+from feint.theory.limits import bernoulli_limit, bernoulli_process, boost_limit, error_exponent, pull_rate
 from feint.theory.maximin import Allocation, gamma, optimal_allocation, optimal_boosting
-from feint.theory.rates import (
-    bernoulli_limit,
-    bernoulli_process,
-    boost_limit,
-    log_error_limit,
-    predicted_pulls,
-    pull_rate,
-)
+from feint.theory.rates import log_error_limit, predicted_pulls
 
 __all__ = [
     "Allocation",
@@ -17,6 +11,7 @@ __all__ = [
     "bernoulli_limit",
     "bernoulli_process",
     "boost_limit",
+    "error_exponent",
     "gamma",
     "log_error_limit",
     "optimal_allocation",

@@ -30,8 +30,9 @@ def boost_probability(
 
     .. math:: q \log\frac{q}{p} + (1 - q) \log\frac{1 - q}{1 - p} \le \varepsilon
 
-    the paper's Lemma 1 (Equation 3; as here, Equations 74 and 75). In exact arithmetic the result is never above the root and at most 1e-13·q below it. It is 1
-    exactly when −log p ≤ ε; ε = 0 gives p and ε = ∞ gives 1.
+    the paper's Lemma 1 (Equation 3; in this form Equations 74 and 75 in Appendix C.2). In exact arithmetic the result
+    is never above the root and at most 1e-13·q below it. It is 1 exactly when −log p ≤ ε; ε = 0 gives p and ε = ∞
+    gives 1.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | N
     >>> print(f"{boost_limit(1e-6, 0.1):.6f}")
     0.008686
     >>> boost_limit(None, 0.1, log_p=[-1e3, -1e9])
-    array([1.00230789e-04, 1.00000000e-10])
+    array([1.0023079e-04, 1.0000000e-10])
     """
     budget = as_floats(epsilon, "epsilon")
     check_epsilon(budget)

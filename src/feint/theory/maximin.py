@@ -82,7 +82,8 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
             N_1 D(\mu_1, \mu_{i^*})\Big\}, \qquad N_a = \sqrt{2 w_a/d_a}
 
     the paper's Equation 8 (Section 5) for any family, 1 the best private and i* the best public arm, D the private
-    divergence and d_a the public one from i*. If 1 = i*, arm 1 is pulled nearly always and Γ(w) = min_a N_a·D(μ_a, μ_1).
+    divergence and d_a the public one from i*. If 1 = i*, arm 1 is nearly always pulled and Γ(w) = min_a N_a·D(μ_a,
+    μ_1).
 
     Parameters
     ----------

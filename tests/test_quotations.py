@@ -80,7 +80,7 @@ def of_docstrings():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 for line in (ast.get_docstring(node) or "").splitlines():
-                    if NAMES_THE_PAPER.search(line) and ">>>" not in line:
+                    if NAMES_THE_PAPER.search(line) and not line.lstrip().startswith((">>>", "...")):
                         yield from ((path.name, found[1] or found[2]) for found in QUOTED.finditer(line))
 
 

@@ -152,7 +152,7 @@ def test_a_cache_of_three_arms_never_reaches_four():
 def test_a_long_run_in_pieces_is_a_run_in_one(monkeypatch):
     whole = runs(Counts(), epsilon=Saves(), horizon=500)
     monkeypatch.setattr(feint.simulation.engine.replications, "_ARM_STEPS_PER_PIECE", 1)
-    monkeypatch.setattr(feint.budgets, "_PIECES_KEPT", 2)
+    monkeypatch.setattr(feint.budgets.base, "_PIECES_KEPT", 2)
     assert same(runs(Counts(), epsilon=Saves(), horizon=500), whole)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from feint.sweep.study_file import load_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -27,6 +26,7 @@ from feint.registry.instances import load_bandit
 from feint.registry.names import arguments
 from feint.simulation.dataset import Runs
 from feint.simulation.simulate import run_settings
+from feint.sweep.study_file import load_study
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(feint.__file__).parent

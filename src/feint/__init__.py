@@ -9,72 +9,103 @@ from typing import TYPE_CHECKING, Any
 from feint.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    # isort: off
+    # What the paper defines, in its order
+    from feint.families import Gaussian as Gaussian
+    from feint.references import ThompsonSampling as ThompsonSampling
+    from feint.numerics import best_arm_probabilities as best_arm_probabilities
+    from feint.theory import optimal_allocation as optimal_allocation
+    from feint.bandit import Bandit as Bandit
+    from feint.references import ObservedUCB as ObservedUCB
+    from feint.numerics import boost_probability as boost_probability
+    from feint.theory import boost_limit as boost_limit
+    from feint.numerics import boost as boost
+    from feint.theory import bernoulli_process as bernoulli_process
+    from feint.theory import bernoulli_limit as bernoulli_limit
+    from feint.theory import pull_rate as pull_rate
+    from feint.theory import error_exponent as error_exponent
+    from feint.theory import gamma as gamma
+    from feint.theory import log_error_limit as log_error_limit
+    from feint.theory import optimal_boosting as optimal_boosting
+    from feint.explorers import Tracking as Tracking
+    from feint.explorers import TopTwo as TopTwo
+    from feint.simulation.simulate import simulate as simulate
     from feint.agent.agent import Agent as Agent
-    from feint.agent.observer import Observer as Observer
+    from feint.explorers import RoundRobin as RoundRobin
+    from feint.theory import predicted_pulls as predicted_pulls
+    from feint.explorers import TopTwoTransport as TopTwoTransport
+    from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
+    from feint.numerics import boost_probability_approx as boost_probability_approx
+
+    # What goes beyond it
     from feint.auditing import AuditReport as AuditReport
     from feint.auditing import audit as audit
     from feint.auditing import audit_log as audit_log
-    from feint.bandit import Bandit as Bandit
     from feint.budgets import PowerLaw as PowerLaw
     from feint.budgets import RisingBudget as RisingBudget
     from feint.budgets import TotalBudget as TotalBudget
     from feint.explorers import Earn as Earn
     from feint.explorers import FixedBoosting as FixedBoosting
     from feint.explorers import FixedTilting as FixedTilting
-    from feint.explorers import RoundRobin as RoundRobin
-    from feint.explorers import TopTwo as TopTwo
-    from feint.explorers import TopTwoTransport as TopTwoTransport
-    from feint.explorers import Tracking as Tracking
     from feint.families import Bernoulli as Bernoulli
     from feint.families import Exponential as Exponential
-    from feint.families import Gaussian as Gaussian
     from feint.families import Poisson as Poisson
-    from feint.numerics import best_arm_probabilities as best_arm_probabilities
-    from feint.numerics import beta_best_arm_probabilities as beta_best_arm_probabilities
-    from feint.numerics import boost as boost
-    from feint.numerics import boost_probability as boost_probability
-    from feint.numerics import boost_probability_approx as boost_probability_approx
-    from feint.numerics import gamma_best_arm_probabilities as gamma_best_arm_probabilities
-    from feint.numerics import gauss_hermite_probabilities as gauss_hermite_probabilities
-    from feint.numerics import tilt as tilt
+    from feint.agent.observer import Observer as Observer
     from feint.planning import plan as plan
     from feint.planning import plan_epsilon as plan_epsilon
     from feint.planning import plan_total as plan_total
     from feint.planning import plan_unseen as plan_unseen
     from feint.references import EpsilonGreedy as EpsilonGreedy
-    from feint.references import ObservedUCB as ObservedUCB
     from feint.references import Softmax as Softmax
     from feint.references import Split as Split
-    from feint.references import ThompsonSampling as ThompsonSampling
-    from feint.simulation.simulate import simulate as simulate
     from feint.sweep import Sweep as Sweep
     from feint.sweep import open_sweep as open_sweep
-    from feint.theory import gamma as gamma
-    from feint.theory import optimal_allocation as optimal_allocation
-    from feint.theory import optimal_boosting as optimal_boosting
     from feint.theory import optimal_earning as optimal_earning
-    from feint.theory import predicted_pulls as predicted_pulls
+    from feint.numerics import beta_best_arm_probabilities as beta_best_arm_probabilities
+    from feint.numerics import gamma_best_arm_probabilities as gamma_best_arm_probabilities
+    from feint.numerics import tilt as tilt
+    # isort: on
 
 
 _HOME = {
+    # What the paper defines, in its order (docs/api_pages.py says where)
+    "Gaussian": "feint.families",
+    "ThompsonSampling": "feint.references",
+    "best_arm_probabilities": "feint.numerics",
+    "optimal_allocation": "feint.theory",
+    "Bandit": "feint.bandit",
+    "ObservedUCB": "feint.references",
+    "boost_probability": "feint.numerics",
+    "boost_limit": "feint.theory",
+    "boost": "feint.numerics",
+    "bernoulli_process": "feint.theory",
+    "bernoulli_limit": "feint.theory",
+    "pull_rate": "feint.theory",
+    "error_exponent": "feint.theory",
+    "gamma": "feint.theory",
+    "log_error_limit": "feint.theory",
+    "optimal_boosting": "feint.theory",
+    "Tracking": "feint.explorers",
+    "TopTwo": "feint.explorers",
+    "simulate": "feint.simulation.simulate",
     "Agent": "feint.agent.agent",
+    "RoundRobin": "feint.explorers",
+    "predicted_pulls": "feint.theory",
+    "TopTwoTransport": "feint.explorers",
+    "gauss_hermite_probabilities": "feint.numerics",
+    "boost_probability_approx": "feint.numerics",
+    # What goes beyond it
     "AuditReport": "feint.auditing",
     "audit": "feint.auditing",
     "audit_log": "feint.auditing",
-    "Bandit": "feint.bandit",
     "PowerLaw": "feint.budgets",
     "RisingBudget": "feint.budgets",
     "TotalBudget": "feint.budgets",
     "Earn": "feint.explorers",
     "FixedBoosting": "feint.explorers",
     "FixedTilting": "feint.explorers",
-    "RoundRobin": "feint.explorers",
-    "TopTwo": "feint.explorers",
-    "TopTwoTransport": "feint.explorers",
-    "Tracking": "feint.explorers",
     "Bernoulli": "feint.families",
     "Exponential": "feint.families",
-    "Gaussian": "feint.families",
     "Poisson": "feint.families",
     "Observer": "feint.agent.observer",
     "plan": "feint.planning",
@@ -82,25 +113,13 @@ _HOME = {
     "plan_total": "feint.planning",
     "plan_unseen": "feint.planning",
     "EpsilonGreedy": "feint.references",
-    "ObservedUCB": "feint.references",
     "Softmax": "feint.references",
     "Split": "feint.references",
-    "ThompsonSampling": "feint.references",
-    "simulate": "feint.simulation.simulate",
     "Sweep": "feint.sweep",
     "open_sweep": "feint.sweep",
-    "gamma": "feint.theory",
-    "optimal_allocation": "feint.theory",
-    "optimal_boosting": "feint.theory",
     "optimal_earning": "feint.theory",
-    "predicted_pulls": "feint.theory",
-    "best_arm_probabilities": "feint.numerics",
     "beta_best_arm_probabilities": "feint.numerics",
     "gamma_best_arm_probabilities": "feint.numerics",
-    "gauss_hermite_probabilities": "feint.numerics",
-    "boost": "feint.numerics",
-    "boost_probability": "feint.numerics",
-    "boost_probability_approx": "feint.numerics",
     "tilt": "feint.numerics",
 }
 

@@ -25,7 +25,7 @@ def random_bandit(rng, n_arms, low=-6.0, high=3.0):
 
 
 def evidence_terms(bandit, weights):
-    """f_a(w) of Eq. (Gamma), written out term by term: {arm: value}."""
+    """f_a(w) of Equation 8, written out term by term: {arm: value}."""
     one, i_star = bandit.best_private, bandit.best_public
     d, gaps = bandit.public_gaps, bandit.private_gaps
     terms = {}

@@ -89,7 +89,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     found = [
         Finding(
             "arm 1 is pulled more under asymmetry",
-            "when pulling arms 2 and 3 becomes harder, more samples come from arm 1",
+            "when pulling arms 3 and 4 becomes harder compared to arm 2, Algorithm 1 generates more samples from arm 2",
             f"median log ratio of arm 1's proportions, asymmetric to symmetric, t = {last:,}",
             *median_interval(more, LEVEL),
             at_least=0.0,
@@ -103,7 +103,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         found.append(
             Finding(
                 f"arm 2 is pulled less than arm 3, {name}",
-                "arm 2 is pulled less frequently compared to arm 3, as it is harder to pull",
+                "arm 3 is pulled less frequently compared to arm 4, as it is harder to pull",
                 f"median log ratio of the proportions of arms 3 and 2, t = {int(at.time):,}",
                 *median_interval(less, LEVEL),
                 at_least=0.0,

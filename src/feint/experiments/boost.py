@@ -63,7 +63,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             "q-hat ≤ q*",
-            "q-hat is a global underestimator of q*",
+            "a global underestimator of q*(p)",
             "largest q-hat/q*",
             *(float(ratio.max()),) * 3,
             at_most=1 + 2e-13,
@@ -72,7 +72,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         ),
         Finding(
             "q-hat becomes exact as p → 0",
-            "q-hat becomes exact as p → 0",
+            "becomes exact as p → 0",
             f"q-hat/q* at p = {p[0]:.0e}",
             *(float(ratio[0]),) * 3,
             at_least=0.99,

@@ -175,7 +175,7 @@ def _more_is_faster(data: xr.Dataset) -> Finding:
         points.append(Point(where, *median_interval(change, LEVEL / len(pairs))))
     return at_every_point(
         "more budget is never slower",
-        "the agent can reach higher confidence levels faster as the KL budget increases",
+        "the agent can reach higher confidence levels faster as the KL budget ε increases",
         "median change of log error to the next larger ε",
         points,
         at_most=0.0,

@@ -11,6 +11,7 @@ LEVEL_WORDS = (
     "inside what is claimed, refuted if outside, and otherwise undecided. Those marked * are exploratory: their "
     "settings were chosen after data had been seen."
 )
+ARMS_WORDS = "Arms count from 0; where the paper is quoted, from 1."
 
 
 def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
@@ -22,7 +23,7 @@ def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, quic
 def claims_page(claims: dict[str, list[Finding]], origin: str) -> str:
     """Return the page; `origin` says what made it."""
     everything = [claim for found in claims.values() for claim in found]
-    parts = ["# Claims\n", f"Made by {origin}. {LEVEL_WORDS} Arms count from 0.\n"]
+    parts = ["# Claims\n", f"Made by {origin}. {LEVEL_WORDS} {ARMS_WORDS}\n"]
     parts += [f"- {line}" for line in count_lines(everything)]
     for kind, title in KINDS.items():
         rows = [_row(name, claim) for name, found in claims.items() for claim in found if claim.kind == kind]

@@ -83,7 +83,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             "the KL constraint holds at every step",
-            "d_KL(π, π_ref) ≤ ε for all t and any history",
+            "for all t > 0 and any history H_t, d_KL(π(H_t), π_ref(H_t^pub)) ≤ ε",
             f"largest KL/ε over {data.spent.size:,} steps",
             largest,
             largest,

@@ -31,9 +31,9 @@ KINDS = {
 class Finding:
     """The claim that a number lies from `at_least` to `at_most`, with what was measured.
 
-    `stated` has the paper's words, with arms counted from 0 as everywhere, or is `OURS`. `low` and `high` bound the
-    number, except with probability `level` (0 where nothing is random). The settings of an `exploratory` claim were
-    chosen after data had been seen, so its level is not guaranteed. A `theorem` is a check of the software.
+    `stated` has the paper's own words, which count arms from 1, or is `OURS`. `low` and `high` bound the number, except
+    with probability `level` (0 where nothing is random). The settings of an `exploratory` claim were chosen after data
+    had been seen, so its level is not guaranteed. A `theorem` is a check of the software.
     """
 
     name: str

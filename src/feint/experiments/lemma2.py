@@ -79,7 +79,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         found.append(
             Finding(
                 f"Lemma 2, c = {float(one.success):g}, M₀ = {float(one.offset):g}",
-                "M_T/√(2cT) → 1",
+                "lim_{T → ∞} M_T/√(2cT) = 1 a.s.",
                 f"median M_T/√(2cT) at T = {float(one.time):.0e}",
                 *median_interval(one.ratio.values, LEVEL),
                 at_least=1 - TOLERANCE,

@@ -1,7 +1,7 @@
 """The paper's own method, as a careful NumPy user would write it: Gauss–Hermite with 32 nodes, and q-hat.
 
 It shows what its two approximations do to the figures, and is the baseline of the benchmarks. It is vectorised over
-replications, and its random numbers are NumPy's.
+replications, and its random numbers are NumPy's. To read Algorithm 1 beside the page, see docs/algorithm_1.py.
 """
 
 import math

@@ -108,7 +108,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         found += [
             Finding(
                 f"φ underestimates arm {arm}",
-                "φ underestimates the actual expected value",
+                "the φ_{a,t} rate underestimates the actual expected value",
                 f"median over seeds of the mean of N/φ over log t, {since}",
                 *median_interval(ratio[:, late].mean(1), LEVEL),
                 at_least=1.0,

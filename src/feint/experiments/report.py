@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from feint.experiments.claims_page import LEVEL_WORDS, marked
+from feint.experiments.claims_page import ARMS_WORDS, LEVEL_WORDS, marked
 from feint.experiments.contract import caption_of, load_experiment, settings_of
 from feint.experiments.findings import Finding, count_lines
 from feint.support.files import write_whole
@@ -101,7 +101,7 @@ def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quic
         " <strong>A quick run: short horizons, few seeds.</strong>" if quick else "",
         "</p><ul>",
         *(f"<li>{html.escape(line)}</li>" for line in count_lines(everything)),
-        f"</ul><p>{html.escape(LEVEL_WORDS)} Arms count from 0.</p>",
+        f"</ul><p>{html.escape(LEVEL_WORDS)} {ARMS_WORDS}</p>",
         f"<nav><h2>Contents</h2><ul>{''.join(contents)}<li><a href='#errata'>Errata that matter</a></li>",
         "<li><a href='#versions'>Versions</a></li></ul></nav>",
     ]

@@ -25,7 +25,7 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
 
     .. math:: p_a = \int \varphi_a(x) \prod_{j \neq a} \Phi_j(x)\,dx
 
-    This is the probability with which Thompson Sampling pulls arm a (the paper's Section 2.2 and Eq. max_prob).
+    This is the probability with which Thompson Sampling pulls arm a (the paper's Section 2.2, and Equation 71).
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
 
 
 def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nodes: int = 32) -> FloatArray:
-    r"""Return the paper's approximation of the best-arm probabilities (Appendix C.1), kept for comparison.
+    r"""Return the paper's approximation of the best-arm probabilities (Appendix C.1, Equation 73), kept for comparison.
 
     .. math:: p_a \approx \pi^{-1/2} \sum_q w_q \prod_{j \neq a} \Phi((\mu_a - \mu_j + \sigma_a \sqrt 2 x_q)/\sigma_j)
 

@@ -23,8 +23,9 @@ def boost_probability(
 
     .. math:: q \log\frac{q}{p} + (1 - q) \log\frac{1 - q}{1 - p} \le \varepsilon
 
-    This is the paper's Lemma 1. In exact arithmetic the result is never above the root and at most 1e-13·q below it. It
-    is 1 exactly when −log p ≤ ε; ε = 0 gives p and ε = ∞ gives 1.
+    This is the paper's Lemma 1 (Equation 3; in this form Equations 74 and 75 in Appendix C.2). In exact arithmetic the
+    result is never above the root and at most 1e-13·q below it. It is 1 exactly when −log p ≤ ε; ε = 0 gives p and
+    ε = ∞ gives 1.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def boost_probability(
 
 
 def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatArray | np.float64:
-    r"""Return the paper's closed-form underestimate q-hat of q* (Appendix C.2).
+    r"""Return the paper's closed-form underestimate q-hat of q* (Appendix C.2, Equation 76).
 
     .. math:: \hat q(p) = \min\{1, \max\{\varepsilon/W(\varepsilon/p),\; p,\; p + \sqrt{\varepsilon p (1 - p)}\}\}
 
@@ -116,7 +117,7 @@ def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatA
 
 
 def boost(pi: npt.ArrayLike, arm: int, epsilon: float) -> FloatArray:
-    r"""Return the distribution within KL ε of `pi` that maximises the probability of `arm` (Definition 1).
+    r"""Return the distribution within KL ε of `pi` that maximises the probability of `arm` (Definition 1, Equation 5).
 
     The arm gets q*(π_a) and the others keep their proportions, which is optimal by the chain rule of KL (proof of
     Lemma 1). The result is rounded towards the inside of the ball: once both are normalised, KL(boost ‖ π) ≤ ε for the

@@ -33,7 +33,8 @@ from feint.numerics._validate import as_number, check_level, is_whole
 from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
-from feint.theory.maximin import divergences_at, optimal_boosting, public_divergences
+from feint.theory.limits import evidence_by_arm
+from feint.theory.maximin import optimal_boosting, public_divergences
 from feint.theory.rates import fluid
 
 _PATHS = 2000
@@ -189,10 +190,7 @@ def _ways(bandit: Bandit, total: float, end: int) -> tuple[FloatArray, dict[str,
 
 def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
     """Return Σ_a Φ(−√E_a) at the true means."""
-    best = bandit.best_private
-    others = np.flatnonzero(np.arange(bandit.n_arms) != best)
-    first, second = divergences_at(bandit, others, pulls[others] / pulls[best])
-    return float((0.5 * erfc(np.sqrt(0.5 * (pulls[best] * first + pulls[others] * second)))).sum())
+    return float((0.5 * erfc(np.sqrt(0.5 * evidence_by_arm(bandit, pulls)))).sum())
 
 
 def _paths(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:

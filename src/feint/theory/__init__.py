@@ -4,15 +4,9 @@ Plans, experiments, explorers that track the optimum, the page and the commands 
 """
 
 from feint.theory.earning import Earning, optimal_earning
+from feint.theory.limits import bernoulli_limit, bernoulli_process, boost_limit, error_exponent, pull_rate
 from feint.theory.maximin import Allocation, gamma, optimal_allocation, optimal_boosting
-from feint.theory.rates import (
-    bernoulli_limit,
-    bernoulli_process,
-    boost_limit,
-    log_error_limit,
-    predicted_pulls,
-    pull_rate,
-)
+from feint.theory.rates import log_error_limit, predicted_pulls
 
 __all__ = [
     "Allocation",
@@ -20,6 +14,7 @@ __all__ = [
     "bernoulli_limit",
     "bernoulli_process",
     "boost_limit",
+    "error_exponent",
     "gamma",
     "log_error_limit",
     "optimal_allocation",

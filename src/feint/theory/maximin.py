@@ -4,8 +4,8 @@ r"""The error exponent Γ(w), its maximum over boosting proportions, and the cla
 a share w_a of T steps pulls it N_a ≈ √(2·w_a·εT/d_a) times (Theorem 1; Gaussian: d = Δ²/2σ²). With D the private
 divergence, the error of the private posterior is exp(−min_a E_a), E_a the evidence of `maximin_kernel` at those pulls.
 So **log(1 − p*) ≈ −√(εT)·Γ(w)**, Γ(w) = min_a f_a(w) with f_a = E_a at N_a = √(2·w_a/d_a). For normal rewards this is
-the paper's Eq. (Gamma) with every gap in units of σ: Γ does not change when rewards are rescaled. (The paper prints
-−√(4εT)·Γ; see docs/errata.md.)
+the paper's Equation 8 (Section 5) with every gap in units of σ: Γ does not change when rewards are rescaled. (The
+paper prints −√(4εT)·Γ; see docs/errata.md.)
 
 **The certificate.** Each f_a is concave (an infimum of linear functions of N, increasing, of the concave √w), so for
 multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
@@ -89,8 +89,8 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
         \Gamma(w) = \min\Big\{\min_{a \notin \{1, i^*\}} \min_x N_1 D(\mu_1, x) + N_a D(\mu_a, x),\;
             N_1 D(\mu_1, \mu_{i^*})\Big\}, \qquad N_a = \sqrt{2 w_a/d_a}
 
-    This is the paper's Eq. (Gamma) for any family, with 1 the best private and i* the best public arm, D the private
-    divergence and d_a the public one from i*. If 1 = i*, arm 1 is nearly always pulled and Γ(w) = min_a N_a·D(μ_a,
+    This is the paper's Equation 8 (Section 5) for any family, with 1 the best private and i* the best public arm,
+    D the private divergence and d_a the public one from i*. If 1 = i*, arm 1 is nearly always pulled and Γ(w) = min_a N_a·D(μ_a,
     μ_1).
 
     Parameters
@@ -118,7 +118,7 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
 
     .. math:: w^* = \arg\max_{w} \Gamma(w)
 
-    This is the paper's Eq. (max_min_all), solved by finding one bracketed root (`maximin_kernel`).
+    This is the paper's Equation 9 (Section 5), solved by finding one bracketed root (`maximin_kernel`).
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
 
     .. math:: w^* = \arg\max_w \min_{a \neq 1} \min_x w_1 D(\mu_1, x) + w_a D(\mu_a, x)
 
-    For normal rewards this is the paper's Eq. (max_min_gaussian), with w_a where it prints w_1. Here `weights` (K,) are
-    shares of pulls, log(1 − p*) ≈ −T·`gamma`, and 1/`gamma` is T* of Garivier & Kaufmann (2016).
+    For normal rewards this is the paper's Equation 2 (Section 2.3), with w_a where it prints w_1. Here `weights` (K,)
+    are shares of pulls, log(1 − p*) ≈ −T·`gamma`, and 1/`gamma` is T* of Garivier & Kaufmann (2016).
 
     Parameters
     ----------

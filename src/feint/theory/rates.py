@@ -1,4 +1,4 @@
-r"""How fast boosted arms are pulled: Lemma 1, Lemma 2, Theorem 1 and what they predict for a finite time.
+r"""How fast boosted arms are pulled: what Theorem 1 (`limits`) predicts at a finite time, and two sharper predictions.
 
 Let d_a = d(μ_a, μ_{i*}) be the public divergence of arm a from the best public arm (Gaussian: Δ_a²/2σ²). The
 reference's probability of a publicly worse arm is the tail of its posterior beyond μ_{i*}. By Laplace's method, with
@@ -28,14 +28,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint._types import FloatArray, IntArray
+from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, PowerKernel, as_budget, checked_at, power_sum
 from feint.numerics import boost_probability
-from feint.numerics._jit import kernel
-from feint.numerics._threads import run_slices
-from feint.numerics._validate import as_floats, check_epsilon, is_whole
-from feint.numerics.streams import Word, check_word, step_uniforms
+from feint.numerics._validate import as_floats
 from feint.support.own_parts import fresh
 from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences
 
@@ -46,123 +43,32 @@ _MOST_SUMMED = 10**7  # pulls, for a user's own budget
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-8
 
 
-def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | None = None) -> FloatArray:
-    r"""Return the limit ε/log(ε/p) of q*(p) as p → 0 (Lemma 1); it is meaningful, and a lower bound, only for small p.
+def log_error_limit(bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times: ArrayLike) -> FloatArray:
+    r"""Return the leading term of log(1 − p*) when boosts are shared as `weights`, −√(εT)·Γ(w) (Section 5).
 
-    .. math:: \lim_{p \to 0} q^*(p)\,\log(\varepsilon/p)/\varepsilon = 1
+    .. math:: \log(1 - p^*_T) \approx -\sqrt{\varepsilon T}\;\Gamma(w)
 
-    Shapes are as in `boost_probability`. Give `log_p` (and None for p) for probabilities below float64's range.
-
-    >>> print(f"{boost_limit(1e-6, 0.1):.6f}")
-    0.008686
-    """
-    budget = as_floats(epsilon, "epsilon")
-    check_epsilon(budget)
-    if (p is None) == (log_p is None):
-        raise ValueError("Give either p or log_p (with None for p), not both.")
-    if log_p is None:
-        assert p is not None
-        probability = as_floats(p, "p")
-        if not ((probability > 0) & (probability <= 1)).all():
-            raise ValueError(f"p is {p!r}; the limit needs probabilities above 0 and at most 1.")
-        logarithm = np.log(probability)
-    else:
-        logarithm = as_floats(log_p, "log_p")
-    if not (budget > 0).all() or not (np.log(budget) > logarithm).all():
-        raise ValueError(
-            f"epsilon is {epsilon!r}; ε/log(ε/p) needs 0 < p < ε, and describes q* only for p far below ε."
-        )
-    return np.asarray(budget / (np.log(budget) - logarithm))
-
-
-def bernoulli_process(
-    success: float, offset: float, times: ArrayLike, *, replications: int = 1, seed: int = 0
-) -> IntArray:
-    r"""Simulate Lemma 2's process exactly: trials that succeed with probability c/(M + M_0) after M successes.
-
-    .. math:: M_T/\sqrt{2cT} \to 1 \quad\text{a.s.}
-
-    The waiting times between successes are geometric (the proof's X_i) and are drawn as such, so T trials cost √T
-    draws. Replication r reads the first uniform of steps 0, 1, … of stream (seed, r).
+    The paper prints −√(4εT)·Γ(w), which loses the ½ of the evidence (docs/errata.md). σ is inside Γ (`gamma`). If the
+    budget varies over time, Σ ε_t stands in the place of εT.
 
     Parameters
     ----------
-    success, offset
-        c and M_0 with 0 < c ≤ M_0.
+    bandit
+        The instance, with a single best public arm.
+    weights
+        (K,) on the simplex: the share of steps that boost each arm.
+    epsilon
+        KL budget per step: a number, `PowerLaw`, `TotalBudget` or anything with `at(t)`.
     times
-        (n,) increasing numbers of trials T.
+        (n,) numbers of pulls T, each K or more.
 
     Returns
     -------
-    (replications, n), the successes M_T among the first T trials.
+    (n,) array
+        Natural logarithms.
 
-    >>> bernoulli_process(1.0, 1.0, [1, 10**6, 10**10], seed=1)[0, 0]  # the first trial succeeds: c = M_0
-    np.int64(1)
-    """
-    if not 0 < success <= offset < math.inf:
-        raise ValueError(f"success is {success} and offset {offset}; Lemma 2 needs 0 < c ≤ M_0.")
-    trials = np.asarray(times)
-    if trials.ndim != 1 or trials.dtype.kind not in "iu" or (np.diff(trials) <= 0).any() or (trials < 0).any():
-        raise ValueError(f"times are {times!r}; give increasing whole numbers of trials.")
-    if not is_whole(replications, 1):
-        raise ValueError(f"replications is {replications!r}; it must be a whole number, 1 or more.")
-    check_word(seed, "seed")
-    whole = trials.astype(np.int64)
-    out = np.empty((replications, trials.size), dtype=np.int64)
-
-    def fill(start: int, stop: int) -> None:
-        for replication in range(start, stop):
-            _successes(success, offset, whole, np.uint64(seed), np.uint64(replication), out[replication])
-
-    run_slices(fill, replications, smallest=1)
-    return out
-
-
-@kernel
-def _successes(success: float, offset: float, times: IntArray, seed: Word, replication: Word, out: IntArray) -> None:
-    made = 0
-    row = 0
-    t = 0.0
-    while row < times.size:
-        p = success / (made + offset)
-        u = step_uniforms(seed, replication, np.uint64(made))[0]
-        t += 1.0 if p >= 1.0 else math.floor(math.log(u) / math.log1p(-p)) + 1.0
-        while row < times.size and times[row] < t:
-            out[row] = made
-            row += 1
-        made += 1
-
-
-def bernoulli_limit(success: float, times: ArrayLike) -> FloatArray:
-    """Return Lemma 2's limit √(2cT) of the number of successes, (n,) -> (n,).
-
-    >>> bernoulli_limit(0.5, [100, 10000])
-    array([ 10., 100.])
-    """
-    return np.asarray(np.sqrt(2.0 * success * as_floats(times, "times")))
-
-
-def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
-    r"""Return lim N_{a,T}/√T for an arm boosted at every step (Theorem 1), (K,); ∞ for the best public arm.
-
-    .. math:: \lim_{T \to \infty} N_{a,T}/\sqrt{T} = \sqrt{2\varepsilon/d_a}
-
-    with d_a the divergence from the best public arm; √(4εσ²/Δ_a²) for normal rewards.
-
-    >>> pull_rate(Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0]), 0.09).round(6)
-    array([inf, 2. , 1. , 1.5])
-    """
-    check_unique_best_public(bandit)
-    check_epsilon(as_floats(epsilon, "epsilon"))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.sqrt(2.0 * epsilon / public_divergences(bandit)))
-
-
-def log_error_limit(bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times: ArrayLike) -> FloatArray:
-    r"""Return the leading term of log(1 − p*) when boosts are shared as `weights`: −√(Σ ε_s)·Γ(w), (n,) -> (n,).
-
-    The paper has −√(4εT)·Γ(w), which loses the ½ of the evidence (docs/errata.md). σ is inside Γ (`maximin`).
-
+    Examples
+    --------
     >>> bandit = Bandit([0.0, 1.0], [1.0, 0.0])  # Γ = Δ²/d = 1
     >>> log_error_limit(bandit, [1.0, 0.0], 0.01, [10_000])
     array([-10.])

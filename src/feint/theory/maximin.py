@@ -90,8 +90,8 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
             N_1 D(\mu_1, \mu_{i^*})\Big\}, \qquad N_a = \sqrt{2 w_a/d_a}
 
     This is the paper's Equation 8 (Section 5) for any family, with 1 the best private and i* the best public arm,
-    D the private divergence and d_a the public one from i*. If 1 = i*, arm 1 is nearly always pulled and Γ(w) = min_a N_a·D(μ_a,
-    μ_1).
+    D the private divergence and d_a the public one from i*. If 1 = i*, arm 1 is nearly always pulled and
+    Γ(w) = min_a N_a·D(μ_a, μ_1).
 
     Parameters
     ----------

@@ -266,8 +266,8 @@ def list_options(known: type) -> str:
         described = Claim.__dataclass_fields__[name]
         plain = isinstance(described.default, int | float)
         usual = f" ({described.default!r})" if plain else ""
-        text = f"{name}{usual}: {described.metadata['option'].help}"
-        lines += wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 12)
+        text = f"- {name}{usual}: {described.metadata['option'].help}"
+        lines += wrap(text, 100, initial_indent=" " * 8, subsequent_indent=" " * 10)
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from feint.cli import audit, page, plan, reproduce, run, sweep, warm
+from feint.cli import audit, open_page, plan, reproduce, run, sweep, warm
 from feint.cli.shared import app, in_options
 from feint.support import interrupts
 from feint.support.errors import is_users
@@ -24,7 +24,7 @@ from feint.version import VERSION
 _UsageError: Any = typer.BadParameter.__base__
 _WrongCommandLine: Any = _UsageError.__base__
 
-__all__ = ["app", "audit", "main", "page", "plan", "reproduce", "run", "sweep", "warm"]
+__all__ = ["app", "audit", "main", "open_page", "plan", "reproduce", "run", "sweep", "warm"]
 
 
 def _show_version(asked: bool) -> None:

@@ -127,7 +127,7 @@ def tasks_of(families: str | None) -> list[tuple[str, str]]:
     return [(task, families) for task in OF_FAMILIES]
 
 
-def warm(families: str | None, say: Callable[[str], object]) -> tuple[float, list[str]]:
+def compile_tasks(families: str | None, say: Callable[[str], object]) -> tuple[float, list[str]]:
     """Compile for these families (see `tasks_of`); return the seconds it took and the tasks that failed, each with why.
 
     Kernels that the package's present sources cannot use are removed.

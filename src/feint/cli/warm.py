@@ -17,7 +17,7 @@ def warm(
     clear: Annotated[bool, typer.Option("--clear", help="Only remove all kernels that are kept.")] = False,
 ) -> None:
     """Compile the kernels that run, plan, audit and app use, on all cores, and keep them for the next start."""
-    from feint.cli.compile_ahead import warm
+    from feint.cli.compile_ahead import compile_tasks
     from feint.numerics._kernel_files import remove, writable_folder
 
     if sum([family is not None, everything, clear]) > 1:
@@ -27,7 +27,7 @@ def warm(
         return
     if writable_folder() is None:  # which has said so
         raise typer.Exit(2)
-    seconds, failed = warm("all" if everything else family, lambda line: typer.echo(line, err=True))
+    seconds, failed = compile_tasks("all" if everything else family, lambda line: typer.echo(line, err=True))
     if failed:
         raise ValueError(f"Kernels could not be compiled for {', '.join(failed)}.")
     typer.echo(f"feint: kernels are ready ({seconds:.0f} s)", err=True)

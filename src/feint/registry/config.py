@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from feint.registry.names import Argument, arguments, class_of, find, is_own, is_registered, registered
-from feint.registry.text import fill_in, naming, parse
+from feint.registry.names import Argument, arguments, class_of, find, is_registered, names_own_class, registered
+from feint.registry.text import blaming_part, fill_in, parse
 
 _DEEPEST = 20  # parts in parts
 
@@ -50,7 +50,7 @@ def from_table(table: Mapping[str, Any], sort: str, label: str, folder: Path, kn
     `label` is what an error calls it; `folder` and `known` are those of `parse`.
     """
     class_of(table["kind"], sort, folder)  # a wrong name is an error about the name alone
-    with naming(sort, label):
+    with blaming_part(sort, label):
         return _build(table, sort, folder, known, 0)
 
 
@@ -69,7 +69,7 @@ def _build(config: Mapping[str, Any], sort: str, folder: Path | None, known: Map
         raise ValueError(f"{dict(config)!r} names no {sort}; give its name as `kind`.")
     cls = class_of(config["kind"], sort, folder)
     given = {name: item for name, item in config.items() if name != "kind"}
-    if is_own(config["kind"]):
+    if names_own_class(config["kind"]):
         return cls(**given)
     takes = {argument.name: argument for argument in arguments(cls)}
     settings = {name: _restored(item, takes.get(name), folder, depth) for name, item in given.items()}

@@ -98,7 +98,7 @@ def class_of(name: str, sort: str, folder: Path | None) -> Any:
     return cls
 
 
-def is_own(name: str) -> bool:
+def names_own_class(name: str) -> bool:
     """Whether a name is FILE.py:CLASS."""
     return _OWN.fullmatch(name) is not None
 

@@ -18,8 +18,8 @@ from feint.registry.names import (
     class_of,
     find,
     is_list,
-    is_own,
     is_registered,
+    names_own_class,
     registered,
     signature,
 )
@@ -46,17 +46,17 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
     text = text.strip()
     if sort == "budget" and is_number(text):
         text = f"constant:{text}"
-    if is_own(text):
+    if names_own_class(text):
         cls, written = class_of(text, sort, folder), None
     else:
         name, colon, rest = text.partition(":")
         cls, written = class_of(name.strip(), sort, folder), rest if colon else None
-    with naming(sort, text):
-        return cls() if is_own(text) else cls(**_settings(cls, written, folder, known))
+    with blaming_part(sort, text):
+        return cls() if names_own_class(text) else cls(**_settings(cls, written, folder, known))
 
 
 @contextmanager
-def naming(sort: str, text: str) -> Iterator[None]:
+def blaming_part(sort: str, text: str) -> Iterator[None]:
     """Say which part it was that could not be made."""
     try:
         yield
@@ -96,7 +96,7 @@ def _sole_list(text: str) -> str:
 def _value(text: str, argument: Argument, folder: Path | None) -> Any:
     if argument.sort is not None:
         inner = _unwrapped(text)
-        if inner == text and ":" in text and not is_own(text):
+        if inner == text and ":" in text and not names_own_class(text):
             raise ValueError(f"{argument.name} is {text[:80]!r}, which has arguments; put it in parentheses.")
         return parse(inner, argument.sort, folder=folder)
     if argument.optional and argument.default is None and text.lower() == "none":

@@ -176,7 +176,7 @@ class _Lines:
                 self.wait()
             yield self.arrived[i]
             try:
-                json_lines.parse(self.arrived[i])
+                json_lines.parse_row(self.arrived[i])
                 return
             except ValueError:
                 continue

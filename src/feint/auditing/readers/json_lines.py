@@ -62,7 +62,7 @@ def columns_of(lines: Iterable[str]) -> tuple[list[str], Convert]:
         if not line.strip():
             continue
         try:
-            row = parse(line)
+            row = parse_row(line)
             columns |= dict.fromkeys(flatten(row))
             decisions = decisions or dsjson.is_decision(row)
         except ValueError as error:
@@ -88,7 +88,7 @@ def lines_to_batches(
             malformed = {}
             for i in range(end):
                 try:
-                    row = convert(parse(texts[i]))
+                    row = convert(parse_row(texts[i]))
                     cells = [row.get(name) for name in wanted]
                     _check_depth(cells)
                 except ValueError as error:
@@ -101,7 +101,7 @@ def lines_to_batches(
         line += len(texts)
 
 
-def parse(line: str) -> dict[str, Any]:
+def parse_row(line: str) -> dict[str, Any]:
     """The object on a line; a ValueError says why there is none."""
     try:
         row = parse_json(line)

@@ -16,14 +16,24 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import feint
+from cases import PAPER
 from feint.auditing.reference_text import USUAL_REFERENCE, read_reference
 from feint.budgets import Constant
 from feint.cli import app
 from feint.explorers import FixedTilting
 from feint.references import Clipped, NormalInverseGamma
-from feint.registry import config_of, format_part, from_config, parse, parse_families, registered, signatures
+from feint.registry import (
+    config_of,
+    format_part,
+    from_config,
+    imply_family,
+    parse,
+    parse_families,
+    registered,
+    signatures,
+)
 from feint.registry.instances import load_bandit
-from feint.registry.names import arguments
+from feint.registry.names import MOST_NESTED, arguments
 from feint.simulation.dataset import Runs
 from feint.simulation.simulate import run_settings
 from feint.sweep.study_file import load_study
@@ -398,8 +408,10 @@ class TestClassesOfAUser:
         ("clipped:softmax:1,0.1", "put it in parentheses"),
         ("clipped:(magic),0.1", "There is no reference 'magic'"),
         ("clipped:(softmax:1,0.1", "parentheses of .* do not match"),
-        ("clipped:" + "(" * 1000 + ")" * 1000, "20 of them in each other are the most"),
+        ("clipped:" + "(" * 1000 + ")" * 1000, "nested more than 10 deep"),
         ("clipped:" * 1000, "put it in parentheses"),
+        ("clipped:beta,0.1", "'beta' is a family"),
+        ("mine.py:Mine:0.3", "named by file and class alone"),
         ("split:a,b", "give numbers with ; between"),
         (3, "names no reference"),
     ],
@@ -410,11 +422,39 @@ def test_mistakes_get_a_sentence(text, says):
     assert len(str(caught.value)) < 700
 
 
+class Mine:
+    """A reference of one's own."""
+
+    def log_probabilities(self, view):
+        return np.full(view.pulls.size, -math.log(view.pulls.size))
+
+
+def test_ten_parts_in_each_other_run():
+    """The deepest that is accepted also runs: its kernels are nested as deep."""
+    text = "softmax:0.5"
+    for _ in range(MOST_NESTED - 1):
+        text = f"clipped:({text}),0.01"
+    feint.simulate(PAPER, reference=parse(text, "reference"), epsilon=0.1, horizon=5, replications=1, method="eager")
+
+
+@pytest.mark.parametrize("other", [Clipped(Mine(), 0.2), Clipped(feint.Softmax(0.5), 0.1)])
+def test_a_saved_part_that_holds_ones_own_is_not_another(other):
+    config = config_of(Clipped(Mine(), 0.1), "reference")
+    assert from_config(json.loads(json.dumps(config)), "reference", Clipped(Mine(), 0.1)) is not None
+    with pytest.raises(ValueError, match="saved with other arguments of Clipped"):
+        from_config(config, "reference", other)
+
+
+def test_a_reference_named_by_a_family_takes_no_prior():
+    with pytest.raises(ValueError, match="beta takes no arguments"):
+        imply_family("beta:2,3")
+
+
 def test_parts_in_parts_have_an_end():
     config = {"kind": "softmax", "temperature": 1.0}
     for _ in range(500):
         config = {"kind": "clipped", "reference": config, "low": 0.1}
-    with pytest.raises(ValueError, match="more than 20 parts"):
+    with pytest.raises(ValueError, match="nested more than 10 deep"):
         from_config(config, "reference")
 
 

@@ -59,7 +59,7 @@ def test_it_is_short_and_says_what_it_is(name):
 
 def test_a_plan_of_a_sweep(tmp_path):
     shown = repr(feint.Sweep({"paper": PAPER}, epsilons=[0.1], horizon=10).plan(tmp_path / "out.zarr"))
-    assert shown.startswith("<Workload: 1 cells, ")
+    assert shown.startswith("<Workload: 1 cell, ")
     assert len(shown) <= 300
 
 

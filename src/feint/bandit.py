@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from feint._types import FloatArray
 from feint.families import Families, Family, Gaussian
 from feint.numerics._validate import as_floats
-from feint.support.printable import short_list
+from feint.support.printable import short_list, short_repr
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def family_pair(family: Families | None, sigma: float | None = None) -> tuple[An
     for side in pair:
         if isinstance(side, type) or not all(hasattr(side, name) for name in ("mean_range", "accepts", "draw")):
             raise ValueError(
-                f"family is {family!r}; give Gaussian(sigma), Bernoulli(), Poisson(), Exponential() or one of your own "
-                "(docs/extending.md), or a pair of these for public and private rewards."
+                f"family is {short_repr(family)}; give one of feint.families with its parentheses, as Bernoulli(), or "
+                "your own (docs/extending.md), or a pair of these for public and private rewards."
             )
     if len(pair) != 2:
         raise ValueError(f"family has {len(pair)} entries; give one for both sides, or a pair (public, private).")

@@ -181,7 +181,7 @@ def test_damaged_states_are_explained(damage, says, tmp_path):
         ({"sigma": 0.0}, "above 0"),
         ({"reference": "UCB"}, "with its parentheses"),
         ({"epsilon": -0.1}, "0 or more"),
-        ({"epsilon": "big"}, "PowerLaw"),
+        ({"epsilon": "big"}, "one of feint.budgets"),
         ({"seed": -1}, "whole number"),
         ({"explorer": "TopTwo"}, "with its parentheses"),
         ({"explorer": feint.RoundRobin([5])}, "boosts arm 5"),

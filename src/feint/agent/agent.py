@@ -34,7 +34,7 @@ from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import as_number, is_whole, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
-from feint.registry import config_of, from_config
+from feint.registry import config_of, format_part, from_config
 from feint.support.files import load_state, save_state
 
 _VERSION = 2
@@ -117,6 +117,7 @@ class Agent:
             "seed": int(seed),
             "replication": int(replication),
         }
+        self._words = f"{format_part(explorer, 'explorer')} behind {format_part(reference, 'reference')}"
         self._stream = RandomStream(int(seed), int(replication))
         self._space = space(int(n_arms))
         self._boosted: int | None = None  # decided for the coming pull, counted when it is made
@@ -274,8 +275,7 @@ class Agent:
         return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family)
 
     def __repr__(self) -> str:
-        names = [self._config[what]["kind"] for what in ("explorer", "reference")]
-        return f"<Agent of {self.n_arms} arms after {self.time:,} pulls: {names[0]} behind {names[1]}>"
+        return f"<Agent of {self.n_arms} arms after {self.time:,} pulls: {self._words}>"
 
     def _repr_html_(self) -> str:
         from feint.support.html import table

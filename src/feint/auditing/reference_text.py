@@ -4,8 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from feint.families import Gaussian
 from feint.references import Clipped, NormalInverseGamma, ThompsonSampling
 from feint.registry import imply_family, is_family_of, parse, parse_families
+from feint.support.errors import blaming
 
 USUAL_REFERENCE = "thompson-sampling"
 _NORMAL = (None, "gaussian", "normal")  # families that leave σ to --sigma
@@ -40,6 +42,8 @@ def read_reference(
             "with it and with --family gaussian:SIGMA."
         )
     if sigma is not None and given not in _NORMAL:
+        if isinstance(rewards, Gaussian):
+            raise ValueError(f"--sigma contradicts {given}; leave one of them out.")
         raise ValueError(f"--sigma is about normal rewards, not {given}; leave it out.")
     if sigma == "unknown":
         found, rewards = NormalInverseGamma(_sole_prior(prior)), None
@@ -47,7 +51,12 @@ def read_reference(
         rewards = rewards if sigma is None else parse(f"gaussian:{sigma}", "family")
         priors = [] if prior is None else _priors(prior, 2)
         found = ThompsonSampling(priors[0] if len(priors) == 1 else tuple(priors)) if priors else found
-    return (found if clip is None else Clipped(found, clip)), rewards
+    if clip is None:
+        return found, rewards
+    if isinstance(found, Clipped):
+        raise ValueError(f"--clip contradicts --reference {written}, which is clipped already; leave one of them out.")
+    with blaming("--clip: "):
+        return Clipped(found, clip), rewards
 
 
 def _sole_prior(text: str | None) -> Any:

@@ -20,7 +20,9 @@ class Constant:
     epsilon: float
 
     def __post_init__(self) -> None:
-        number = as_number(self.epsilon, "epsilon must be a number, math.inf, a PowerLaw or a TotalBudget")
+        number = as_number(
+            self.epsilon, "epsilon must be a number, math.inf, one of feint.budgets or an object of your own with at(t)"
+        )
         if number < 0:
             raise ValueError(f"epsilon is {number}; a KL budget must be 0 or more (math.inf for no limit).")
         object.__setattr__(self, "epsilon", number)

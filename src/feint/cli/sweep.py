@@ -9,6 +9,8 @@ from typer.core import TyperGroup
 
 from feint.cli.shared import FIGURES, app, check_output, save_figure
 
+_WIDEST = 10_000  # letters of a table that is not folded
+
 if TYPE_CHECKING:
     from rich.table import Table
     from xarray import Dataset
@@ -93,7 +95,8 @@ def show(
     data = open_sweep(store)
     console, table = Console(), _table(data)
     if not console.is_terminal:  # a file or a pipe has no width that labels would have to be folded for
-        console.width = max(console.width, console.measure(table).maximum)
+        wide = console.options.update(width=_WIDEST)
+        console.width = max(console.width, console.measure(table, options=wide).maximum)
     console.print(table)
     if plot is not None:
         save_figure(draw_sweep(data), plot, force)

@@ -37,6 +37,7 @@ from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import is_whole, read_only
 from feint.numerics.boost_kernel import bernoulli_kl, boost_policy, boost_scalar
 from feint.support.own_parts import OwnPartError, call, fresh
+from feint.support.printable import short_repr
 
 # Rows of `bounds`: P(a is the best private arm); the point after arm a at which a draw in index order cuts (0, 1); and
 # the same for a draw among all arms but the likeliest, whose own entry is −1.
@@ -228,7 +229,7 @@ def explorer_settings(explorer: Any, n_arms: int) -> Any:
     """Return the settings of a fresh copy of an explorer for kernels, or None for one in plain Python."""
     if isinstance(explorer, type) or not any(hasattr(explorer, name) for name in ("kernel", "choose", "values")):
         raise ValueError(
-            f"explorer is {explorer!r}; give one of feint.explorers with its parentheses, as TopTwo(), or an object "
-            "of your own with choose(view, uniforms) or values(view, uniforms) (docs/extending.md)."
+            f"explorer is {short_repr(explorer)}; give one of feint.explorers with its parentheses, as TopTwo(), or an "
+            "object of your own with choose(view, uniforms) or values(view, uniforms) (docs/extending.md)."
         )
     return call(fresh(explorer, n_arms), "kernel", None, n_arms) if hasattr(explorer, "kernel") else None

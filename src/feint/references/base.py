@@ -107,8 +107,8 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return the settings of a fresh copy of a reference for kernels, or `PlainReference` for one in plain Python."""
     if isinstance(reference, type) or not (hasattr(reference, "kernel") or hasattr(reference, "log_probabilities")):
         raise ValueError(
-            f"reference is {reference!r}; give one of feint.references with its parentheses, as ThompsonSampling(), or "
-            "an object of your own with log_probabilities(view) (docs/extending.md)."
+            f"reference is {short_repr(reference)}; give one of feint.references with its parentheses, as "
+            "ThompsonSampling(), or an object of your own with log_probabilities(view) (docs/extending.md)."
         )
     own = fresh(reference, n_arms)
     return call(own, "kernel", None, family, n_arms) if hasattr(own, "kernel") else PlainReference(own)

@@ -5,15 +5,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from feint.registry.names import Argument, arguments, class_of, find, is_registered, names_own_class, registered
+from feint.registry.names import (
+    MOST_NESTED,
+    Argument,
+    arguments,
+    class_of,
+    find,
+    is_registered,
+    names_own_class,
+    registered,
+)
 from feint.registry.text import blaming_part, fill_in, parse
-
-_DEEPEST = 20  # parts in parts
+from feint.support.own_parts import make
+from feint.support.printable import short_repr
 
 
 def config_of(part: Any, sort: str) -> dict[str, Any]:
-    """Return a JSON-ready description. ∞ is written as "inf"; of a user's own class, or what holds one, it has the
-    name.
+    """Return a JSON-ready description. ∞ is written as "inf". Of a user's own class it has the name; of a class that
+    holds one, also its other arguments.
     """
     cls: Any = type(part)
     own = {"kind": cls.__name__, "own": True}
@@ -21,7 +30,7 @@ def config_of(part: Any, sort: str) -> dict[str, Any]:
         return own
     config = {argument.name: _as_json(getattr(part, argument.name), argument.sort) for argument in arguments(cls)}
     if any(isinstance(item, dict) and item.get("own") for item in config.values()):
-        return own
+        return own | {"arguments": config}
     return {"kind": cls.name} | config
 
 
@@ -36,6 +45,8 @@ def from_config(config: dict[str, Any], sort: str, own: Any = None) -> Any:
             )
         if type(own).__name__ != name:
             raise ValueError(f"This state was saved with the {sort} {name}, but {type(own).__name__} was handed in.")
+        if config_of(own, sort) != config:
+            raise ValueError(f"This state was saved with other arguments of {name} than those of {short_repr(own)}.")
         return own
     if find(name, sort) is None:
         raise ValueError(f"The state names the {sort} {name!r}; known are {', '.join(registered(sort))}.")
@@ -63,14 +74,14 @@ def _as_json(item: Any, sort: str | None) -> Any:
 
 
 def _build(config: Mapping[str, Any], sort: str, folder: Path | None, known: Mapping[str, Any], depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise ValueError(f"there are more than {_DEEPEST} parts in each other.")
+    if depth > MOST_NESTED:
+        raise ValueError(f"parts are nested more than {MOST_NESTED} deep.")
     if not isinstance(config.get("kind"), str):
         raise ValueError(f"{dict(config)!r} names no {sort}; give its name as `kind`.")
     cls = class_of(config["kind"], sort, folder)
     given = {name: item for name, item in config.items() if name != "kind"}
     if names_own_class(config["kind"]):
-        return cls(**given)
+        return make(cls, **given)
     takes = {argument.name: argument for argument in arguments(cls)}
     settings = {name: _restored(item, takes.get(name), folder, depth) for name, item in given.items()}
     return cls(**settings, **fill_in(cls, settings, known))

@@ -22,6 +22,7 @@ _SORTS = {
     "budget": ("feint.budgets", "Budget"),
 }
 _OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
+MOST_NESTED = 10  # parts in parts
 
 
 class Argument(NamedTuple):
@@ -90,6 +91,14 @@ def class_of(name: str, sort: str, folder: Path | None) -> Any:
         return _own_class(folder / own[1], own[2])
     cls = find(name, sort)
     if cls is None:
+        if name.endswith(".py"):
+            raise ValueError(
+                f"A {sort} of your own is named by file and class alone, as {name}:Mine; it is made without arguments."
+            )
+        if sort == "reference" and find(name, "family") is not None:
+            raise ValueError(
+                f"{name!r} is a family, and no {sort} within another; write thompson-sampling and name the family."
+            )
         number, yours = "a number, " if sort == "budget" else "", ", or give your own as FILE.py:CLASS"
         known = ", ".join(signatures(sort))
         raise ValueError(

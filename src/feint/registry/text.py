@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from feint.registry.names import (
+    MOST_NESTED,
     Argument,
     arguments,
     class_of,
@@ -23,8 +24,8 @@ from feint.registry.names import (
     registered,
     signature,
 )
+from feint.support.own_parts import OwnPartError, make
 
-_DEEPEST = 20  # parentheses in parentheses
 _NOTHING: dict[str, Any] = {}
 _LETTERS_OF_THE_GRAMMAR = set(",;()")
 _TYPES = {float: "a number", int: "a whole number", bool: "true or false"}
@@ -52,7 +53,7 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
         name, colon, rest = text.partition(":")
         cls, written = class_of(name.strip(), sort, folder), rest if colon else None
     with blaming_part(sort, text):
-        return cls() if names_own_class(text) else cls(**_settings(cls, written, folder, known))
+        return make(cls) if names_own_class(text) else cls(**_settings(cls, written, folder, known))
 
 
 @contextmanager
@@ -60,6 +61,8 @@ def blaming_part(sort: str, text: str) -> Iterator[None]:
     """Say which part it was that could not be made."""
     try:
         yield
+    except OwnPartError:  # which says it all
+        raise
     except (TypeError, ValueError) as error:
         raise ValueError(f"The {sort} {text[:200]!r} cannot be made: {error}") from None
 
@@ -135,14 +138,15 @@ def _split(text: str, separator: str) -> list[str]:
     items, depth, start = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
-        if not 0 <= depth <= _DEEPEST:
+        if depth > MOST_NESTED:
+            raise ValueError(f"parentheses are nested more than {MOST_NESTED} deep.")
+        if depth < 0:
             break
         if letter == separator and depth == 0:
             items.append(text[start:i].strip())
             start = i + 1
     if depth != 0:
-        deep = f"; {_DEEPEST} of them in each other are the most" if depth > _DEEPEST else ""
-        raise ValueError(f"the parentheses of {text[:80]!r} do not match{deep}.")
+        raise ValueError(f"the parentheses of {text[:80]!r} do not match.")
     return [*items, text[start:].strip()]
 
 
@@ -203,6 +207,11 @@ def imply_family(reference: str) -> tuple[str, str | None]:
     """
     name = reference.partition(":")[0].strip()
     if find(name, "reference") is None and find(name, "family") is not None:
+        if ":" in reference and not arguments(find(name, "family")):
+            raise ValueError(
+                f"--reference is {reference!r}, but {name} takes no arguments; a prior is written "
+                f"thompson-sampling:(…), with {name} as the family."
+            )
         return "thompson-sampling", reference
     return reference, None
 

@@ -41,6 +41,21 @@ def fresh(part: Any, n_arms: int) -> Any:
     return found
 
 
+def make(cls: Any, **settings: Any) -> Any:
+    """Return an object of a user's own class; what its constructor raises is reported with class, file and line.
+
+    A TypeError or ValueError passes: it is about the arguments, and the caller says of which part.
+    """
+    try:
+        return cls(**settings)
+    except (TypeError, ValueError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise OwnPartError(
+            f"{cls.__name__}(…) failed{_place(cls, '__init__', error)}: {type(error).__name__}: {error}"
+        ) from error
+
+
 def call(part: Any, method: str, step: int | None, *arguments: Any) -> Any:
     """Return what a method of a part returns; what a user's own part raises is reported with class, method, step (None
     where there is none), file and line.
@@ -49,7 +64,7 @@ def call(part: Any, method: str, step: int | None, *arguments: Any) -> Any:
         return getattr(part, method)(*arguments)
     except OwnPartError:  # of a part that this one asked
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not is_own(part):
             raise
         when = "" if step is None else f" at step {step:,}"
@@ -58,11 +73,12 @@ def call(part: Any, method: str, step: int | None, *arguments: Any) -> Any:
         ) from error
 
 
-def _place(part: Any, method: str, error: Exception) -> str:
+def _place(part: Any, method: str, error: BaseException) -> str:
     """Return the innermost line in the file that the method is in; its first line if it could not even be called."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # without `call`
     inside = [frame for frame in frames if frame.filename == frames[0].filename]
     if inside:
         return f" ({Path(inside[-1].filename).name}, line {inside[-1].lineno})"
-    code = getattr(getattr(type(part), method, None), "__code__", None)
+    cls = part if isinstance(part, type) else type(part)
+    code = getattr(getattr(cls, method, None), "__code__", None)
     return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code is not None else ""

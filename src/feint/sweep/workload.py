@@ -39,9 +39,13 @@ class Workload:
         there = f" ({done:.0%} of the study is there)" if done else ""
         failed = f", {self.failed} failed cells left out" if self.failed else ""
         return (
-            f"{self.cells:,} cells, {len(self.tasks):,} tasks to run{there}{failed}: about {_span(self.seconds)} on "
-            f"{self.cores} {'core' if self.cores == 1 else 'cores'}; the store takes at most {_size(self.store_bytes)}"
+            f"{_count(self.cells, 'cell')}, {_count(len(self.tasks), 'task')} to run{there}{failed}: about "
+            f"{_span(self.seconds)} on {_count(self.cores, 'core')}; the store takes at most {_size(self.store_bytes)}"
         )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def make_workload(

@@ -8,6 +8,7 @@ import numpy as np
 
 from feint._types import IntArray
 from feint.support.errors import is_users
+from feint.support.own_parts import OwnPartError
 
 Tick = Callable[[int], object]
 Progress = Callable[[str, int], Tick]  # called with what is done and with its size
@@ -93,8 +94,8 @@ def naming(name: str, *broken: type[Exception], hint: str = "") -> Iterator[None
     except ValueError as error:
         if not (is_users(error) or isinstance(error, UnicodeError)):  # a mistake of ours is not the log's
             raise
-        text = str(error)
-        raise ValueError(text if text.startswith(name) else f"{name}: {text}") from None
+        text, kind = str(error), OwnPartError if isinstance(error, OwnPartError) else ValueError
+        raise kind(text if text.startswith(name) else f"{name}: {text}") from error.__cause__
     except OSError as error:
         if str(error).startswith(name):
             raise

@@ -22,7 +22,7 @@ TINY = {
     "figure3": {"early": 500, "horizon": 1_000, "replications": 4, "replications_asymmetric": 6},
     "figure4": {"horizon": 1_000, "replications": 4},
     "figure5": {"points": 200},
-    "approximations": {"horizons": (90, 80, 70, 60), "seeds": (4, 5, 4, 5), "horizon": 60, "replications_pulls": 6},
+    "approximations": {"horizons": (300, 200, 200, 300), "seeds": (4, 5, 4, 5), "horizon": 60, "replications_pulls": 6},
     "lemma2": {"log10_horizon": 5, "replications": 5},
     "constraint": {"horizon": 60},
     "detection": {

@@ -46,8 +46,8 @@ SETTINGS: dict[str, Any] = {
 QUICK: dict[str, Any] = {"horizons": (1_500, 600, 1_000, 1_500), "horizon": 600}
 CAPTION = (
     "Figures 1 to 4, exactly (solid) and by the paper's quadrature and closed form (dashed), with its numbers of "
-    "seeds; means with 95 % bands. Arms and instances are numbered as in the paper, from 1. The paper's method is run for "
-    "about a minute in all."
+    "seeds; means with 95 % bands. Arms and instances are numbered as in the paper, from 1. The paper's method runs "
+    "for about a minute in all."
 )
 EXACT, APPROXIMATE = 0, 1  # along `approach`
 BOOSTED = [1, 2, 3]
@@ -121,7 +121,7 @@ def _draw(axes: "Axes", data: xr.Dataset, name: str, curves: dict[str, dict[str,
     late = t >= _DRAWN
     for colour, (label, place) in zip(colours, curves.items(), strict=False):
         for style, approach in (("-", EXACT), ("--", APPROXIMATE)):
-            values = data[name].isel(approach=approach, **place).values[:, late]
+            values = data[name].isel({"approach": approach, **place}).values[:, late]
             draw = band_of_logs if name == "log_error" else band
             draw(axes, t[late], values, colour, label if approach == EXACT else "", linestyle=style)
     axes.set(xscale="log", xlabel="time $t$")

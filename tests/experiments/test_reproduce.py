@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from cases import HANGS
-from feint.experiments import figure5, lemma2
+from feint.experiments import TITLES, figure5, lemma2
 from feint.experiments.contract import load_experiment
 from feint.experiments.reproduce import MANIFEST, reproduce
 
@@ -35,6 +35,9 @@ def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
     assert report.count("data:image/png;base64,") == 2
     assert "http://" not in report
     assert "https://" not in report
+    places = [report.index(f"<h1>{title}") for title in ("The paper&#x27;s figures", "Beyond the paper")]
+    assert places[0] < report.index("<h2>Figure 5") < places[1] < report.index("<h2>Lemma 2")
+    assert "Made by `feint reproduce figure5 lemma2 --quick`" in (out / "claims.md").read_text(encoding="utf-8")
     for module in (figure5, lemma2):
         monkeypatch.setattr(module, "run", refuse)
     again = reproduce(["lemma2", "figure5"], out, quick=True)
@@ -43,6 +46,12 @@ def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
     (out / "figures" / "figure5.png").unlink()
     reproduce(["figure5"], out, quick=True)
     assert (out / "figures" / "figure5.png").exists()
+
+
+def test_help_lists_every_name():
+    shown = subprocess.run([sys.executable, "-m", "feint", "reproduce", "--help"], capture_output=True, text=True)
+    assert [name for name in TITLES if f" {name} " not in shown.stdout] == []
+    assert "paper or all" in shown.stdout
 
 
 def test_half_written_pieces_do_not_count(tmp_path):

@@ -126,7 +126,6 @@ def _draw(axes: "Axes", data: xr.Dataset, name: str, curves: dict[str, dict[str,
             draw(axes, t[late], values, colour, label if approach == EXACT else "", linestyle=style)
     axes.set(xscale="log", xlabel="time $t$")
     axes.legend(frameon=False, fontsize=7)
-    spread_ticks(axes.xaxis)
 
 
 def plot(data: xr.Dataset) -> "Figure":
@@ -135,7 +134,7 @@ def plot(data: xr.Dataset) -> "Figure":
     (first, second), (third, fourth) = figure.subplots(2, 2)
     arms = {f"arm {arm + 1}": {"arm": arm} for arm in BOOSTED}
     _draw(first, data, "pulls", arms, COLOURS[1:])
-    second.set_ylim(-6, 0.1)
+    second.set_ylim(-4, 0.2)
     budgets = {rf"$\varepsilon = {each:g}$": {"epsilon": i} for i, each in enumerate(data.epsilon.values)}
     _draw(second, data, "log_error", budgets, ordered_colours(len(budgets)))
     _draw(third, data, "proportions", arms, COLOURS[1:])
@@ -145,6 +144,7 @@ def plot(data: xr.Dataset) -> "Figure":
     second.set(ylabel=r"$\log_{10}$ of the mean of $1 - p^*_t$", title="Figure 2")
     third.set(yscale="log", ylabel="proportion of samples", title="Figure 3, second case")
     fourth.set(yscale="log", ylabel=r"$\Gamma^* - \Gamma(w_t)$", title="Figure 4")
+    spread_ticks(third.yaxis)
     lines = [first.plot([], [], color=GREY, linestyle=style)[0] for style in ("-", "--")]
     names = ["exact", "the paper's method"]
     figure.legend(lines, names, loc="outside lower center", ncols=2, frameon=False, fontsize=8)

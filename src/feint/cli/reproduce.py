@@ -99,6 +99,7 @@ def claim_lines(claims: "list[Finding]") -> list[str]:
             width = min(_NAME, _LINE - len(interval))
             lines.append(f"[{style}]{claim.verdict:9}[/] {escape(marked(claim)):{width}} {interval}")
     lines += ["", f"Intervals hold with {100 * (1 - LEVEL):g} %; * exploratory, settings chosen after seeing data."]
+    lines.append("Arms and instances of Figures 1 to 5 are numbered as in the paper, from 1.")
     return [*lines, *count_lines(claims)]
 
 
@@ -108,7 +109,7 @@ def _reference_table(data: "Dataset") -> "Table":
 
     table = Table(
         title="What Thompson Sampling pulls, exactly and by Gauss–Hermite (GH)\n"
-        "public means (0.6, 0.3, 0, 0.2), σ = 1, at three moments of a run",
+        "public means (0.6, 0.3, 0, 0.2), σ = 1, at three moments of a run\narms count from 0",
         box=box.SIMPLE_HEAD,
     )
     rules = [f"GH {n}" for n in data["nodes"].values]

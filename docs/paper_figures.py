@@ -7,11 +7,11 @@ from feint.experiments.contract import load_experiment
 
 # What differs from `feint reproduce`, whose horizons are longer. The paper has 100 seeds in both cases of Figure 3.
 FIGURES = {
-    "rate": {"horizon": 1_000_000},
-    "budget": {"horizon": 100_000, "spent": 0, "horizon_unlimited": 3_000},
-    "asymmetry": {"horizon": 30_000, "replications_asymmetric": 100},
-    "convergence": {"horizon": 1_000_000},
-    "boost": {},
+    "figure1": {"horizon": 1_000_000},
+    "figure2": {"horizon": 100_000, "spent": 0, "horizon_unlimited": 3_000},
+    "figure3": {"horizon": 30_000, "replications_asymmetric": 100},
+    "figure4": {"horizon": 1_000_000},
+    "figure5": {},
 }
 
 

@@ -4,23 +4,25 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 import feint
-from feint.experiments import paper_method, reference_table
+from feint.experiments import PAPER_FIGURES, TITLES, choose_experiments, paper_method, reference_table
 from feint.experiments.claims_page import marked
-from feint.experiments.contract import NAMES, caption_of, load_experiment, settings_of
+from feint.experiments.contract import caption_of, load_experiment, settings_of
 from feint.experiments.findings import KINDS, LEVEL, REFUTED, VERDICTS
 from layout import crowded
 
 TINY = {
-    "rate": {"horizon": 2_000, "replications": 4},
-    "budget": {"horizon": 2_000, "spent": 2, "horizon_unlimited": 1_000, "replications": 4},
-    "asymmetry": {"early": 500, "horizon": 1_000, "replications": 4, "replications_asymmetric": 6},
-    "convergence": {"horizon": 1_000, "replications": 4},
-    "boost": {"points": 200},
-    "approximations": {"horizon": 60, "replications": 5, "replications_pulls": 6},
+    "figure1": {"horizon": 2_000, "replications": 4},
+    "figure2": {"horizon": 2_000, "spent": 2, "horizon_unlimited": 1_000, "replications": 4},
+    "figure3": {"early": 500, "horizon": 1_000, "replications": 4, "replications_asymmetric": 6},
+    "figure4": {"horizon": 1_000, "replications": 4},
+    "figure5": {"points": 200},
+    "approximations": {"horizons": (300, 200, 200, 300), "seeds": (4, 5, 4, 5), "horizon": 60, "replications_pulls": 6},
     "lemma2": {"log10_horizon": 5, "replications": 5},
     "constraint": {"horizon": 60},
     "detection": {
@@ -51,7 +53,7 @@ TINY = {
 }
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=TITLES)
 def done(request):
     """(module, settings, data, ticks) of one experiment, run once with tiny settings."""
     experiment = load_experiment(request.param)
@@ -62,7 +64,7 @@ def done(request):
 
 
 def test_every_experiment_is_tested_here():
-    assert set(TINY) == set(NAMES)
+    assert set(TINY) == set(TITLES)
 
 
 class TestConformance:
@@ -71,7 +73,6 @@ class TestConformance:
         assert set(experiment.QUICK) <= set(experiment.SETTINGS)
         assert set(settings) == set(experiment.SETTINGS)
         assert settings_of(experiment, True) == {**experiment.SETTINGS, **experiment.QUICK}
-        assert experiment.TITLE
 
     def test_caption_has_this_runs_own_numbers(self, done):
         experiment, settings, _, _ = done
@@ -88,7 +89,7 @@ class TestConformance:
 
     @pytest.mark.parametrize(
         "done",
-        [pytest.param(name, marks=pytest.mark.slow) if name == "detection" else name for name in NAMES],
+        [pytest.param(name, marks=pytest.mark.slow) if name == "detection" else name for name in TITLES],
         indirect=True,
     )
     def test_same_seed_same_data(self, done):
@@ -127,7 +128,7 @@ class TestConformance:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TITLES)
 def test_a_quick_run_is_readable_and_refutes_nothing_that_the_full_run_shows(name):
     """What the full run shows is in docs/claims.md; names that a quick run alone has are not there."""
     experiment = load_experiment(name)
@@ -145,22 +146,24 @@ def test_settings_are_the_papers():
     """Means, budgets and numbers of seeds from Section 6 and Appendix C of the paper."""
     paper = {"public": (0.6, 0.3, 0.0, 0.2), "private": (0.2, 0.5, 0.1, 0.0)}
     expected = {
-        "rate": {"public": paper["public"], "epsilon": 0.1, "boosted": (1, 2, 3), "replications": 50},
-        "budget": {**paper, "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf), "replications": 100},
-        "asymmetry": {
+        "figure1": {"public": paper["public"], "epsilon": 0.1, "replications": 50},
+        "figure2": {**paper, "epsilons": (0.0, 1e-3, 1e-2, 1e-1, 1.0, math.inf), "replications": 100},
+        "figure3": {
             "private": (0.2, 0.5, 0.0, 0.0),
             "symmetric": (0.6, 0.1, 0.1, 0.1),
             "asymmetric": (0.6, 0.5, 0.0, 0.3),
             "epsilon": 0.1,
+            "replications": 100,
         },
-        "convergence": {
+        "figure4": {
             "public": ((0.6, 0.3, 0.1), (0.8, 0.3, 0.6)),
             "private": ((0.2, 0.5, 0.3), (0.1, 0.35, 0.2)),
             "epsilon": 0.1,
             "replications": 50,
         },
-        "boost": {"epsilon": 0.1},
+        "figure5": {"epsilon": 0.1},
     }
+    assert list(expected) == list(PAPER_FIGURES)
     for name, values in expected.items():
         settings = load_experiment(name).SETTINGS
         assert {key: settings[key] for key in values} == values
@@ -177,13 +180,13 @@ def test_reference_table_has_the_values_of_40_digit_integration():
 
 def test_a_false_claim_is_refuted():
     """A claim table that cannot fail is worth nothing: pulls below φ must be reported."""
-    rate = load_experiment("rate")
-    settings = {**rate.SETTINGS, **TINY["rate"], "replications": 11}  # the fewest with an interval at LEVEL
+    rate = load_experiment("figure1")
+    settings = {**rate.SETTINGS, **TINY["figure1"], "replications": 11}  # the fewest with an interval at LEVEL
     data = rate.run(settings, 0, lambda steps: None)
     data["pulls"] = data.pulls * 0.01
     found = {claim.name: claim.verdict for claim in rate.claims(data, settings)}
     assert {name for name, verdict in found.items() if verdict == REFUTED} >= {
-        f"φ underestimates arm {arm}" for arm in (1, 2, 3)
+        f"φ underestimates arm {arm}" for arm in (2, 3, 4)
     }
 
 
@@ -197,6 +200,40 @@ def test_paper_method_draws_as_algorithm_1():
     assert (runs.log_error < 0).all()
 
 
-def test_unknown_figures_are_explained():
-    with pytest.raises(ValueError, match="choose among rate"):
-        load_experiment("nonsense")
+def test_names_and_groups_keep_the_papers_order():
+    assert choose_experiments(["paper"]) == [f"figure{number}" for number in range(1, 6)]
+    assert choose_experiments(["lemma2", "paper", "figure2"]) == [*PAPER_FIGURES, "lemma2"]
+    assert choose_experiments(["all"]) == list(TITLES)
+    with pytest.raises(ValueError, match="choose among figure1"):
+        choose_experiments(["figure1", "nonsense"])
+
+
+def test_figures_number_arms_as_printed_and_show_the_papers_seeds():
+    """Arm 1 of the paper is arm 0 of the data; of 6 asymmetric runs, 4 are the paper's."""
+    first = load_experiment("figure1")
+    data = first.run({**first.SETTINGS, **TINY["figure1"]}, 0, lambda steps: None)
+    assert data.arm.values.tolist() == [1, 2, 3]  # "a = 2, 3, 4"
+    assert [axes.get_title() for axes in first.plot(data).axes[:3]] == ["arm 2", "arm 3", "arm 4"]
+    third = load_experiment("figure3")
+    data = third.run({**third.SETTINGS, **TINY["figure3"]}, 0, lambda steps: None)
+    panels = third.plot(data).axes
+    assert [axes.get_title().split("\n")[1] for axes in panels] == ["4 seeds", "4 seeds", "6 seeds"]
+    for axes, runs in zip(panels[1:], (4, 6), strict=True):
+        lines = {line.get_label(): line.get_ydata() for line in axes.lines}
+        assert lines["arm 2"][-1] == pytest.approx(float(data.asymmetric[:runs, -1, 1].mean()))
+
+
+def test_every_curve_of_the_error_has_its_band():
+    """The band of the mean of 1 − p* is Student's, as of any mean; where it reaches 0 it ends at the axes."""
+    second = load_experiment("figure2")
+    errors = np.array([[0.5, 0.5, 1e-3], [0.4, 0.5, 1e-9], [0.6, 0.5, 1e-9]])
+    data = xr.Dataset(
+        {"log_error": (("epsilon", "replication", "time"), np.log(errors)[None])},
+        coords={"epsilon": [0.1], "time": [100, 200, 300]},
+    )
+    left, right = second.plot(data).axes
+    assert len(left.collections) == len(right.collections) == 1
+    low, high = np.array([f(left.collections[0].get_paths()[0].vertices[1:-1][:, 1]) for f in (min, max)])
+    assert low == left.get_ylim()[0]
+    half = stats.t.ppf(0.975, 2) * errors.std(0, ddof=1) / math.sqrt(3)
+    assert 10**high == pytest.approx((errors.mean(0) + half).max())

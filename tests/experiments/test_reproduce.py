@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from cases import HANGS
-from feint.experiments import boost, lemma2
+from feint.experiments import TITLES, figure5, lemma2
 from feint.experiments.contract import load_experiment
 from feint.experiments.reproduce import MANIFEST, reproduce
 
-QUICK_PIECES = ["boost", "lemma2", "convergence", "asymmetry"]
+QUICK_PIECES = ["figure5", "lemma2", "figure4", "figure3"]
 
 
 def refuse(*arguments):
@@ -23,26 +23,35 @@ def refuse(*arguments):
 
 def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
     out = tmp_path / "run"
-    claims = reproduce(["lemma2", "boost"], out, quick=True)
-    assert list(claims) == ["boost", "lemma2"]
-    for name in ("boost", "lemma2"):
+    claims = reproduce(["lemma2", "figure5"], out, quick=True)
+    assert list(claims) == ["figure5", "lemma2"]
+    for name in ("figure5", "lemma2"):
         assert (out / "data" / f"{name}.zarr").is_dir()
         for suffix in ("pdf", "png"):
             assert (out / "figures" / f"{name}.{suffix}").stat().st_size > 4_000
     stored = json.loads((out / "claims.json").read_text())
-    assert stored["claims"]["boost"] == [claim.to_json() for claim in claims["boost"]]
+    assert stored["claims"]["figure5"] == [claim.to_json() for claim in claims["figure5"]]
     report = (out / "report.html").read_text()
     assert report.count("data:image/png;base64,") == 2
     assert "http://" not in report
     assert "https://" not in report
-    for module in (boost, lemma2):
+    places = [report.index(f"<h1>{title}") for title in ("The paper&#x27;s figures", "Beyond the paper")]
+    assert places[0] < report.index("<h2>Figure 5") < places[1] < report.index("<h2>Lemma 2")
+    assert "Made by `feint reproduce figure5 lemma2 --quick`" in (out / "claims.md").read_text(encoding="utf-8")
+    for module in (figure5, lemma2):
         monkeypatch.setattr(module, "run", refuse)
-    again = reproduce(["lemma2", "boost"], out, quick=True)
+    again = reproduce(["lemma2", "figure5"], out, quick=True)
     assert again == claims
     # A figure is drawn again from its data.
-    (out / "figures" / "boost.png").unlink()
-    reproduce(["boost"], out, quick=True)
-    assert (out / "figures" / "boost.png").exists()
+    (out / "figures" / "figure5.png").unlink()
+    reproduce(["figure5"], out, quick=True)
+    assert (out / "figures" / "figure5.png").exists()
+
+
+def test_help_lists_every_name():
+    shown = subprocess.run([sys.executable, "-m", "feint", "reproduce", "--help"], capture_output=True, text=True)
+    assert [name for name in TITLES if f" {name} " not in shown.stdout] == []
+    assert "paper or all" in shown.stdout
 
 
 def test_half_written_pieces_do_not_count(tmp_path):
@@ -58,22 +67,22 @@ def test_half_written_pieces_do_not_count(tmp_path):
 
 def test_other_settings_and_foreign_folders_are_refused(tmp_path, monkeypatch):
     out = tmp_path / "run"
-    reproduce(["boost"], out, quick=True)
+    reproduce(["figure5"], out, quick=True)
     with pytest.raises(ValueError, match="choose another `out`"):
-        reproduce(["boost"], out, quick=True, seed=1)
+        reproduce(["figure5"], out, quick=True, seed=1)
     with pytest.raises(ValueError, match="choose another `out`"):
-        reproduce(["boost"], out, quick=False)
+        reproduce(["figure5"], out, quick=False)
     with monkeypatch.context() as patch:
-        patch.setitem(load_experiment("boost").SETTINGS, "points", 100)
+        patch.setitem(load_experiment("figure5").SETTINGS, "points", 100)
         with pytest.raises(ValueError, match="choose another `out`"):
-            reproduce(["boost"], out, quick=True)
-    reproduce(["boost"], out, quick=True, seed=1, force=True)
+            reproduce(["figure5"], out, quick=True)
+    reproduce(["figure5"], out, quick=True, seed=1, force=True)
     assert json.loads((out / MANIFEST).read_text())["seed"] == 1
     foreign = tmp_path / "home"
     foreign.mkdir()
     (foreign / "thesis.tex").write_text("precious")
     with pytest.raises(ValueError, match="not a folder of feint reproduce"):
-        reproduce(["boost"], foreign, quick=True)
+        reproduce(["figure5"], foreign, quick=True)
     assert (foreign / "thesis.tex").read_text() == "precious"
     with pytest.raises(ValueError, match="choose among"):
         reproduce(["nonsense"], tmp_path / "none")
@@ -114,7 +123,7 @@ def find_browser():
 def test_report_renders_in_a_browser(tmp_path):
     """The page in headless Chromium: every figure has its pixels, nothing overflows a phone, nothing is logged."""
     out = tmp_path / "run"
-    reproduce(["boost", "lemma2"], out, quick=True)
+    reproduce(["figure5", "lemma2"], out, quick=True)
     (out / "probe.html").write_text(
         "<iframe id='page' src='report.html' style='width:390px;height:800px'></iframe><pre id='result'>waiting</pre>"
         "<script>document.getElementById('page').onload = function () {"

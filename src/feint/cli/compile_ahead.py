@@ -96,7 +96,7 @@ TASKS: dict[str, Callable[[], None]] = {
     "run": _run,
     "run --observe": _observe,
     "audit": _audit,
-    "reproduce rate": _events,
+    "reproduce figure1": _events,
     "reproduce earning": _earning,
     "reproduce schedules": _schedules,
     "plan": _plan,

@@ -1,4 +1,4 @@
-"""`feint reproduce`: the paper's figures and claims."""
+"""`feint reproduce`: the paper's figures and claims, and our own experiments."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from feint.cli.shared import app
+from feint.experiments import OWN_EXPERIMENTS, PAPER_FIGURES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,15 +18,31 @@ if TYPE_CHECKING:
     from feint.experiments.findings import Finding
 
 
-@app.command()
+def _list_names(names: dict[str, str]) -> str:
+    lines = (f"{name:15} {title}" for name, title in names.items())
+    return "\n".join(("\n\b", *lines, ""))  # \b keeps the lines as they are
+
+
+_HELP = f"""Rerun the paper's figures and what it says of them, or our own experiments.
+
+An interrupted run goes on where it stopped. Without a name, or with the name paper, the paper's figures are run:
+{_list_names(PAPER_FIGURES)}
+With the name all, these are run after them:
+{_list_names(OWN_EXPERIMENTS)}
+"""
+
+
+@app.command(help=_HELP)
 def reproduce(
-    figures: Annotated[list[str] | None, typer.Argument(help="Which to run; all if none is named.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Any of the names above, paper or all.", show_default="paper")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: a minute or two.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for data, figures, claims and report.")] = Path("results"),
     seed: Annotated[int, typer.Option(help="Seed of every experiment.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace a run with other settings in the folder.")] = False,
 ) -> None:
-    """Rerun the paper's figures and claims; an interrupted run goes on where it stopped."""
+    """Run experiments and print their claims."""
     from rich.console import Console
 
     from feint.experiments import reference_table
@@ -33,8 +50,8 @@ def reproduce(
 
     console = Console()
     bar = _experiment_bar(Console(stderr=True))
-    claims = run(figures or [], out, seed=seed, quick=quick, force=force, progress=bar)
-    if not figures:
+    claims = run(names or ["paper"], out, seed=seed, quick=quick, force=force, progress=bar)
+    if claims.keys() >= PAPER_FIGURES.keys():
         console.print(_reference_table(reference_table.run()))
     found = [claim for part in claims.values() for claim in part]
     for line in claim_lines(found):
@@ -82,6 +99,7 @@ def claim_lines(claims: "list[Finding]") -> list[str]:
             width = min(_NAME, _LINE - len(interval))
             lines.append(f"[{style}]{claim.verdict:9}[/] {escape(marked(claim)):{width}} {interval}")
     lines += ["", f"Intervals hold with {100 * (1 - LEVEL):g} %; * exploratory, settings chosen after seeing data."]
+    lines.append("Arms and instances of Figures 1 to 5 are numbered as in the paper, from 1.")
     return [*lines, *count_lines(claims)]
 
 
@@ -91,7 +109,7 @@ def _reference_table(data: "Dataset") -> "Table":
 
     table = Table(
         title="What Thompson Sampling pulls, exactly and by Gauss–Hermite (GH)\n"
-        "public means (0.6, 0.3, 0, 0.2), σ = 1, at three moments of a run",
+        "public means (0.6, 0.3, 0, 0.2), σ = 1, at three moments of a run\narms count from 0",
         box=box.SIMPLE_HEAD,
     )
     rules = [f"GH {n}" for n in data["nodes"].values]

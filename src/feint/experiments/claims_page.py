@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from feint.experiments import GROUPS
 from feint.experiments.findings import KINDS, LEVEL, REFUTED, Finding, count_lines
 from feint.support.files import write_whole
 
@@ -11,12 +12,16 @@ LEVEL_WORDS = (
     "inside what is claimed, refuted if outside, and otherwise undecided. Those marked * are exploratory: their "
     "settings were chosen after data had been seen."
 )
-ARMS_WORDS = "Arms count from 0; where the paper is quoted, from 1."
+ARMS_WORDS = (
+    "In Figures 1 to 5 and what is claimed about them, arms and instances are numbered as in the paper, from 1; "
+    "everywhere else they count from 0."
+)
 
 
 def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
     """Write claims.md into `out`."""
-    page = claims_page(claims, f"`feint reproduce{' --quick' if quick else ''}`, seed {seed}")
+    names = " ".join(next(([group] for group, names in GROUPS.items() if list(names) == list(claims)), claims))
+    page = claims_page(claims, f"`feint reproduce {names}{' --quick' if quick else ''}`, seed {seed}")
     write_whole(out / "claims.md", lambda name: name.write_text(page, encoding="utf-8"), force=True)
 
 

@@ -23,7 +23,6 @@ SETTINGS: dict[str, Any] = {
     "horizon": 5_000,
 }
 QUICK: dict[str, Any] = {"horizon": 1_000}
-TITLE = "The KL constraint at every step"
 CAPTION = (
     "What each step of one live agent spends, as a share of what it may, over {horizon} pulls; a budget of which "
     "every step spends all is not drawn."

@@ -41,7 +41,6 @@ QUICK: dict[str, Any] = {
     "identify_replications": 40,
     "detect_replications": 40,
 }
-TITLE = "The price of deception: sure against caught"
 CAPTION = (
     "Median pulls until the agent is sure, and until the observer, who tests at {alpha}, notices; "
     "{identify_replications} and {detect_replications} seeds per point, with 95 % intervals. Dashed: planned. "

@@ -43,7 +43,6 @@ QUICK: dict[str, Any] = {
     "replications": 40,
     "watched_replications": 40,
 }
-TITLE = "A deceiver who earns"
 CAPTION = (
     "Left: private gain in units of √(εt), median and quartiles of {replications} seeds. Right: share of "
     "{watched_replications} seeds detected so far."

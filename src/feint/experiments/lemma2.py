@@ -20,7 +20,6 @@ SETTINGS: dict[str, Any] = {
     "replications": 200,
 }
 QUICK: dict[str, Any] = {"log10_horizon": 10, "replications": 50}
-TITLE = "Lemma 2: the Bernoulli process"
 CAPTION = (
     "Successes of a Bernoulli process with odds c/(M + M₀) against the limit √(2cT); means of {replications} runs "
     "with 95 % bands."

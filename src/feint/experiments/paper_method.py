@@ -44,22 +44,23 @@ def run(
     round_robin: Sequence[int] = (),
     tick: Tick = lambda steps: None,
 ) -> xr.Dataset:
-    """Run Algorithm 1, or boost the arms of `round_robin` in turn, with σ = 1 and 0 < ε < ∞; return `pulls` and
-    `log_error` at the checkpoints.
+    """Run Algorithm 1, or boost the arms of `round_robin` in turn, with σ = 1 and 0 < ε < ∞; return `pulls`,
+    `boosts` and `log_error` at the checkpoints.
     """
     rng = np.random.default_rng(seed)
     public, private = np.array(bandit.public), np.array(bandit.private)
     n, rows = bandit.n_arms, np.arange(replications)
-    pulls = np.ones((replications, n))
+    pulls, boosts = np.ones((replications, n)), np.zeros((replications, n))
     public_sums = public + rng.standard_normal(pulls.shape)
     private_sums = private + rng.standard_normal(pulls.shape)
-    recorded, errors = [], []
+    recorded, recorded_boosts, errors = [], [], []
     for t in range(n, horizon + 1):
         sds = 1.0 / np.sqrt(pulls)
         if t in checkpoints:
             p = gauss_hermite_rule(private_sums / pulls, sds, _POINTS, _WEIGHTS)
             others = np.arange(n) != bandit.best_private
             recorded.append(pulls.copy())
+            recorded_boosts.append(boosts.copy())
             errors.append(np.log(np.maximum(p[:, others].sum(1), _TINY)))
         if t == horizon:
             break
@@ -72,6 +73,7 @@ def run(
             challenger = _pick(p, rng)
             n_leader, n_challenger = pulls[rows, leader], pulls[rows, challenger]
             boosted = np.where(rng.random(replications) * (n_leader + n_challenger) < n_challenger, leader, challenger)
+        boosts[rows, boosted] += 1.0
         pi = np.maximum(gauss_hermite_rule(public_sums / pulls, sds, _POINTS, _WEIGHTS), _TINY)
         pi /= pi.sum(1, keepdims=True)
         q = _boost(pi[rows, boosted], epsilon)
@@ -88,6 +90,7 @@ def run(
     return xr.Dataset(
         {
             "pulls": (("replication", "time", "arm"), np.stack(recorded, 1)),
+            "boosts": (("replication", "time", "arm"), np.stack(recorded_boosts, 1)),
             "log_error": (("replication", "time"), np.stack(errors, 1)),
         },
         coords={"time": [t for t in checkpoints if n <= t <= horizon]},

@@ -30,7 +30,6 @@ SETTINGS: dict[str, Any] = {
     "replications": 1_500,
 }
 QUICK: dict[str, Any] = {"totals": (0.01, 0.1, 1.0, 10.0), "horizon": 300, "replications": 400}
-TITLE = "The price of deception: power against its bound"
 CAPTION = (
     "Share of {replications} runs that tests of level {alpha} catch within {horizon} pulls, against the total KL "
     "that the runs spent; 95 % intervals."

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from feint.experiments import PAPER_FIGURES, TITLES
 from feint.experiments.claims_page import ARMS_WORDS, LEVEL_WORDS, marked
 from feint.experiments.contract import caption_of, load_experiment, settings_of
 from feint.experiments.findings import Finding, count_lines
@@ -77,7 +78,7 @@ def _pairs(values: dict[str, Any]) -> str:
 def _section(name: str, found: list[Finding], picture: bytes, quick: bool) -> str:
     experiment = load_experiment(name)
     settings = settings_of(experiment, quick)
-    title, caption = html.escape(experiment.TITLE), html.escape(caption_of(experiment, settings))
+    title, caption = html.escape(TITLES[name]), html.escape(caption_of(experiment, settings))
     source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
     return (
         f"<section id='{name}'><h2>{title}</h2>"
@@ -86,10 +87,18 @@ def _section(name: str, found: list[Finding], picture: bytes, quick: bool) -> st
     )
 
 
+def _contents(title: str, places: dict[str, str]) -> str:
+    links = "".join(f"<li><a href='#{place}'>{html.escape(text)}</a></li>" for place, text in places.items())
+    return f"<nav><h2>{html.escape(title)}</h2><ul>{links}</ul></nav>"
+
+
 def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
     """Write report.html into `out` from the figures there; it has no date, so the same run gives the same bytes."""
     everything = [claim for found in claims.values() for claim in found]
-    contents = [f"<li><a href='#{name}'>{html.escape(load_experiment(name).TITLE)}</a></li>" for name in claims]
+    parted = {
+        "The paper's figures": [name for name in claims if name in PAPER_FIGURES],
+        "Beyond the paper": [name for name in claims if name not in PAPER_FIGURES],
+    }
     versions = {"feint": VERSION, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
@@ -102,11 +111,13 @@ def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quic
         "</p><ul>",
         *(f"<li>{html.escape(line)}</li>" for line in count_lines(everything)),
         f"</ul><p>{html.escape(LEVEL_WORDS)} {ARMS_WORDS}</p>",
-        f"<nav><h2>Contents</h2><ul>{''.join(contents)}<li><a href='#errata'>Errata that matter</a></li>",
-        "<li><a href='#versions'>Versions</a></li></ul></nav>",
+        *(_contents(title, {name: TITLES[name] for name in names}) for title, names in parted.items() if names),
+        _contents("And", {"errata": "Errata that matter", "versions": "Versions"}),
     ]
-    for name, found in claims.items():
-        parts.append(_section(name, found, (out / "figures" / f"{name}.png").read_bytes(), quick))
+    for title, names in parted.items():
+        parts += [f"<h1>{html.escape(title)}</h1>"] if names else []
+        for name in names:
+            parts.append(_section(name, claims[name], (out / "figures" / f"{name}.png").read_bytes(), quick))
     parts.append("<h2 id='errata'>Errata that matter</h2><ul>")
     parts += [f"<li><strong>{html.escape(a)}.</strong> {html.escape(b)}</li>" for a, b in _ERRATA]
     parts.append(f"</ul><h2 id='versions'>Versions</h2>{_pairs(versions)}</body></html>")

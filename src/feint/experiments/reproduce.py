@@ -15,8 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from feint.experiments import TITLES, choose_experiments
 from feint.experiments.claims_page import write_claims
-from feint.experiments.contract import NAMES, Tick, load_experiment, settings_of
+from feint.experiments.contract import Tick, load_experiment, settings_of
 from feint.experiments.findings import Finding
 from feint.experiments.report import write_report
 from feint.experiments.resumable import keep_blocks
@@ -32,7 +33,7 @@ MANIFEST = "feint-reproduce.json"
 
 def prepare_folder(out: Path, seed: int, quick: bool, force: bool) -> None:
     """Prepare the folder for this run, or refuse it."""
-    settings = json.dumps([settings_of(load_experiment(name), quick) for name in NAMES])
+    settings = json.dumps([settings_of(load_experiment(name), quick) for name in TITLES])
     wanted = {"feint": VERSION, "seed": seed, "quick": quick, "settings": sha256(settings.encode()).hexdigest()[:8]}
     manifest = out / MANIFEST
     for folder in (out, out / "data"):
@@ -108,10 +109,8 @@ def reproduce(
     force: bool = False,
     progress: Callable[[str, int], Any] = hide_progress,
 ) -> dict[str, list[Finding]]:
-    """Run the named experiments (all, if none is named) into `out`, and return the claims by experiment."""
-    chosen = [name for name in NAMES if name in names] if names else list(NAMES)
-    for name in names:
-        load_experiment(name)
+    """Run the named experiments (also "paper" or "all") into `out`, and return the claims by experiment."""
+    chosen = choose_experiments(names)
     for library in ("matplotlib", "zarr"):
         need(library, "feint reproduce")
     prepare_folder(out, seed, quick, force)

@@ -42,7 +42,6 @@ QUICK: dict[str, Any] = {
     "replications": 60,
     "watched_replications": 10,
 }
-TITLE = "The price of deception: only total KL matters"
 CAPTION = (
     "Pulls of one boosted arm that four schedules of the same total gain within {horizon} steps, in units of the "
     "first-order curve (2σ/Δ)√B; medians of {replications} seeds with 95 % intervals. Dashed: the fluid "

@@ -44,6 +44,24 @@ def band(axes: "Axes", x: FloatArray, values: FloatArray, colour: str, label: st
     axes.plot(x, mean, color=colour, label=label, **line)
 
 
+def band_of_logs(axes: "Axes", x: FloatArray, logs: FloatArray, colour: str, label: str, **line: Any) -> None:
+    """Draw log₁₀ of the mean of e^logs over replications (first axis) with its 95 % band.
+
+    It is the band of `band` for the values themselves, which may be too small for a float. Where it reaches 0, which
+    no logarithm does, it goes to the bottom of the axes: set their limits first.
+    """
+    from scipy import stats
+
+    n = len(logs)
+    mean = np.logaddexp.reduce(logs, 0) - np.log(n)
+    spread = np.sqrt(np.expm1(np.maximum(np.logaddexp.reduce(2 * (logs - mean), 0) - np.log(n), 0.0)) / (n - 1))
+    half = stats.t.ppf(0.975, n - 1) * spread
+    low = np.log10(np.maximum(1 - half, 1e-300)) + mean / np.log(10)
+    high = np.log10(1 + half) + mean / np.log(10)
+    axes.fill_between(x, np.maximum(low, axes.get_ylim()[0]), high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(x, mean / np.log(10), color=colour, label=label, **line)
+
+
 def draw_intervals(
     axes: "Axes", x: FloatArray, points: list[tuple[float, float, float]], colour: str, **line: Any
 ) -> None:

@@ -1,4 +1,7 @@
-"""Figure 3 of the paper: the impact of asymmetry, sample proportions for two public instances."""
+"""Figure 3 of the paper: the impact of asymmetry, sample proportions for two public instances.
+
+The figure and its claims number arms as printed, from 1; the data count from 0.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +26,13 @@ SETTINGS: dict[str, Any] = {
     "early": 3_000,
     "horizon": 300_000,
     "replications": 100,
-    "replications_asymmetric": 1_000,  # 100 are too few to see what is left of the difference between arms 2 and 3
+    "replications_asymmetric": 1_000,  # 100 are too few to see what is left of the difference of arms 3 and 4
 }
 QUICK: dict[str, Any] = {"horizon": 20_000, "replications": 40, "replications_asymmetric": 40}
-TITLE = "Impact of asymmetry"
 CAPTION = (
     "Figure 3: sample proportions under two public instances, private means {private}; means of {replications} "
-    "seeds (left) and {replications_asymmetric} (right) with 95 % bands. Arm 0 is the best public one."
+    "seeds with 95 % bands, and beside them of {replications_asymmetric} where there are more. Arms are numbered as in "
+    "the paper, from 1, which is the best public one."
 )
 CASES = {"symmetric": "replications", "asymmetric": "replications_asymmetric"}  # and how many runs each has
 
@@ -57,18 +60,21 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Draw one panel per public instance."""
+    """Draw a panel per public instance with the paper's seeds, and one with all seeds where there are more."""
+    seeds, more = data.sizes["symmetric_run"], data.sizes["asymmetric_run"]
+    shown = [("symmetric", seeds), ("asymmetric", seeds)] + [("asymmetric", more)] * (more > seeds)
     figure = new_figure(7.2, 3.0)
-    panels = figure.subplots(1, 2, sharey=True)
+    panels = figure.subplots(1, len(shown), sharey=True)
     t = data.time.values
     late = t >= 100
     means = {"symmetric": "(0.6, 0.1, 0.1, 0.1)", "asymmetric": "(0.6, 0.5, 0.0, 0.3)"}
-    for axes, case in zip(panels, CASES, strict=True):
+    for axes, (case, number) in zip(panels, shown, strict=True):
         for arm in range(4):
-            values = data[case].isel(arm=arm).values
-            style = "--" if arm == 3 else "-"  # arms 2 and 3 are alike in the symmetric instance
-            band(axes, t[late], values[:, late], COLOURS[arm], f"arm {arm}", linestyle=style)
-        axes.set(xscale="log", yscale="log", xlabel="time $t$", title=rf"$\mu^{{\mathrm{{pub}}}} = {means[case]}$")
+            values = data[case].isel(arm=arm).values[:number]
+            style = "--" if arm == 3 else "-"  # the last two arms are alike in the symmetric instance
+            band(axes, t[late], values[:, late], COLOURS[arm], f"arm {arm + 1}", linestyle=style)
+        axes.set(xscale="log", yscale="log", xlabel="time $t$")
+        axes.set_title(rf"$\mu^{{\mathrm{{pub}}}} = {means[case]}$" + f"\n{number:,} seeds", fontsize=9)
     panels[0].set_ylabel("proportion of samples")
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
@@ -77,9 +83,9 @@ def plot(data: xr.Dataset) -> "Figure":
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """Test that under asymmetry arm 1 is pulled more, and arm 2 less than arm 3: early, and less and less so.
+    """Test that under asymmetry arm 2 is pulled more, and arm 3 less than arm 4: early, and less and less so.
 
-    Arms 2 and 3 have the same private gap, so information balance makes their pulls equal in the limit. There they
+    Arms 3 and 4 have the same private gap, so information balance makes their pulls equal in the limit. There they
     differ only in the boosts that they take.
     """
     last = int(data.time[-1])
@@ -88,9 +94,9 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     more = final[1][:paired] - final[0][:paired]
     found = [
         Finding(
-            "arm 1 is pulled more under asymmetry",
+            "arm 2 is pulled more under asymmetry",
             "when pulling arms 3 and 4 becomes harder compared to arm 2, Algorithm 1 generates more samples from arm 2",
-            f"median log ratio of arm 1's proportions, asymmetric to symmetric, t = {last:,}",
+            f"median log ratio of arm 2's proportions, asymmetric to symmetric, t = {last:,}, {paired:,} seeds",
             *median_interval(more, LEVEL),
             at_least=0.0,
         )
@@ -102,9 +108,9 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         differences.append(less)
         found.append(
             Finding(
-                f"arm 2 is pulled less than arm 3, {name}",
+                f"arm 3 is pulled less than arm 4, {name}",
                 "arm 3 is pulled less frequently compared to arm 4, as it is harder to pull",
-                f"median log ratio of the proportions of arms 3 and 2, t = {int(at.time):,}",
+                f"median log ratio of the proportions of arms 4 and 3, t = {int(at.time):,}, {less.size:,} seeds",
                 *median_interval(less, LEVEL),
                 at_least=0.0,
                 exploratory=name == "early",
@@ -114,7 +120,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     return [
         *found,
         Finding(
-            "arms 2 and 3 come closer",
+            "arms 3 and 4 come closer",
             OURS,
             f"median fall of that log ratio from t = {settings['early']:,} to {last:,}",
             *median_interval(early - late, LEVEL),

@@ -1,4 +1,4 @@
-"""The claims of `budget` on planted data: all shown where all are true, and each refuted where it is not."""
+"""The claims about Figure 2 on planted data: all shown where all are true, and each refuted where it is not."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from feint import Bandit
-from feint.experiments.budget import SETTINGS, claims
+from feint.experiments.figure2 import SETTINGS, claims
 from feint.theory import optimal_allocation
 
 EPSILONS = (0.0, 0.1, 1.0, math.inf)

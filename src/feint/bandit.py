@@ -111,14 +111,16 @@ class Bandit:
         from feint.support.html import table
 
         rows = [
-            (a, f"{self.public[a]:g}", f"{self.private[a]:g}", ", ".join(self._roles(a))) for a in range(self.n_arms)
+            (a, f"{self.public[a]:g}", f"{self.private[a]:g}", ", ".join(roles(self, a))) for a in range(self.n_arms)
         ]
         names = " and ".join(dict.fromkeys(repr(family) for family in self.families))
         return table(f"Bandit of {self.n_arms} arms, {names}", ("arm", "public mean", "private mean", ""), rows)
 
-    def _roles(self, arm: int) -> list[str]:
-        found = {"best public": self.best_public, "best private": self.best_private}
-        return [name for name, best in found.items() if best == arm]
+
+def roles(bandit: Bandit, arm: int) -> list[str]:
+    """Return what an arm is the best in, in words for tables."""
+    found = {"best public": bandit.best_public, "best private": bandit.best_private}
+    return [name for name, best in found.items() if best == arm]
 
 
 def family_pair(family: Families | None, sigma: float | None = None) -> tuple[Any, Any]:

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from html import escape
 from typing import Any, NamedTuple
 
 import panel as pn
@@ -16,15 +15,24 @@ from feint.app.instance import EPSILONS, InstanceForm
 from feint.app.saying import Line
 from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
-from feint.planning.plan import facts
-from feint.registry import parse
-from feint.support.html import table
+from feint.explorers import TopTwo
+from feint.explorers.base import explorer_settings
+from feint.planning.facts import facts_of_plan, facts_of_unseen
+from feint.planning.path_setup import says_shares
+from feint.registry import needs_arguments, parse, registered
+from feint.support.facts import ArmFacts
+from feint.support.html import escape, table
 
 _EPSILONS = [epsilon for epsilon in EPSILONS if 0.003 <= epsilon <= 3.0]
 _USUAL = 0.1
 _POWERS = (0.1, 0.5, 0.9)
 _SECONDS = 60
-_PLANNED = ("top-two", "top-two-transport")  # explorers that say with which probability they boost an arm
+# Explorers that say with which probability they boost an arm.
+_PLANNED = [
+    name
+    for name, cls in registered("explorer").items()
+    if not needs_arguments(cls) and says_shares(explorer_settings(cls(), 2))
+]
 
 
 class Job(NamedTuple):
@@ -42,7 +50,7 @@ class PlanTab:
         self._form, self._take, self._line = form, take, Line()
         self._asked = 0  # counts questions: what an older one finds is no longer shown
         self._about: Any = None  # what the last plans are about
-        self._explorer = _PLANNED[0]
+        self._explorer = TopTwo.name
         self._plans: dict[float, Any] = {}  # by ε
         self._wrong: dict[str, str] = {}  # sentences about what could not be planned
         self._epsilon = _USUAL
@@ -54,10 +62,10 @@ class PlanTab:
         self.ask = pn.widgets.Button(label="Plan it", color="primary", width=90, **small)
         self.use = pn.widgets.Button(label="Take into Explore", width=190, disabled=True, **small)
         self._chart = TimeChart(_EPSILONS[0], _EPSILONS[-1])
-        self._words, self._arms, self._unseen = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
+        self._words, self._unseen = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(2))
         self._answers = pn.Column(
             pn.pane.HTML(self._chart.legend, sizing_mode="stretch_width"),
-            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width"), self._words, self._arms, self._unseen,
+            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width"), self._words, self._unseen,
             sizing_mode="stretch_width", visible=False,
         )  # fmt: skip
         self.ask.on_click(self._plan)
@@ -86,7 +94,7 @@ class PlanTab:
 
     def _question(self) -> tuple[Bandit, str, float]:
         chosen = self._form.explorer.value
-        return self._form.bandit(), chosen if chosen in _PLANNED else _PLANNED[0], self.delta.value
+        return self._form.bandit(), chosen if chosen in _PLANNED else TopTwo.name, self.delta.value
 
     def _into_explore(self, epsilon: float) -> None:
         """With as many pulls as nine runs of ten need, if Explore goes so far."""
@@ -106,22 +114,21 @@ class PlanTab:
                 Job(
                     f"ε = {epsilon:g}",
                     partial(feint.plan, bandit, epsilon, delta, explorer=explorer, alpha=ALPHA),
-                    partial(self._planned, bandit, chosen),
+                    partial(self._planned, chosen),
                 )
                 for epsilon in order
             ]
-            found: list[Any] = []
             jobs[1:1] = [
                 Job(
                     f"what can be had if at most {100 * power:g} % notice",
                     partial(feint.plan_unseen, bandit, power, ALPHA, setting.horizon),
-                    partial(self._had_unseen, found),
+                    self._had_unseen,
                 )
                 for power in _POWERS
             ]
             self._plans, self._wrong = {}, {}
             self._chart.clear()
-            self._words.object = self._arms.object = self._unseen.object = ""
+            self._words.object = self._unseen.object = ""
             self.use.disabled = self.ask.loading = True
             self._next(self._asked, jobs, time.monotonic() + _SECONDS)
 
@@ -163,44 +170,21 @@ class PlanTab:
 
         in_background(work, show, self._line, end)
 
-    def _planned(self, bandit: Bandit, chosen: float, answer: Any) -> None:
+    def _planned(self, chosen: float, answer: Any) -> None:
         self._plans[float(answer.epsilon)] = answer
         self._chart.add(answer)
         self._answers.visible = True
         if answer.epsilon == chosen:
-            self._tell(bandit, answer)
+            self._epsilon = chosen
+            self.use.param.update(disabled=False, label=f"Take ε = {chosen:g} into Explore")
+            self._words.object = section(facts_of_plan(answer))
 
-    def _tell(self, bandit: Bandit, answer: Any) -> None:
-        self._epsilon = float(answer.epsilon)
-        self.use.param.update(disabled=False, label=f"Take ε = {self._epsilon:g} into Explore")
-        sure = f"{100 * (1 - answer.delta):g} %"
-        told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts(answer))
-        self._words.object = f"<h2>With ε = {answer.epsilon:g}, until sure to {sure}</h2><dl class='facts'>{told}</dl>"
-        rows = [
-            (a, f"{bandit.public[a]:g}", f"{bandit.private[a]:g}", f"{100 * answer.weights[a]:.1f} %",
-             f"{answer.pulls[a]:,.0f}", f"{answer.costs[a]:,.3g}")
-            for a in range(bandit.n_arms)
-        ]  # fmt: skip
-        head = ("arm", "public", "private", "boosts", "pulls", "nats")
-        notes = ("nats: the divergence spent on boosts of the arm",)
-        self._arms.object = _scrolling(table("Which arm costs what", head, rows, notes))
-
-    def _had_unseen(self, found: list[Any], answer: Any) -> None:
-        found.append(answer)
-        rows = [
-            (f"{100 * one.power:g} %", f"{one.total:.3g}", f"{one.error:.3g} ± {one.standard_error:.1g}",
-             f"{one.gained[one.gained > 0].sum():.3g}", f"{one.informed_power:.2g}")
-            for one in found
-        ]  # fmt: skip
-        head = ("noticed at most", "nats in all", "error reached", "pulls gained", "power if boosts were known")
-        notes = (
-            f"noticed: by any test of level {ALPHA:g}; without any boost the error is {found[0].own_error:.3g}",
-            "error: posterior, in the mean ± its Monte Carlo error",
-        )
-        self._unseen.object = _scrolling(
-            table(f"What can be had unseen in {answer.horizon:,} pulls", head, rows, notes)
-        )
+    def _had_unseen(self, answer: Any) -> None:
+        self._unseen.object += section(facts_of_unseen(answer))
 
 
-def _scrolling(content: str) -> str:
-    return f"<div class='scroll'>{content}</div>"
+def section(facts: ArmFacts) -> str:
+    """Return facts as the page shows them. A wide table scrolls, and does not widen the page."""
+    told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.numbers)
+    arms = table("", *facts.arms.with_marks())
+    return f"<h2>{escape(facts.title)}</h2><dl class='facts'>{told}</dl><div class='scroll'>{arms}</div>"

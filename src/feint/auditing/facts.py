@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from feint.auditing.diagnosis import BOOSTED, SHARE, UNCLEAR
+from feint.support.facts import FactTable
 
 if TYPE_CHECKING:
     from feint.auditing.diagnosis import Diagnosis
@@ -18,16 +19,6 @@ _EXPLANATIONS = 5
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Power = Callable[[float], str]  # exp(log_value) as text
-
-
-class FactTable(NamedTuple):
-    """A table with what it says in a sentence; `marks` has a word for every row that stands out, else nothing."""
-
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    marks: Sequence[str] = ()
-    says: str = ""
-    notes: Sequence[str] = ()  # details
 
 
 class Facts(NamedTuple):

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from feint.auditing.facts import Facts, FactTable, facts_of, superscript
+from feint.auditing.facts import Facts, facts_of, superscript
 from feint.auditing.picture import draw_arms, draw_evidence, shown_as
 from feint.auditing.report import AuditReport
 from feint.support.extras import need
+from feint.support.facts import FactTable
 from feint.support.html import escape, table
 from feint.version import VERSION
 
@@ -147,10 +148,7 @@ def _scrolling(kind: str, facts: FactTable) -> str:
     below = "".join(f"<p class='muted'>{escape(note)}</p>" for note in facts.notes)
     if not facts.rows:
         return below
-    head, rows = facts.head, facts.rows
-    if facts.marks:
-        head, rows = (*head, ""), [(*row, mark) for row, mark in zip(rows, facts.marks, strict=True)]
-    return f"<div class='scroll {kind}' tabindex='0'>{table('', head, rows)}</div>{below}"
+    return f"<div class='scroll {kind}' tabindex='0'>{table('', *facts.with_marks())}</div>{below}"
 
 
 def _numbered(report: AuditReport) -> str:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from feint.cli.fact_tables import fact_table, number_table, plain
 from feint.cli.shared import in_options
 from feint.support.printable import printable
 
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from feint.auditing import AuditReport
-    from feint.auditing.facts import Facts, FactTable
+    from feint.auditing.facts import Facts
+    from feint.support.facts import FactTable
 
 _MOST_ARMS, _MOST_GROUPS = 100, 10  # in the tables
 
@@ -27,13 +29,6 @@ def report_text(report: "AuditReport") -> str:
     return text.get()
 
 
-def _plain(text: str) -> str:
-    """Return a text of others as it is: no markup of Rich's, no control characters."""
-    from rich.markup import escape
-
-    return escape(printable(text))
-
-
 def _print(console: "Console", report: "AuditReport", facts: "Facts") -> None:
     from rich.padding import Padding
 
@@ -42,7 +37,7 @@ def _print(console: "Console", report: "AuditReport", facts: "Facts") -> None:
     if report.left_out:
         scope += f", {report.left_out:,} rows left out"
     console.print(f"\n [bold {colour}]{facts.verdict}[/]{scope} (α = {report.alpha:g})", highlight=False)
-    console.print(Padding(f"claim: {_plain(facts.claim)}\n", (0, 0, 0, 1)), highlight=False)
+    console.print(Padding(f"claim: {plain(facts.claim)}\n", (0, 0, 0, 1)), highlight=False)
     console.print(_numbers(facts, report.left_out))
     if facts.explanation is not None:
         console.print(_table(facts.explanation, justify="left"))
@@ -57,21 +52,16 @@ def _print(console: "Console", report: "AuditReport", facts: "Facts") -> None:
             console.print(_table(_rows_of(facts.groups, list(range(min(_MOST_GROUPS, len(facts.groups.rows)))))))
         console.print(f" {facts.groups.says}\n", highlight=False)
     for warning in facts.warnings:
-        console.print(Padding(f"[yellow]![/] {_plain(in_options(warning))}", (0, 0, 0, 1)), highlight=False)
+        console.print(Padding(f"[yellow]![/] {plain(in_options(warning))}", (0, 0, 0, 1)), highlight=False)
     for example in facts.bad_rows.notes if facts.bad_rows is not None else ():
         console.print(f"   left out, {printable(example)}", highlight=False, markup=False)
 
 
 def _numbers(facts: "Facts", left_out: int) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, pad_edge=True)
-    for name, value in facts.numbers:
-        table.add_row(name, _plain(value))
-    if facts.bad_rows is not None:
-        kinds = ", ".join(f"{kind}: {count}" for kind, count in facts.bad_rows.rows)
-        table.add_row("bad rows left out", f"{left_out:,} ({kinds})")
-    return table
+    if facts.bad_rows is None:
+        return number_table(facts.numbers)
+    kinds = ", ".join(f"{kind}: {count}" for kind, count in facts.bad_rows.rows)
+    return number_table([*facts.numbers, ("bad rows left out", f"{left_out:,} ({kinds})")])
 
 
 def _rows_of(facts: "FactTable", chosen: list[int]) -> "FactTable":
@@ -79,16 +69,8 @@ def _rows_of(facts: "FactTable", chosen: list[int]) -> "FactTable":
 
 
 def _table(facts: "FactTable", justify: "JustifyMethod" = "right") -> "Table":
-    """Return a table; `justify` is that of its first column. A star at the end of a row is its mark."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for i, name in enumerate(facts.head):
-        table.add_column(_plain(name), justify="right" if i else justify)
-    marked = any(facts.marks)
-    for i, row in enumerate(facts.rows):
-        *cells, last = (_plain(cell) for cell in row)
-        star = (" *" if facts.marks[i] else "  ") if marked else ""
-        table.add_row(*cells, last + star)
-    return table
+    """Return a table, in which a star at the end of a row is its mark."""
+    if any(facts.marks):
+        stars = (" *" if mark else "  " for mark in facts.marks)
+        facts = facts._replace(rows=[(*row[:-1], row[-1] + star) for row, star in zip(facts.rows, stars, strict=True)])
+    return fact_table(facts._replace(marks=()), justify=justify)

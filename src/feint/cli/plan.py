@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from feint.cli.fact_tables import fact_table, number_table
 from feint.cli.shared import (
     FAMILY_HELP,
     FIGURES,
@@ -19,7 +20,6 @@ from feint.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from feint.bandit import Bandit
     from feint.planning import Plan, Unseen
 
 _QUESTIONS = (
@@ -41,6 +41,12 @@ def plan(
         float | None, typer.Option(help="Or the power that no test may exceed: what can be learnt by --horizon?")
     ] = None,
     horizon: Annotated[float | None, typer.Option(help="Pulls, for --total and --unseen.")] = None,
+    explorer: Annotated[
+        str | None, typer.Option(help="Whom to boost: {explorer} or {mine}; top-two if not given.")
+    ] = None,
+    reference: Annotated[
+        str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")
+    ] = "thompson-sampling",
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
@@ -56,9 +62,13 @@ def plan(
     from feint.budgets import Constant, TotalBudget
     from feint.planning import plan as make_plan
     from feint.planning import plan_epsilon, plan_unseen
+    from feint.references import ThompsonSampling
     from feint.registry import parse
+    from feint.registry.instances import usual_arguments
 
-    bandit = read_bandit(public, private, sigma, family, instance)
+    bandit, reference = read_bandit(public, private, sigma, family, instance, reference)
+    if parse(reference, "reference", folder=Path()) != ThompsonSampling():
+        raise ValueError("A plan is for the reference thompson-sampling; simulate others with feint run.")
     check_output(plot, FIGURES, force)
     if sum(value is not None for value in (epsilon, time, total, unseen)) != 1:
         raise ValueError(_QUESTIONS)
@@ -68,21 +78,24 @@ def plan(
     if unseen is not None:
         if plot is not None:
             raise ValueError("--plot draws a plan over time; leave it out with --unseen.")
+        if explorer is not None:
+            raise ValueError("--unseen finds out whom to boost; leave --explorer out.")
         answer = plan_unseen(bandit, unseen, alpha, _pulls(horizon))
     else:
+        chosen = parse(explorer or "top-two", "explorer", folder=Path(), known=usual_arguments(bandit))
         budget: Any = None
         if epsilon is not None:
             found = parse(epsilon, "budget", folder=Path())
             budget = found.epsilon if isinstance(found, Constant) else found
         elif time is not None:
-            budget = plan_epsilon(bandit, time, delta)
+            budget = plan_epsilon(bandit, time, delta, explorer=chosen)
         elif total is not None:
             budget = TotalBudget(total, _pulls(horizon))
-        answer = make_plan(bandit, budget, delta, alpha=alpha)
+        answer = make_plan(bandit, budget, delta, explorer=chosen, alpha=alpha)
     if as_json:
-        typer.echo(_as_json(bandit, answer))
+        typer.echo(_as_json(answer))
     else:
-        _print(bandit, answer)
+        _print(answer)
     if plot is not None:
         from feint.planning.figure import draw_plan
 
@@ -97,11 +110,12 @@ def _pulls(horizon: float | None) -> int:
     return int(horizon)
 
 
-def _as_json(bandit: "Bandit", answer: "Plan | Unseen") -> str:
+def _as_json(answer: "Plan | Unseen") -> str:
     from feint.budgets import as_budget
     from feint.registry import config_of
 
-    fields = asdict(answer)
+    fields, bandit = asdict(answer), answer.bandit
+    del fields["bandit"]
     fields["explorer"] = config_of(answer.explorer, "explorer")
     for name in ("epsilon", "budget"):
         if name in fields:
@@ -123,44 +137,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _print(bandit: "Bandit", answer: "Plan | Unseen") -> None:
-    from rich import box
+def _print(answer: "Plan | Unseen") -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    from feint.planning.plan import Plan, facts
-    from feint.planning.unseen import unseen_facts
-    from feint.registry import format_part
+    from feint.planning.facts import facts_of_plan, facts_of_unseen
+    from feint.planning.plan import Plan
 
-    if isinstance(answer, Plan):
-        size = f"{answer.epsilon:.4g}" if isinstance(answer.epsilon, float) else format_part(answer.epsilon, "budget")
-        title, found = f"Plan for ε = {size} and δ = {answer.delta:g}", facts(answer)
-        columns = {"share of boosts": "{:.4f}".format, "pulls": "{:,.0f}".format, "nats": "{:,.3g}".format}
-        values = [answer.weights, answer.pulls, answer.costs]
-    else:
-        title, found = f"Unseen for {answer.horizon:,} pulls", unseen_facts(answer)
-        columns = {
-            "share of boosts": "{:.4f}".format,
-            "pulls": "{:,.1f}".format,
-            "gained": "{:+,.1f}".format,
-            "first order": "{:,.1f}".format,
-        }
-        values = [answer.weights, answer.pulls, answer.gained, answer.first_order]
-    arms = Table(title=title, box=box.SIMPLE_HEAD)
-    for name in ("arm", "public", "private", *columns):
-        arms.add_column(name, justify="right")
-    arms.add_column("")
-    for a in range(bandit.n_arms):
-        cells = (write(value[a]) for write, value in zip(columns.values(), values, strict=True))
-        arms.add_row(str(a), f"{bandit.public[a]:g}", f"{bandit.private[a]:g}", *cells, _role(bandit, a))
-    told = Table(box=None, show_header=False, pad_edge=True)
-    for fact in found:
-        told.add_row(*fact)
+    found = facts_of_plan(answer) if isinstance(answer, Plan) else facts_of_unseen(answer)
     console = Console()
-    console.print(arms)
-    console.print(told)
-
-
-def _role(bandit: "Bandit", arm: int) -> str:
-    named = [name for name, best in (("public", bandit.best_public), ("private", bandit.best_private)) if best == arm]
-    return f" best {' and '.join(named)}" if named else ""
+    console.print(fact_table(found.arms, found.title))
+    console.print(number_table(found.numbers))

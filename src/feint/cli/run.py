@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from feint.cli.fact_tables import fact_table
 from feint.cli.shared import (
     FAMILY_HELP,
     FIGURES,
@@ -19,9 +20,6 @@ from feint.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from feint.bandit import Bandit
     from feint.simulation.dataset import Runs
 
 
@@ -61,20 +59,13 @@ def run(
     """Simulate the agent on your own instance."""
     from rich.console import Console
 
-    from feint.registry import imply_family, is_family_of, parse, parse_whole
+    from feint.registry import parse, parse_whole
     from feint.registry.instances import usual_arguments
+    from feint.simulation.facts import facts_of_run
     from feint.simulation.simulate import run_simulation
     from feint.support.files import write_whole
 
-    reference, implied = imply_family(reference)
-    if implied is not None and family is None and sigma is None and instance is None:
-        family = implied
-    bandit = read_bandit(public, private, sigma, family, instance)
-    if implied is not None and not is_family_of(implied, bandit.families[0]):
-        raise ValueError(
-            f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; "
-            f"write --reference {reference}."
-        )
+    bandit, reference = read_bandit(public, private, sigma, family, instance, reference)
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
@@ -100,16 +91,19 @@ def run(
         alpha=level,
         progress=sys.stderr.isatty(),
     )
-    console = Console(stderr=as_json)
+    console, found = Console(stderr=as_json), facts_of_run(runs)
     if as_json:
-        print(json.dumps(_as_json(runs), ensure_ascii=False))
+        print(json.dumps(found.to_json(), ensure_ascii=False))
     else:
-        console.print(_summary(bandit, runs))
+        words = found.in_words()
+        table = fact_table(words.arms, words.title)
+        table.caption = "; ".join(words.arms.notes)
+        console.print(table)
     if log is not None:
         from feint.agent.public_log import public_log, write_log
 
-        table = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta)
-        write_whole(log, lambda name: write_log(table, name), force=force)
+        rows = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta)
+        write_whole(log, lambda name: write_log(rows, name), force=force)
         console.print(f"logged {log}", highlight=False, markup=False, soft_wrap=True)
     if save is not None:
         write_whole(save, lambda name: runs.dataset().to_zarr(name, mode="w", consolidated=False), force=force)
@@ -125,77 +119,6 @@ def run(
         one = trace_run(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), until)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _summary(bandit: "Bandit", runs: "Runs") -> "Table":
-    import numpy as np
-    from rich import box
-    from rich.table import Table
-
-    pulls, boosts, log_error, recommendation = _end(runs)
-    right = int((recommendation == bandit.best_private).sum())
-    error = float(np.exp(log_error).mean())
-    table = Table(
-        title=f"{len(runs.which)} runs of {int(runs.times[-1]):,} pulls: best private arm found in {right},\n"
-        f"its mean posterior error is {error:.2g} (log error {float(log_error.mean()):.3g} on average)",
-        box=box.SIMPLE_HEAD,
-    )
-    for name in ("arm", "public", "private", "pulls", "± 95 %", "boosts", "recommended"):
-        table.add_column(name, justify="right")
-    half = 1.96 * pulls.std(0) / math.sqrt(len(pulls))
-    for a in range(bandit.n_arms):
-        marks = ("*" if a == bandit.best_public else "", "*" if a == bandit.best_private else "")
-        table.add_row(
-            str(a),
-            f"{bandit.public[a]:g}{marks[0]}",
-            f"{bandit.private[a]:g}{marks[1]}",
-            f"{pulls[:, a].mean():,.1f}",
-            f"{half[a]:,.1f}",
-            f"{boosts[:, a].mean():,.1f}",
-            str(int((recommendation == a).sum())),
-        )
-    notes = []
-    for name, what in (("stopping_time", "stopped"), ("detection_time", "were detected")):
-        if name in runs.variables:
-            count, median = _median(runs.variables[name])
-            notes.append(f"{count} runs {what}" + (f", median {median:,.0f} pulls" if count else ""))
-    if "private_gain" in runs.variables:
-        count, gain = _median(runs.variables["private_gain"][:, -1])
-        notes += [f"median private gain over the reference itself {gain:,.1f}"] if count else []
-    table.caption = "; ".join([*notes, "arms count from 0, * marks the best"])
-    return table
-
-
-def _end(runs: "Runs") -> list[Any]:
-    """Pulls, boosts, log error and recommendation at the last checkpoint."""
-    return [runs.variables[name][:, -1] for name in ("pulls", "boosts", "log_error", "recommendation")]
-
-
-def _median(values: Any) -> tuple[int, float | None]:
-    """(how many runs have a number there, the median of these)."""
-    import numpy as np
-
-    there = values[~np.isnan(values)]
-    return there.size, float(np.median(there)) if there.size else None
-
-
-def _as_json(runs: "Runs") -> dict[str, Any]:
-    """Return the summary in plain types: what was run, means over runs at the end, and medians of times."""
-    from feint.registry import config_of
-
-    pulls, boosts, log_error, recommendation = _end(runs)
-    found: dict[str, Any] = {"runs": len(runs.which), "pulls": int(runs.times[-1])}
-    families = [config_of(family, "family") for family in runs.bandit.families]
-    found["instance"] = {"public": runs.bandit.public, "private": runs.bandit.private, "families": families}
-    found["settings"] = runs.settings
-    found["mean_log_error"] = float(log_error.mean())
-    found["recommended"] = [int((recommendation == a).sum()) for a in range(runs.bandit.n_arms)]
-    found["mean_pulls"] = pulls.mean(axis=0).tolist()
-    found["mean_boosts"] = boosts.mean(axis=0).tolist()
-    for name in ("stopping_time", "detection_time"):
-        if name in runs.variables:
-            found[name] = dict(zip(("runs", "median"), _median(runs.variables[name]), strict=True))
-    return found
 
 
 def _draw(runs: "Runs", epsilon: str) -> Any:

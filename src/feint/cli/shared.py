@@ -73,21 +73,37 @@ def numbers(text: str, name: str) -> list[float]:
 
 
 def read_bandit(
-    public: str | None, private: str | None, sigma: float | None, family: str | None, instance: Path | None
-) -> "Bandit":
-    """The instance of --public and --private with --sigma or --family, or of --instance."""
+    public: str | None,
+    private: str | None,
+    sigma: float | None,
+    family: str | None,
+    instance: Path | None,
+    reference: str,
+) -> "tuple[Bandit, str]":
+    """Return the instance of --public and --private with --sigma or --family, or of --instance; and --reference. One
+    that is named by a family is Thompson Sampling, and chooses the family if nothing else does.
+    """
     from feint.bandit import Bandit
-    from feint.registry import parse_families
+    from feint.registry import imply_family, is_family_of, parse_families
     from feint.registry.instances import load_bandit
 
+    reference, implied = imply_family(reference)
     if instance is not None:
         if any(value is not None for value in (public, private, sigma, family)):
             raise ValueError("Give either --instance, or --public and --private (and --sigma or --family), not both.")
-        return load_bandit(instance)
-    if public is None or private is None:
+        bandit = load_bandit(instance)
+    elif public is None or private is None:
         raise ValueError("Give --public and --private, as in --public 0.6,0.3 --private 0.2,0.5, or --instance.")
-    chosen = None if family is None else parse_families(family, folder=Path())
-    return Bandit(numbers(public, "--public"), numbers(private, "--private"), sigma, family=chosen)
+    else:
+        named = implied if family is None and sigma is None else family
+        chosen = None if named is None else parse_families(named, folder=Path())
+        bandit = Bandit(numbers(public, "--public"), numbers(private, "--private"), sigma, family=chosen)
+    if implied is not None and not is_family_of(implied, bandit.families[0]):
+        raise ValueError(
+            f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; "
+            f"write --reference {reference}."
+        )
+    return bandit, reference
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:

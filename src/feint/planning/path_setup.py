@@ -75,7 +75,7 @@ def draw_paths(
 def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray], FloatArray | None]:
     """Return a function that gives the probability with which each arm is boosted; and the shares, if fixed."""
     settings = explorer_settings(explorer, bandit.n_arms)
-    if not isinstance(explorer, FixedBoosting) and not hasattr(type(settings), "fill_shares"):
+    if not isinstance(explorer, FixedBoosting) and not says_shares(settings):
         raise ValueError(
             f"{short_repr(explorer)} does not say with which probability it boosts an arm; plan with TopTwo(), "
             "TopTwoTransport() or FixedBoosting(weights), or simulate it."
@@ -90,6 +90,11 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
         return np.ascontiguousarray(found.T)
 
     return shares, np.array(explorer.weights) if isinstance(explorer, FixedBoosting) else None
+
+
+def says_shares(settings: Any) -> bool:
+    """Whether an explorer with these settings for kernels says with which probability it boosts an arm."""
+    return hasattr(type(settings), "fill_shares")
 
 
 class _Inputs(NamedTuple):

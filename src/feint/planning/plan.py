@@ -17,6 +17,7 @@ from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.numerics._validate import check_level
+from feint.planning.facts import facts_of_plan
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.paths import Paths
@@ -43,6 +44,7 @@ class Plan:
     comparison. `errors` has the Monte Carlo standard error of every field that is estimated from paths, by its name.
     """
 
+    bandit: Bandit
     epsilon: Any
     delta: float
     alpha: float
@@ -72,50 +74,9 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        from feint.support.html import table
+        from feint.support.html import facts_html
 
-        rows = [
-            (a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.0f}", f"{self.costs[a]:,.3g}")
-            for a in range(self.weights.size)
-        ]
-        head = ("arm", "share of boosts", "pulls", "nats")
-        title = f"Plan for ε = {short_repr(self.epsilon)} and δ = {self.delta:g}"
-        return table(title, head, rows, [": ".join(fact) for fact in facts(self)])
-
-
-def facts(plan: Plan) -> list[tuple[str, str]]:
-    """Return a plan in words, as (what, answer), for the terminal and for notebooks."""
-    low, median, high = plan.quantiles
-    found = [
-        ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
-        ("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f} ({_percents(plan)})"),
-        ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
-        ("KL spent by then", f"{plan.kl_spent:,.4g}; power of any level-{plan.alpha:g} test at most {plan.power:.4g}"),
-    ]
-    if plan.never:
-        found.insert(2, ("never sure", f"{100 * plan.never:.2g} % of runs, left out of the means"))
-    return found + [
-        (f"noticed at level {plan.alpha:g}{who}", notice_words(notice))
-        for who, notice in (("", plan.observer), (", if the private rewards were known", plan.informed))
-    ]
-
-
-def _percents(plan: Plan) -> str:
-    """Return the relative errors of the quantiles."""
-    pairs = zip(plan.errors["quantiles"], plan.quantiles, strict=True)
-    return "± " + ", ".join(f"{100 * error / value:.0f}" if value < math.inf else "0" for error, value in pairs) + " %"
-
-
-def notice_words(notice: Notice) -> str:
-    """Return in words when an observer notices, and how sure the agent is by then."""
-    if not notice.share:
-        return "never"
-    low, median, high = notice.quantiles
-    never = f", in {100 * notice.share:.3g} % of runs" if notice.share < 1 else ""
-    off = f" ± {notice.errors['quantiles'][1]:,.0f}" if median < math.inf else ""
-    return (
-        f"median {median:,.0f}{off} pulls ({low:,.0f} to {high:,.0f} in 80 %{never}), error by then {notice.error:.2g}"
-    )
+        return facts_html(facts_of_plan(self))
 
 
 # Each option can be left out; bundling them would only hide their names.
@@ -177,6 +138,7 @@ def plan(
     spent = float(costs.sum())
     boosts = paths.boosts[done].mean(0)
     return Plan(
+        bandit=bandit,
         epsilon=epsilon,
         delta=float(delta),
         alpha=float(alpha),

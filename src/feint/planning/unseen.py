@@ -30,6 +30,7 @@ from feint.bandit import Bandit
 from feint.budgets import Constant, RisingBudget, TotalBudget
 from feint.explorers import FixedBoosting, TopTwo
 from feint.numerics._validate import as_number, check_level, is_whole
+from feint.planning.facts import facts_of_unseen
 from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
@@ -52,6 +53,7 @@ class Unseen:
     an observer who knows every boost.
     """
 
+    bandit: Bandit
     power: float
     alpha: float
     horizon: int
@@ -75,26 +77,9 @@ class Unseen:
         )
 
     def _repr_html_(self) -> str:
-        from feint.support.html import table
+        from feint.support.html import facts_html
 
-        rows = [
-            (a, f"{self.weights[a]:.4f}", f"{self.pulls[a]:,.1f}", f"{self.gained[a]:+,.1f}")
-            for a in range(self.weights.size)
-        ]
-        head = ("arm", "share of boosts", "pulls", "more than the reference")
-        return table(f"Unseen for {self.horizon:,} pulls", head, rows, [": ".join(fact) for fact in unseen_facts(self)])
-
-
-def unseen_facts(found: Unseen) -> list[tuple[str, str]]:
-    """Return the answer in words, as (what, answer), for the terminal and for notebooks."""
-    ways = "; ".join(f"{name} {gained:.3g}" for name, (gained, _) in found.ways.items())
-    return [
-        ("total KL", f"{found.total:.4g} nats leave any level-{found.alpha:g} test a power of at most {found.power:g}"),
-        ("error reached", f"{found.error:.4g} (± {found.standard_error:.2g} Monte Carlo)"),
-        ("error without any boost", f"{found.own_error:.4g}"),
-        ("pulls gained by ways to spend it", ways),
-        ("a test that knew every boost", f"would have a power of about {found.informed_power:.3g}"),
-    ]
+        return facts_html(facts_of_unseen(self))
 
 
 def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Unseen:
@@ -141,6 +126,7 @@ def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Uns
     with np.errstate(divide="ignore", invalid="ignore"):
         first_order = np.sqrt(2.0 * way.weights * total / public_divergences(bandit))
     return Unseen(
+        bandit=bandit,
         power=float(power),
         alpha=float(alpha),
         horizon=end,

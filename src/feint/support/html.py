@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 from typing import Any
 
+from feint.support.facts import ArmFacts
 from feint.support.printable import printable
 
 
@@ -20,3 +21,8 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], notes:
     return (
         f"<div><b>{escape(title)}</b><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
     )
+
+
+def facts_html(facts: ArmFacts) -> str:
+    """Return facts as a notebook shows them."""
+    return table(facts.title, *facts.arms.with_marks(), [": ".join(number) for number in facts.numbers])

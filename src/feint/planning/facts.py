@@ -1,0 +1,88 @@
+"""What a plan found, as facts in words: the terminal, the page and the notebook show them, each in its own way.
+
+What is said is decided here alone. JSON has the numbers (`feint plan --json`).
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from feint.bandit import Bandit, roles
+from feint.budgets import Constant, as_budget
+from feint.registry import format_part
+from feint.support.facts import ArmFacts, FactTable
+
+if TYPE_CHECKING:
+    from feint.planning.notice import Notice
+    from feint.planning.plan import Plan
+    from feint.planning.unseen import Unseen
+
+
+def facts_of_plan(plan: "Plan") -> ArmFacts:
+    """Put a plan into words."""
+    low, median, high = plan.quantiles
+    numbers = [
+        ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
+        ("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f} ({_percents(plan)})"),
+        ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
+        ("KL spent by then", f"{plan.kl_spent:,.4g}; power of any level-{plan.alpha:g} test at most {plan.power:.4g}"),
+        (f"noticed at level {plan.alpha:g}", _notice(plan.observer)),
+        (f"noticed at level {plan.alpha:g}, if the private rewards were known", _notice(plan.informed)),
+    ]
+    if plan.never:
+        numbers.insert(2, ("never sure", f"{100 * plan.never:.2g} % of runs, left out of the means"))
+    budget = as_budget(plan.epsilon)
+    size = f"{budget.epsilon:.4g}" if isinstance(budget, Constant) else format_part(budget, "budget")
+    columns = {
+        "share of boosts": [f"{share:.4f}" for share in plan.weights],
+        "pulls": [f"{pulls:,.0f}" for pulls in plan.pulls],
+        "nats spent": [f"{cost:,.3g}" for cost in plan.costs],
+    }
+    return ArmFacts(f"Plan for ε = {size} and δ = {plan.delta:g}", _arms(plan.bandit, columns), numbers)
+
+
+def facts_of_unseen(plan: "Unseen") -> ArmFacts:
+    """Put a plan of what can be learnt unseen into words."""
+    ways = "; ".join(f"{name} {gained:.3g}" for name, (gained, _) in plan.ways.items())
+    numbers = [
+        ("total KL", f"{plan.total:.4g} nats leave any level-{plan.alpha:g} test a power of at most {plan.power:g}"),
+        ("error reached", f"{plan.error:.4g} (± {plan.standard_error:.2g} Monte Carlo)"),
+        ("error without any boost", f"{plan.own_error:.4g}"),
+        ("pulls gained by ways to spend it", ways),
+        ("a test that knew every boost", f"would have a power of about {plan.informed_power:.3g}"),
+    ]
+    columns = {
+        "share of boosts": [f"{share:.4f}" for share in plan.weights],
+        "pulls": [f"{pulls:,.1f}" for pulls in plan.pulls],
+        "gained": [f"{gained:+,.1f}" for gained in plan.gained],
+        "first order": [f"{gained:,.1f}" for gained in plan.first_order],
+    }
+    title = f"Unseen for {plan.horizon:,} pulls, power at most {plan.power:g}"
+    return ArmFacts(title, _arms(plan.bandit, columns), numbers)
+
+
+def _arms(bandit: Bandit, columns: dict[str, list[str]]) -> FactTable:
+    means = [[f"{mean:g}" for mean in side] for side in (bandit.public, bandit.private)]
+    arms = [str(arm) for arm in range(bandit.n_arms)]
+    return FactTable(
+        head=("arm", "public", "private", *columns),
+        rows=list(zip(arms, *means, *columns.values(), strict=True)),
+        marks=[", ".join(roles(bandit, arm)) for arm in range(bandit.n_arms)],
+    )
+
+
+def _percents(plan: "Plan") -> str:
+    """Return the relative errors of the quantiles."""
+    pairs = zip(plan.errors["quantiles"], plan.quantiles, strict=True)
+    return "± " + ", ".join(f"{100 * error / value:.0f}" if value < math.inf else "0" for error, value in pairs) + " %"
+
+
+def _notice(notice: "Notice") -> str:
+    """Return when an observer notices, and how sure the agent is by then."""
+    if not notice.share:
+        return "never"
+    low, median, high = notice.quantiles
+    never = f", in {100 * notice.share:.3g} % of runs" if notice.share < 1 else ""
+    off = f" ± {notice.errors['quantiles'][1]:,.0f}" if median < math.inf else ""
+    return (
+        f"median {median:,.0f}{off} pulls ({low:,.0f} to {high:,.0f} in 80 %{never}), error by then {notice.error:.2g}"
+    )

@@ -77,6 +77,8 @@ class Auditor:
         possible = ~np.isneginf(pulled)
         if not possible.all():
             self._refute(rows[~possible], arms[~possible])
+            if self.mode.calibration is not None:
+                self.mode.calibration.refute(arms[~possible], log_pi[~possible])
             if self._group_test is not None:
                 self._group_test.refute(groups[~possible])
             if not possible.any():

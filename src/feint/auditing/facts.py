@@ -139,8 +139,6 @@ def _arms(report: "AuditReport") -> FactTable:
     ]
     if allowed := [arm.allowed for arm in report.arms if arm.allowed]:
         notes.append(f"The claim allows up to ±{max(allowed):,.1f} pulls an arm (grey).")
-    if report.impossible is not None:
-        notes.append(f"Pulls of probability 0 under the claim ({report.impossible.pulls:,}) are not counted here.")
     return FactTable(
         head=("arm", "observed", "expected", "observed − expected", report.confidence),
         rows=[_arm(arm) for arm in report.arms],

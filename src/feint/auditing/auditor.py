@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.auditing.checks import TIME, BadRow, Chunk, check, group_ids
+from feint.auditing.checks import TIME, BadRow, Chunk, check
+from feint.auditing.groups import LogGroups
 from feint.auditing.history import History
-from feint.auditing.modes import INTERVALS, Mode
-from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
+from feint.auditing.modes import Mode, intervals_share
+from feint.auditing.report import ArmReport, AuditReport, Impossible
 from feint.evidence import BoostMixture
-from feint.evidence.group_tilts import GroupTilts, select_groups
 from feint.numerics._validate import restore_counts
 
-_VERSION = 3
+_VERSION = 4
 _EXAMPLES = 20  # of bad rows named in the report
-_WORST = 20  # groups named in the report
 _SUSPICIOUS = math.log(1e-12)
 
 
@@ -33,10 +32,7 @@ class Auditor:
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
         self._history = History()
-        self._group_ids: dict[str, int] = {}
-        self._group_test = (
-            GroupTilts(self.n_arms, mode.claim.within) if grouped and mode.calibration is not None else None
-        )
+        self._groups = LogGroups(mode, grouped)
 
     @property
     def rejected_at(self) -> int | None:
@@ -54,7 +50,7 @@ class Auditor:
         self._rows += good.size
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
-        groups = group_ids(chunk, good, self._group_ids)
+        groups = self._groups.number(chunk, good)
         log_pi, tested = self.mode.read(chunk, good, arms, groups)
         if log_pi.size:
             self._test(rows[tested], arms[tested], groups[tested], log_pi)
@@ -79,15 +75,12 @@ class Auditor:
             self._refute(rows[~possible], arms[~possible])
             if self.mode.calibration is not None:
                 self.mode.calibration.refute(arms[~possible], log_pi[~possible])
-            if self._group_test is not None:
-                self._group_test.refute(groups[~possible])
+            self._groups.refute(groups[~possible])
             if not possible.any():
                 return
             rows, arms, groups = rows[possible], arms[possible], groups[possible]
             log_pi, pulled = log_pi[possible], pulled[possible]
-        log_e = self.mode.test(arms, log_pi)
-        if self._group_test is not None:
-            self._group_test.extend(groups, arms, log_pi)
+        log_e = self._groups.extend(groups, arms, log_pi, self.mode.test(arms, log_pi))
         alarms = np.flatnonzero(log_e >= -math.log(self.alpha))
         if alarms.size and (self._rejected_at is None or rows[alarms[0]] < self._rejected_at):
             self._rejected_at = int(rows[alarms[0]])
@@ -112,6 +105,8 @@ class Auditor:
         parts = {"boosts": boosts.log_e_value}
         if calibration is not None:
             parts["calibration"] = calibration.log_e_value
+        if self._groups.log_e_value is not None:
+            parts["groups"] = self._groups.log_e_value
         arm, size = boosts.likeliest
         refuted = self._impossible is not None
         return AuditReport(
@@ -127,8 +122,8 @@ class Auditor:
             impossible=self._impossible,
             log_e_values=parts,
             arms=self._arms(),
-            groups=self._worst_groups(),
-            n_groups=len(self._group_ids),
+            all_groups=self._groups.reports(self.alpha),
+            n_groups=len(self._groups),
             boosted_arm=arm if boosts.tested else None,
             boosted_epsilon=size if boosts.tested and isinstance(boosts, BoostMixture) else None,
             smallest_log_probability=None if self._smallest is None else self._smallest[0],
@@ -147,7 +142,8 @@ class Auditor:
             return tuple(
                 ArmReport(a, names[a], int(n), None, None, None, None, None) for a, n in enumerate(self._observed)
             )
-        low, high = calibration.confidence_sequence(self.alpha * INTERVALS)
+        share = intervals_share(self._groups.log_e_value is not None)
+        low, high = calibration.confidence_sequence(self.alpha * share)
         observed, excess, allowed = calibration.observed, calibration.excess, calibration.allowed
         return tuple(
             ArmReport(
@@ -155,15 +151,6 @@ class Auditor:
             )
             for a in range(self.n_arms)
         )
-
-    def _worst_groups(self) -> tuple[GroupReport, ...]:
-        if self._group_test is None:
-            return ()
-        log_e, tested = self._group_test.log_e_values(), self._group_test.tested
-        chosen = set(select_groups(log_e, self.alpha).tolist())
-        labels = list(self._group_ids)
-        worst = np.argsort(-log_e, kind="stable")[:_WORST]
-        return tuple(GroupReport(labels[g], int(tested[g]), float(log_e[g]), int(g) in chosen) for g in worst)
 
     def _warnings(self) -> list[str]:
         found = []
@@ -187,7 +174,7 @@ class Auditor:
         elif self._observed[0] == 0 and self.mode.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
         untested = self._rows - skipped - tested
-        if tested and untested > self.n_arms * max(1, len(self._group_ids)):
+        if tested and untested > self.n_arms * max(1, len(self._groups)):
             found.append(
                 f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
                 "posterior then, so those rows were not tested."
@@ -205,8 +192,6 @@ class Auditor:
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on identically, as plain JSON types."""
-        if self._group_test is not None:
-            raise ValueError("An audit by groups cannot be saved; audit the whole log.")
         facts = {name: getattr(self, "_" + name) for name in _FACTS}
         return {
             "feint_auditor": _VERSION,
@@ -214,6 +199,7 @@ class Auditor:
             "mode": self.mode.state(),
             "observed": self._observed.tolist(),
             "impossible": self._impossible,
+            "groups": self._groups.state(),
             "history": self._history.state(),
             **facts,
         }
@@ -242,6 +228,7 @@ class Auditor:
             self.mode.recall(state["mode"])
             restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
+            self._groups.recall(state["groups"])
             self._history.recall(state["history"])
             for name, kinds in _FACTS.items():
                 if not isinstance(state[name], kinds) or (

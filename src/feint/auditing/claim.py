@@ -135,6 +135,13 @@ class Claim:
             kind=str | None, name="arms", parse=_arms_of, distinguishes=False,
         ),
     )  # fmt: skip
+    n_groups: int | None = field(
+        default=None,
+        metadata=_about(
+            "Number of groups, if it was known before the log was seen; else groups weigh by their order of arrival.",
+            kind=int | None,
+        ),
+    )
     mode: ModeName | None = field(
         default=None, metadata=_about("Test probabilities, propensities or rewards.", kind=str | None)
     )
@@ -170,6 +177,8 @@ class Claim:
             raise ValueError(
                 f"`propensity_draws` is {self.propensity_draws!r}; it is a number of Monte Carlo draws, 1 or more."
             )
+        if self.n_groups is not None and not is_whole(self.n_groups, 1, 10**12):
+            raise ValueError(f"`n_groups` is {self.n_groups!r}; it is the number of groups, 1 or more.")
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):
             raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
@@ -233,6 +242,7 @@ class ClaimOptions(TypedDict, total=False):
     floor: float
     within: float
     alpha: float
+    n_groups: int | None
     tolerance: float
     skip_bad: bool
 

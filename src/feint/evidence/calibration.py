@@ -9,7 +9,7 @@ is pulled too often or too rarely, for whatever reason. Five sevenths of E are t
 tilts; small tilts have more weight, since most wrong splits are small. The rest is the mean of the bets 1 ± λ_k·(X −
 π_a) with the λ_k of the confidence sequence below, whose supermartingales they exceed. So if an interval at level 2α/7
 leaves out 0, then E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms, so a row costs only
-multiplications. A pull of an arm with π_a = 0 refutes the claim without a test, but X − π_a is defined there as anywhere:
+multiplications. A pull of an arm with π_a = 0 refutes the claim without a test, but X − π_a is defined there too:
 `refute` adds such pulls to the sums of the confidence sequence. Leaving them out because of what was pulled would bias
 it.
 
@@ -153,8 +153,8 @@ class Calibration(EProcess):
         return self._wealth.sums[EXCESS] - radius, self._wealth.sums[EXCESS] + radius
 
     def refute(self, arms: IntArray, log_pi: FloatArray) -> None:
-        """Count pulls (n,) of arms that the claim gives probability 0, by log π (n, K): the wealth stays as it is, since
-        E is infinite.
+        """Count pulls (n,) of arms that the claim gives probability 0, with log π (n, K). The wealth stays as it is,
+        since E is infinite.
         """
         p, rest = np.exp(log_pi), -np.expm1(log_pi)
         pulled = np.arange(self.n_arms) == arms[:, np.newaxis]

@@ -119,7 +119,8 @@ class Claim:
         metadata=_about("The propensities are shares of so many Monte Carlo draws.", kind=int | None),
     )
     floor: float = field(
-        default=0.0, metadata=_about("Smaller probabilities are read as this, for logs that were rounded.")
+        default=0.0,
+        metadata=_about("Logged probabilities below this are claimed to have been this, for logs that were rounded."),
     )
     within: float = field(
         default=0.0,

@@ -81,6 +81,11 @@ class Mode(ABC):
         self.boosts = type(self.boosts).from_state(state["boosts"])
         self.calibration = self.calibration and Calibration.from_state(state["calibration"])
 
+    def _reading(self, words: str) -> str:
+        """Add to the words of a logged claim what is read in the place of small probabilities."""
+        floor = self.claim.floor
+        return self._allowing(words + (f", those below {floor:g} read as {floor:g}" if floor else ""))
+
     def _allowing(self, words: str) -> str:
         share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""
         return words + share

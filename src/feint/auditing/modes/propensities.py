@@ -71,7 +71,7 @@ class LoggedPropensities(Mode):
             if self.claim.propensity_draws is None
             else f", estimated from {self.claim.propensity_draws:,} draws each"
         )
-        return self._allowing(f"the logged propensities are those of the pulls{drawn}")
+        return self._reading(f"the logged propensities are those of the pulls{drawn}")
 
     def warnings(self, skipped: int) -> list[str]:
         """What a reader must know."""

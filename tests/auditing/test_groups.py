@@ -1,5 +1,6 @@
 """Groups that arrive one after another: weights by arrival, e-BH by them at every row, and the bet on all of them."""
 
+import csv
 import itertools
 import json
 import math
@@ -8,6 +9,7 @@ import re
 import numpy as np
 import pytest
 from scipy import stats
+from typer.testing import CliRunner
 
 import feint
 from feint.auditing.arms import LogArms
@@ -17,6 +19,7 @@ from feint.auditing.claim import Claim, Names
 from feint.auditing.columns import choose_columns
 from feint.auditing.modes import make_mode
 from feint.auditing.readers.arrays import ArrayLog
+from feint.cli import app
 from feint.evidence.group_tilts import GroupTilts, log_arrival_weights, select_groups
 
 TILTS = np.array([0.1, 0.4, 1.2, 3.0, -0.1, -0.4, -1.2, -3.0])
@@ -251,3 +254,29 @@ def test_a_saved_audit_goes_on_identically():
         again.recall(json.loads(json.dumps(parts.state(), allow_nan=False)))
         parts = again
     assert parts.report([]).to_json() == whole.report([]).to_json()
+
+
+def test_all_groups_are_written_to_a_file(tmp_path):
+    rng = np.random.default_rng(5)
+    groups = np.arange(3_000) % 60
+    arms = np.where(groups < 30, 1, rng.integers(2, size=3_000))
+    path, found = tmp_path / "log.csv", tmp_path / "groups.csv"
+    rows = "".join(f'{a},"shop, {g}",0.5,0.5\n' for a, g in zip(arms, groups, strict=True))
+    path.write_text("arm,shop,p_0,p_1\n" + rows)
+    words = ["audit", str(path), "--group", "shop", "--groups", str(found)]
+    assert CliRunner().invoke(app, words).exit_code == 1
+    with open(found, newline="") as file:
+        table = list(csv.DictReader(file))
+    report = feint.audit(arms, probabilities=np.full((3_000, 2), 0.5), groups=[f"shop, {g}" for g in groups])
+    assert [(row["group"], int(row["tested"]), float(row["log_e_value"]), row["named"] == "1") for row in table] == [
+        tuple(group) for group in report.all_groups
+    ]
+    assert sum(row["named"] == "1" for row in table) == report.n_named == 30
+    before = found.read_bytes()
+    found.write_text("mine")
+    assert isinstance(CliRunner().invoke(app, words).exception, FileExistsError)
+    assert found.read_text() == "mine"
+    assert CliRunner().invoke(app, [*words, "--force"]).exit_code == 1
+    assert found.read_bytes() == before
+    without = CliRunner().invoke(app, ["audit", str(path), "--groups", str(tmp_path / "other.csv")])
+    assert "name their column with --group" in str(without.exception)

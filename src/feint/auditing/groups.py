@@ -1,6 +1,9 @@
 """The groups of a log, in the order in which they arrive, and what their tests find."""
 
+import csv
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,3 +84,13 @@ class LogGroups:
             self._test.recall(state["test"])
             if len(self._test.tested) != len(self._ids):
                 raise ValueError(f"The state is damaged: it has {len(self._ids)} groups, but tests of others.")
+
+
+def write_groups(groups: Sequence[GroupReport], path: Path) -> None:
+    """Write a CSV file with a row per group: its label, rows tested, log E (inf if refuted), named (0 or 1)."""
+    if not groups:
+        raise ValueError("No group was tested: that needs the probabilities of all arms; leave `groups` out.")
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("group", "tested", "log_e_value", "named"))
+        writer.writerows((group, tested, repr(log_e), int(named)) for group, tested, log_e, named in groups)

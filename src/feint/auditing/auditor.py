@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.auditing.checks import TIME, BadRow, Chunk, check
+from feint.auditing.checks import TIME, BadRow, Chunk, Times, check
 from feint.auditing.groups import LogGroups
 from feint.auditing.history import History
 from feint.auditing.modes import Mode, intervals_share
@@ -24,11 +24,11 @@ class Auditor:
 
     def __init__(self, mode: Mode, *, grouped: bool = False) -> None:
         self.mode, self.n_arms, self.alpha = mode, mode.arms.n, mode.claim.alpha
-        self._rows, self._tied, self._observed = 0, 0, np.zeros(self.n_arms, dtype=np.int64)
+        self._rows, self._observed = 0, np.zeros(self.n_arms, dtype=np.int64)
         self._log_e, self._highest, self._rejected_at = 0.0, 0.0, None  # type: tuple[float, float, int | None]
         self._impossible: Impossible | None = None
         self._smallest: tuple[float, int] | None = None
-        self._last_time: Any = None
+        self._times = Times()
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
         self._history = History()
@@ -41,9 +41,7 @@ class Auditor:
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
-        checked = check(chunk, self.mode.arms, self.mode.check, self._last_time)
-        self._last_time = checked.last_time
-        self._tied += checked.tied
+        checked = check(chunk, self.mode.arms, self.mode.check, self._times)
         if checked.bad:
             self._note(checked.bad)
         good = checked.good
@@ -179,8 +177,14 @@ class Auditor:
                 f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
                 "posterior then, so those rows were not tested."
             )
-        if self._tied:
-            found.append(f"{self._tied:,} rows have the time of the row before; the order of the log was taken.")
+        if self._times.back:
+            found.append(
+                f"{self._times.back:,} rows have a time before that of another group's row above them; the order of "
+                "the log was taken. That is right if no group's pulls depend on another's; otherwise sort the log by "
+                "time."
+            )
+        if self._times.tied:
+            found.append(f"{self._times.tied:,} rows have the time of the row before; the order of the log was taken.")
         found += self.mode.warnings(skipped)
         if self._smallest is not None and self._smallest[0] < _SUSPICIOUS:
             found.append(
@@ -200,6 +204,7 @@ class Auditor:
             "observed": self._observed.tolist(),
             "impossible": self._impossible,
             "groups": self._groups.state(),
+            "times": self._times.state(),
             "history": self._history.state(),
             **facts,
         }
@@ -229,6 +234,7 @@ class Auditor:
             restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
             self._groups.recall(state["groups"])
+            self._times.recall(state["times"])
             self._history.recall(state["history"])
             for name, kinds in _FACTS.items():
                 if not isinstance(state[name], kinds) or (
@@ -252,12 +258,10 @@ class Auditor:
 # name -> what it is in JSON
 _FACTS: dict[str, Any] = {
     "rows": int,
-    "tied": int,
     "log_e": int | float,
     "highest": int | float,
     "rejected_at": int | None,
     "smallest": list | None,
-    "last_time": list | None,
     "bad": dict,
     "examples": list,
 }

@@ -46,7 +46,8 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     numbered = [label for label in labels if label.isdecimal() and label.isascii()]
     if numbered:  # p_0, p_1, … count, and what else begins so is something else
         labels = sorted(set(numbered), key=int)
-    from_0, from_1 = (labels == [str(a) for a in range(first, first + len(labels))] for first in (0, 1))
+    numbers = [int(label) for label in labels] if numbered else []
+    from_0, from_1 = (bool(numbers) and numbers == [*range(first, first + len(numbers))] for first in (0, 1))
     listed = names.probabilities if names.probabilities in columns else None
     there = {
         "probabilities": bool(numbered) or len(labels) > 1 or listed is not None,

@@ -68,7 +68,7 @@ def test_a_claim_checks_itself(wrong, sentence):
 WRITTEN = {
     "batch": 2, "delay": 3, "discount": 0.5, "initial_round": False, "propensity_draws": 7, "floor": 0.01,
     "within": "1%", "alpha": 0.01, "arms": "a,b", "mode": "rewards", "ignore_time": True, "delimiter": ";",
-    "encoding": "latin-1", "tolerance": 0.1, "skip_bad": True,
+    "encoding": "latin-1", "tolerance": 0.1, "skip_bad": True, "n_groups": 9,
 } | dict.fromkeys(shell_options(Names), "column")  # fmt: skip
 
 

@@ -22,7 +22,7 @@ import feint
 import honest_agents as honest
 from feint.auditing import Names
 from feint.evidence import PropensityMixture
-from feint.evidence.group_tilts import GroupTilts, select_groups
+from feint.evidence.group_tilts import GroupTilts
 from feint.evidence.propensity_mixture import shrink_propensities
 from feint.references import Clipped, EpsilonGreedy, NormalInverseGamma, Softmax, Split, ThompsonSampling
 from feint.references.past import Past, Timing
@@ -513,16 +513,6 @@ class TestGroups:
         assert report.groups[0].tested == (groups == 77).sum()
         honest_report = feint.audit(honest.draw(rng, pi), probabilities=pi, groups=labels)
         assert not any(group.named for group in honest_report.groups)
-
-    def test_e_bh_by_hand(self):
-        """Wang & Ramdas: the k largest with the k-th at least G/(αk)."""
-        rng = np.random.default_rng(1)
-        for _ in range(200):
-            log_e = rng.normal(0, 4, int(rng.integers(1, 30)))
-            order = sorted(range(log_e.size), key=lambda g: -log_e[g])
-            most = max((k for k in range(1, log_e.size + 1)
-                        if math.exp(log_e[order[k - 1]]) >= log_e.size / (0.05 * k)), default=0)  # fmt: skip
-            assert select_groups(log_e, 0.05).tolist() == order[:most]
 
     def test_20000_groups_in_bounded_memory(self):
         """Past, ids and small tests of 20,000 agents of two arms in 40 MB, 2 kB each."""

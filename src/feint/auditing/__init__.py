@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from feint.auditing.claim import Claim as Claim
     from feint.auditing.claim import Names as Names
+    from feint.auditing.groups import GroupReport as GroupReport
     from feint.auditing.report import ArmReport as ArmReport
     from feint.auditing.report import AuditReport as AuditReport
-    from feint.auditing.report import GroupReport as GroupReport
     from feint.auditing.verbs import audit as audit
     from feint.auditing.verbs import audit_log as audit_log
 
@@ -19,7 +19,7 @@ _HOME = {
     "ArmReport": "report",
     "AuditReport": "report",
     "Claim": "claim",
-    "GroupReport": "report",
+    "GroupReport": "groups",
     "Names": "claim",
     "audit": "verbs",
     "audit_log": "verbs",

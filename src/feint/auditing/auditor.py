@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.auditing.checks import TIME, BadRow, Chunk, check, group_ids
+from feint.auditing.checks import TIME, BadRow, Chunk, Times, check
+from feint.auditing.groups import LogGroups
 from feint.auditing.history import History
-from feint.auditing.modes import INTERVALS, Mode
-from feint.auditing.report import ArmReport, AuditReport, GroupReport, Impossible
+from feint.auditing.modes import Mode, intervals_share
+from feint.auditing.report import ArmReport, AuditReport, Impossible
 from feint.evidence import BoostMixture
-from feint.evidence.group_tilts import GroupTilts, select_groups
 from feint.numerics._validate import restore_counts
 
-_VERSION = 3
+_VERSION = 4
 _EXAMPLES = 20  # of bad rows named in the report
-_WORST = 20  # groups named in the report
 _SUSPICIOUS = math.log(1e-12)
 
 
@@ -25,18 +24,15 @@ class Auditor:
 
     def __init__(self, mode: Mode, *, grouped: bool = False) -> None:
         self.mode, self.n_arms, self.alpha = mode, mode.arms.n, mode.claim.alpha
-        self._rows, self._tied, self._observed = 0, 0, np.zeros(self.n_arms, dtype=np.int64)
+        self._rows, self._observed = 0, np.zeros(self.n_arms, dtype=np.int64)
         self._log_e, self._highest, self._rejected_at = 0.0, 0.0, None  # type: tuple[float, float, int | None]
         self._impossible: Impossible | None = None
         self._smallest: tuple[float, int] | None = None
-        self._last_time: Any = None
+        self._times = Times()
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
         self._history = History()
-        self._group_ids: dict[str, int] = {}
-        self._group_test = (
-            GroupTilts(self.n_arms, mode.claim.within) if grouped and mode.calibration is not None else None
-        )
+        self._groups = LogGroups(mode, grouped)
 
     @property
     def rejected_at(self) -> int | None:
@@ -45,16 +41,14 @@ class Auditor:
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
-        checked = check(chunk, self.mode.arms, self.mode.check, self._last_time)
-        self._last_time = checked.last_time
-        self._tied += checked.tied
+        checked = check(chunk, self.mode.arms, self.mode.check, self._times)
         if checked.bad:
             self._note(checked.bad)
         good = checked.good
         self._rows += good.size
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
-        groups = group_ids(chunk, good, self._group_ids)
+        groups = self._groups.number(chunk, good)
         log_pi, tested = self.mode.read(chunk, good, arms, groups)
         if log_pi.size:
             self._test(rows[tested], arms[tested], groups[tested], log_pi)
@@ -77,15 +71,14 @@ class Auditor:
         possible = ~np.isneginf(pulled)
         if not possible.all():
             self._refute(rows[~possible], arms[~possible])
-            if self._group_test is not None:
-                self._group_test.refute(groups[~possible])
+            if self.mode.calibration is not None:
+                self.mode.calibration.refute(arms[~possible], log_pi[~possible])
+            self._groups.refute(groups[~possible])
             if not possible.any():
                 return
             rows, arms, groups = rows[possible], arms[possible], groups[possible]
             log_pi, pulled = log_pi[possible], pulled[possible]
-        log_e = self.mode.test(arms, log_pi)
-        if self._group_test is not None:
-            self._group_test.extend(groups, arms, log_pi)
+        log_e = self._groups.extend(groups, arms, log_pi, self.mode.test(arms, log_pi))
         alarms = np.flatnonzero(log_e >= -math.log(self.alpha))
         if alarms.size and (self._rejected_at is None or rows[alarms[0]] < self._rejected_at):
             self._rejected_at = int(rows[alarms[0]])
@@ -110,6 +103,8 @@ class Auditor:
         parts = {"boosts": boosts.log_e_value}
         if calibration is not None:
             parts["calibration"] = calibration.log_e_value
+        if self._groups.log_e_value is not None:
+            parts["groups"] = self._groups.log_e_value
         arm, size = boosts.likeliest
         refuted = self._impossible is not None
         return AuditReport(
@@ -125,8 +120,8 @@ class Auditor:
             impossible=self._impossible,
             log_e_values=parts,
             arms=self._arms(),
-            groups=self._worst_groups(),
-            n_groups=len(self._group_ids),
+            all_groups=self._groups.reports(self.alpha),
+            n_groups=len(self._groups),
             boosted_arm=arm if boosts.tested else None,
             boosted_epsilon=size if boosts.tested and isinstance(boosts, BoostMixture) else None,
             smallest_log_probability=None if self._smallest is None else self._smallest[0],
@@ -145,7 +140,8 @@ class Auditor:
             return tuple(
                 ArmReport(a, names[a], int(n), None, None, None, None, None) for a, n in enumerate(self._observed)
             )
-        low, high = calibration.confidence_sequence(self.alpha * INTERVALS)
+        share = intervals_share(self._groups.log_e_value is not None)
+        low, high = calibration.confidence_sequence(self.alpha * share)
         observed, excess, allowed = calibration.observed, calibration.excess, calibration.allowed
         return tuple(
             ArmReport(
@@ -153,15 +149,6 @@ class Auditor:
             )
             for a in range(self.n_arms)
         )
-
-    def _worst_groups(self) -> tuple[GroupReport, ...]:
-        if self._group_test is None:
-            return ()
-        log_e, tested = self._group_test.log_e_values(), self._group_test.tested
-        chosen = set(select_groups(log_e, self.alpha).tolist())
-        labels = list(self._group_ids)
-        worst = np.argsort(-log_e, kind="stable")[:_WORST]
-        return tuple(GroupReport(labels[g], int(tested[g]), float(log_e[g]), int(g) in chosen) for g in worst)
 
     def _warnings(self) -> list[str]:
         found = []
@@ -185,13 +172,19 @@ class Auditor:
         elif self._observed[0] == 0 and self.mode.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
         untested = self._rows - skipped - tested
-        if tested and untested > self.n_arms * max(1, len(self._group_ids)):
+        if tested and untested > self.n_arms * max(1, len(self._groups)):
             found.append(
                 f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
                 "posterior then, so those rows were not tested."
             )
-        if self._tied:
-            found.append(f"{self._tied:,} rows have the time of the row before; the order of the log was taken.")
+        if self._times.back:
+            found.append(
+                f"{self._times.back:,} rows have a time before that of another group's row above them; the order of "
+                "the log was taken. That is right if no group's pulls depend on another's; otherwise sort the log by "
+                "time."
+            )
+        if self._times.tied:
+            found.append(f"{self._times.tied:,} rows have the time of the row before; the order of the log was taken.")
         found += self.mode.warnings(skipped)
         if self._smallest is not None and self._smallest[0] < _SUSPICIOUS:
             found.append(
@@ -203,8 +196,6 @@ class Auditor:
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on identically, as plain JSON types."""
-        if self._group_test is not None:
-            raise ValueError("An audit by groups cannot be saved; audit the whole log.")
         facts = {name: getattr(self, "_" + name) for name in _FACTS}
         return {
             "feint_auditor": _VERSION,
@@ -212,6 +203,8 @@ class Auditor:
             "mode": self.mode.state(),
             "observed": self._observed.tolist(),
             "impossible": self._impossible,
+            "groups": self._groups.state(),
+            "times": self._times.state(),
             "history": self._history.state(),
             **facts,
         }
@@ -240,6 +233,8 @@ class Auditor:
             self.mode.recall(state["mode"])
             restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
+            self._groups.recall(state["groups"])
+            self._times.recall(state["times"])
             self._history.recall(state["history"])
             for name, kinds in _FACTS.items():
                 if not isinstance(state[name], kinds) or (
@@ -263,12 +258,10 @@ class Auditor:
 # name -> what it is in JSON
 _FACTS: dict[str, Any] = {
     "rows": int,
-    "tied": int,
     "log_e": int | float,
     "highest": int | float,
     "rejected_at": int | None,
     "smallest": list | None,
-    "last_time": list | None,
     "bad": dict,
     "examples": list,
 }

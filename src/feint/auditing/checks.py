@@ -60,25 +60,46 @@ class Findings:
         self.add(column.not_numeric, "not a number", lambda i: f"{name} is {shown(column.texts[i])}, not {what}")
 
 
+class Times:
+    """The times of good rows so far. They must not go back, or within a group if there are groups."""
+
+    def __init__(self) -> None:
+        self.latest: Any = None  # (moment, row) of the last good row, or of the latest where there are groups
+        self.by_group: dict[str, Any] = {}  # (moment, row) of each group's last good row
+        self.tied = 0  # good rows whose time is that of the row before
+        self.back = 0  # good rows whose time lies before that of an earlier row of another group
+
+    def state(self) -> dict[str, Any]:
+        """Return everything needed to go on, as plain JSON types."""
+        return dict(vars(self))
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was taken."""
+        moments = (state["latest"], *state["by_group"].values())
+        if not all(type(state[name]) is int for name in ("tied", "back")):
+            raise TypeError("tied")
+        if not all(moment is None or (isinstance(moment, list) and len(moment) == 2) for moment in moments):
+            raise TypeError("latest")
+        vars(self).update({name: state[name] for name in vars(self)})
+
+
 class Checked(NamedTuple):
     """What the check of a chunk found."""
 
     good: BoolArray  # (n,)
     bad: list[BadRow]
-    last_time: Any  # (moment, row) of the last good row
-    tied: int  # good rows whose time is that of the row before
 
 
-def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None], last_time: Any) -> Checked:
-    """Look at every row of a chunk; `claim` adds what its own columns must be."""
+def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None], times: Times) -> Checked:
+    """Look at every row of a chunk; `claim` adds what its own columns must be, and `times` go on."""
     findings = Findings(chunk)
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
     _check_arms(chunk, arms, findings)
     claim(chunk, findings)
-    last_time, tied = _check_times(chunk, last_time, findings)
+    _check_times(chunk, times, findings)
     good = np.ones(chunk.arm.values.size, dtype=bool)
     good[list(findings.found)] = False
-    return Checked(good, [findings.found[i] for i in sorted(findings.found)], last_time, tied)
+    return Checked(good, [findings.found[i] for i in sorted(findings.found)])
 
 
 def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
@@ -106,28 +127,37 @@ def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
         )
 
 
-def _check_times(chunk: Chunk, last: Any, findings: Findings) -> tuple[Any, int]:
-    """Times must not go back from one good row to the next."""
+def _check_times(chunk: Chunk, times: Times, findings: Findings) -> None:
+    """Times must not go back from one good row to the next one of the same group."""
     if chunk.times is None:
-        return last, 0
-    if (moments := _growing(chunk.times, last)) is not None:
+        return
+    latest = times.latest
+    if chunk.groups is None and (moments := _growing(chunk.times, latest)) is not None:
         good = np.array([i for i in range(moments.size) if i not in findings.found], dtype=np.int64)
         kept = moments[good]
-        tied = int((np.diff(kept) == 0).sum()) + bool(last is not None and kept.size and kept[0] == last[0])
-        return ((int(kept[-1]), int(chunk.rows[good[-1]])) if kept.size else last), tied
-    tied = 0
+        times.tied += int((np.diff(kept) == 0).sum()) + bool(latest is not None and kept.size and kept[0] == latest[0])
+        times.latest = (int(kept[-1]), int(chunk.rows[good[-1]])) if kept.size else latest
+        return
     for i, item in enumerate(chunk.times):
         moment = as_moment(item)
+        group = None if chunk.groups is None else label_of(chunk.groups[i])
+        last = times.latest if group is None else times.by_group.get(group)
         if moment is None:
             findings.add([i], TIME, lambda i, item=item: f"time is {shown(item)}, neither a number nor a date")
         elif last is not None and moment < last[0]:
             findings.add(
                 [i], TIME, lambda i, item=item, last=last: f"time {shown(item)} lies before that of row {last[1]}"
             )
-        if i not in findings.found:
-            tied += last is not None and moment == last[0]
-            last = (moment, int(chunk.rows[i]))
-    return last, tied
+        if moment is None or i in findings.found:
+            continue
+        times.tied += last is not None and moment == last[0]
+        here = (moment, int(chunk.rows[i]))
+        if group is not None:
+            times.by_group[group] = here
+        if times.latest is None or moment >= times.latest[0]:
+            times.latest = here
+        else:
+            times.back += 1
 
 
 def _growing(times: Sequence[Any], last: Any) -> Any:

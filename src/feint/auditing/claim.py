@@ -119,7 +119,8 @@ class Claim:
         metadata=_about("The propensities are shares of so many Monte Carlo draws.", kind=int | None),
     )
     floor: float = field(
-        default=0.0, metadata=_about("Smaller probabilities are read as this, for logs that were rounded.")
+        default=0.0,
+        metadata=_about("Logged probabilities below this are claimed to have been this, for logs that were rounded."),
     )
     within: float = field(
         default=0.0,
@@ -135,6 +136,13 @@ class Claim:
             kind=str | None, name="arms", parse=_arms_of, distinguishes=False,
         ),
     )  # fmt: skip
+    n_groups: int | None = field(
+        default=None,
+        metadata=_about(
+            "Number of groups, if it was known before the log was seen; else groups weigh by their order of arrival.",
+            kind=int | None,
+        ),
+    )
     mode: ModeName | None = field(
         default=None, metadata=_about("Test probabilities, propensities or rewards.", kind=str | None)
     )
@@ -170,6 +178,8 @@ class Claim:
             raise ValueError(
                 f"`propensity_draws` is {self.propensity_draws!r}; it is a number of Monte Carlo draws, 1 or more."
             )
+        if self.n_groups is not None and not is_whole(self.n_groups, 1, 10**12):
+            raise ValueError(f"`n_groups` is {self.n_groups!r}; it is the number of groups, 1 or more.")
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):
             raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
@@ -233,6 +243,7 @@ class ClaimOptions(TypedDict, total=False):
     floor: float
     within: float
     alpha: float
+    n_groups: int | None
     tolerance: float
     skip_bad: bool
 

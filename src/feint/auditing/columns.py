@@ -46,6 +46,8 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     numbered = [label for label in labels if label.isdecimal() and label.isascii()]
     if numbered:  # p_0, p_1, … count, and what else begins so is something else
         labels = sorted(set(numbered), key=int)
+    numbers = [int(label) for label in labels] if numbered else []
+    from_0, from_1 = (bool(numbers) and numbers == [*range(first, first + len(numbers))] for first in (0, 1))
     listed = names.probabilities if names.probabilities in columns else None
     there = {
         "probabilities": bool(numbered) or len(labels) > 1 or listed is not None,
@@ -62,10 +64,10 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         missing = " or ".join(wanted.values()) if chosen is None else wanted[chosen]
         raise ValueError(f"There is no column {missing} among {_listed(columns)}; name it with an option.")
     single = chosen == "probabilities" and listed is None
-    if single and numbered and ([int(label) for label in labels] != list(range(len(labels))) or len(labels) < 2):
+    if single and numbered and (not (from_0 or from_1) or len(labels) < 2):
         raise ValueError(
             f"The probability columns are {_listed([names.prefix + label for label in labels])}; there must be "
-            f"{names.prefix}0, {names.prefix}1, … for every arm, without gaps."
+            f"{names.prefix}0, {names.prefix}1, … for every arm, or {names.prefix}1, {names.prefix}2, …, without gaps."
         )
     found = LogColumns(
         mode=chosen,
@@ -77,7 +79,7 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         time=time if names.time != NO_TIME else None,
         reward_time=names.reward_time if chosen == "rewards" else None,
         group=names.group,
-        labels=labels if single and not numbered else None,
+        labels=labels if single and not from_0 else None,
         unused=[],
     )
     if found.reward_time is not None and found.time is None:

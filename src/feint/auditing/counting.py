@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from feint.auditing.arms import ANY_ARM, LogArms, given_labels
-from feint.auditing.checks import BadRow, check
+from feint.auditing.checks import BadRow, Times, check
 from feint.auditing.chunks import CELLS_A_CHUNK, as_list, make_chunk
 from feint.auditing.claim import MOST_ARMS, Claim
 from feint.auditing.columns import LogColumns
@@ -61,7 +61,7 @@ def _count_arms(
         if columns.listed is not None:
             length = max(length, _length(batch.table[columns.listed], keys))
         chunk = make_chunk(only, LogArms(2), batch, first)
-        found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, None).bad
+        found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, Times()).bad
         if found and bad is None:
             bad = found[0]
         cells = (chunk.arm.texts[row.row - first] for row in found)
@@ -72,6 +72,8 @@ def _count_arms(
             break
         first += batch.n
     if columns.listed is not None:
+        if bad is not None and not keys and not length:
+            raise ValueError(f"{bad}. No row says how many arms there are; correct the log.")
         return _of_probabilities(keys, length, n_arms)
     if bad is not None and (largest >= 0 or not labels):  # numbers, and something else
         raise ValueError(f"{bad}, so the number of arms is unclear; correct it, or give `n_arms`.")

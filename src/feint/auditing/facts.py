@@ -73,9 +73,9 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
             "That does not show that the claim is true: the log holds too little evidence to reject it at a level of "
             f"{level}."
         )
-    if named := _named(report):
-        verb = "is" if named == "1" else "are"
-        means += f" Tested one by one, {named} of {report.n_groups:,} groups {verb} named (below)."
+    if named := report.n_named:
+        verb = "is" if named == 1 else "are"
+        means += f" Tested one by one, {named:,} of {report.n_groups:,} groups {verb} named (below)."
     return tone, means
 
 
@@ -130,8 +130,6 @@ def _arms(report: "AuditReport") -> FactTable:
     ]
     if allowed := [arm.allowed for arm in report.arms if arm.allowed]:
         notes.append(f"The claim allows up to ±{max(allowed):,.1f} pulls an arm (grey).")
-    if report.impossible is not None:
-        notes.append(f"Pulls of probability 0 under the claim ({report.impossible.pulls:,}) are not counted here.")
     return FactTable(
         head=("arm", "observed", "expected", "observed − expected", report.confidence),
         rows=[_arm(arm) for arm in report.arms],
@@ -148,22 +146,13 @@ def _arm(arm: "ArmReport") -> tuple[str, ...]:
     return (arm.label, f"{arm.observed:,}", f"{arm.expected:,.1f}", excess, interval)
 
 
-def _named(report: "AuditReport") -> str:
-    """Return how many groups are named, nothing for none. The report holds the worst groups only: where all of them are
-    named, more may be.
-    """
-    named = sum(group.named for group in report.groups)
-    least = "at least " if named == len(report.groups) < report.n_groups else ""
-    return f"{least}{named:,}" if named else ""
-
-
 def _groups(report: "AuditReport", power: Power) -> FactTable:
     count, at = f"{report.n_groups:,} groups", f"at α = {report.alpha:g}"
     if not report.groups:
         says = f"{count}. Each has its own past; a test of each would need the probabilities of all arms."
         return FactTable(head=(), rows=[], says=says)
-    named, notes = _named(report), []
-    if named:
+    notes = []
+    if report.n_named:
         notes.append(f"Among those named, at most the share {report.alpha:g} is expected to keep its claim.")
     if len(report.groups) < report.n_groups:
         notes.append(f"The {len(report.groups)} with most evidence are shown.")
@@ -171,7 +160,7 @@ def _groups(report: "AuditReport", power: Power) -> FactTable:
         head=("group", "pulls tested", "e-value"),
         rows=[(group.group, f"{group.tested:,}", power(group.log_e_value)) for group in report.groups],
         marks=["* named" if group.named else "" for group in report.groups],
-        says=f"{count}, {named or 0} named (*) by e-BH {at}",
+        says=f"{count}, {report.n_named:,} named (*) by e-BH {at}",
         notes=notes,
     )
 

@@ -53,7 +53,7 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
         claim = _recomputed_if_it_needs_no_rewards(claim)
         columns = choose_columns(log.columns, claim)
         arms = find_arms(log, columns, claim, [], None)
-        auditor = Auditor(make_mode(columns.mode, claim, arms))
+        auditor = Auditor(make_mode(columns.mode, claim, arms), grouped=columns.group is not None)
         if state is not None:
             auditor.recall(state)
             log.resume(SeenLines.from_state(state.get("seen")))
@@ -85,6 +85,8 @@ def _unused(claim: Claim, columns: LogColumns) -> list[str]:
         found.append(f"`propensity_draws` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode == RecomputedReference.NAME and claim.floor > 0:
         found.append("`floor` is not used: it is for probabilities that were logged.")
+    if claim.n_groups is not None and columns.group is None:
+        found.append("`n_groups` is not used: name the column of groups (`group`).")
     if columns.unused:
         shown = ", ".join(repr(name) for name in columns.unused[:6])
         found.append(f"Columns that look like a claim are not used: {shown}.")

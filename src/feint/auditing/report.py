@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feint.auditing.modes import INTERVALS
+from feint.auditing.groups import GroupReport
+from feint.auditing.modes import intervals_share
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from feint.auditing.diagnosis import Diagnosis
 
 SCHEMA = 2
+_WORST = 20  # groups in the report's tables
 
 
 class Impossible(NamedTuple):
@@ -26,22 +28,13 @@ class Impossible(NamedTuple):
     pulls: int
 
 
-class GroupReport(NamedTuple):
-    """One group: pulls tested, log E of a small test of its own, and whether e-BH names it at level α."""
-
-    group: str
-    tested: int
-    log_e_value: float
-    named: bool
-
-
 @dataclass(frozen=True)
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
     `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α/5
-    for all arms and all times at once, so that beyond ±`allowed` (0 unless the claim is one `within` a share) they mean
-    a rejection. None where only propensities were logged.
+    (1 − 0.18·α where groups are tested) for all arms and all times at once, so that beyond ±`allowed` (0 unless the
+    claim is one `within` a share) they mean a rejection. None where only propensities were logged.
     """
 
     arm: int
@@ -72,13 +65,14 @@ class AuditReport:
     n_arms, rows, tested, alpha
         K; rows of the log, and how many of them were tested; the level.
     log_e_value, highest_log_e_value, log_e_values
-        log E at the end and at its highest, and of its parts at the end: `boosts`, `calibration`.
+        log E at the end and at its highest, and of its parts at the end: `boosts`, `calibration`, `groups`.
     rejected_at, impossible
         The row at which E reached 1/α; pulls of arms to which the claim gives probability 0. None where there is none.
     arms
         One `ArmReport` an arm: `observed`, `expected`, `excess` and its interval `low`, `high`.
-    groups, n_groups
-        One `GroupReport` for each of the worst 20, and how many there are.
+    all_groups, n_groups
+        One `GroupReport` per group, those named first and then by evidence (empty where none can be tested), and how
+        many groups there are. `groups` has the first 20.
     boosted_arm, boosted_epsilon
         The constant boost that explains the pulls best, be it poorly.
     smallest_log_probability, smallest_row
@@ -110,7 +104,7 @@ class AuditReport:
     impossible: Impossible | None
     log_e_values: dict[str, float]
     arms: tuple[ArmReport, ...]
-    groups: tuple[GroupReport, ...]
+    all_groups: tuple[GroupReport, ...]
     n_groups: int
     boosted_arm: int | None
     boosted_epsilon: float | None
@@ -134,6 +128,16 @@ class AuditReport:
         return sum(self.bad_rows.values())
 
     @property
+    def groups(self) -> tuple[GroupReport, ...]:
+        """The worst groups: those named and with most evidence."""
+        return self.all_groups[:_WORST]
+
+    @property
+    def n_named(self) -> int:
+        """How many groups are named."""
+        return sum(group.named for group in self.all_groups)
+
+    @property
     def calibrated(self) -> bool:
         """Whether the claim says how many pulls of each arm were to be expected."""
         return any(arm.excess is not None for arm in self.arms)
@@ -141,7 +145,8 @@ class AuditReport:
     @property
     def confidence(self) -> str:
         """What the arms' intervals promise, in words."""
-        return f"{100 * (1 - self.alpha * INTERVALS):.6g} % intervals, at all rows"
+        share = intervals_share("groups" in self.log_e_values)
+        return f"{100 * (1 - self.alpha * share):.6g} % intervals, at all rows"
 
     @property
     def p_value(self) -> float:
@@ -177,6 +182,7 @@ class AuditReport:
             "arms": [vars(arm) for arm in self.arms],
             "groups": [group._asdict() | {"log_e_value": _finite(group.log_e_value)} for group in self.groups],
             "n_groups": self.n_groups,
+            "n_named": self.n_named,
             "diagnosis": None if self.diagnosis is None else _as_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,
             "boosted_epsilon": self.boosted_epsilon,

@@ -41,7 +41,12 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write all that was found as one page (.html).")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite --plot and --html files that exist.")] = False,
+    groups: Annotated[
+        Path | None, typer.Option(help="With --group: write all groups and their e-values (.csv).")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite --plot, --html and --groups files that exist.")
+    ] = False,
     **claimed: Any,
 ) -> None:
     """Test whether the agent behind a log does what it claims.
@@ -51,7 +56,10 @@ def audit(
     """
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)
+    check_output(groups, (".csv",), force)
     claim = WrittenClaim(**claimed).claim(Path())
+    if groups is not None and claim.names.group is None:
+        raise ValueError("--groups writes what was found of every group; name their column with --group.")
     try:
         if follow:
             if plot or html or as_json or claim.names.group:
@@ -62,7 +70,7 @@ def audit(
         else:
             if state is not None:
                 raise ValueError("--state is where --follow keeps what it saw; leave it out.")
-            code = _whole(log, claim, as_json, ((plot, _save_plot), (html, _save_page)), force)
+            code = _whole(log, claim, as_json, ((plot, _save_plot), (html, _save_page), (groups, _save_groups)), force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
         typer.echo("feint: interrupted, nothing was decided.", err=True)
@@ -102,6 +110,12 @@ def _save_page(report: "AuditReport", log: str, path: Path, force: bool) -> None
 
     text = page(report, log, shlex.join(["feint", *sys.argv[1:]]))
     write_whole(path, lambda name: name.write_text(text, encoding="utf-8"), force=force)
+
+
+def _save_groups(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+    from feint.auditing.groups import write_groups
+
+    write_whole(path, lambda name: write_groups(report.all_groups, name), force=force)
 
 
 @contextmanager

@@ -9,7 +9,9 @@ is pulled too often or too rarely, for whatever reason. Five sevenths of E are t
 tilts; small tilts have more weight, since most wrong splits are small. The rest is the mean of the bets 1 ± λ_k·(X −
 π_a) with the λ_k of the confidence sequence below, whose supermartingales they exceed. So if an interval at level 2α/7
 leaves out 0, then E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms, so a row costs only
-multiplications.
+multiplications. A pull of an arm with π_a = 0 refutes the claim without a test, but X − π_a is defined there too:
+`refute` adds such pulls to the sums of the confidence sequence. Leaving them out because of what was pulled would bias
+it.
 
 **Confidence sequence.** Let p_t(a) be the agent's true probabilities, D_t = Σ (X − π_a) the excess of observed over
 expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ λ < 1, exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for
@@ -149,6 +151,21 @@ class Calibration(EProcess):
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
         radius = _radius(self._wealth.sums[VARIANCE], log_goal)
         return self._wealth.sums[EXCESS] - radius, self._wealth.sums[EXCESS] + radius
+
+    def refute(self, arms: IntArray, log_pi: FloatArray) -> None:
+        """Count pulls (n,) of arms that the claim gives probability 0, with log π (n, K). The wealth stays as it is,
+        since E is infinite.
+        """
+        p, rest = np.exp(log_pi), -np.expm1(log_pi)
+        pulled = np.arange(self.n_arms) == arms[:, np.newaxis]
+        surprise = np.where(pulled, rest, -p)
+        for row, terms in (
+            (OBSERVED, pulled),
+            (EXCESS, surprise),
+            (VARIANCE, surprise**2),
+            (ALLOWED, self.within * np.minimum(p, rest)),
+        ):
+            self._wealth.sums[row] += terms.sum(axis=0)
 
     def _arrays(self) -> dict[str, Any]:
         return self._wealth._asdict()

@@ -1,90 +1,227 @@
-r"""Which of many groups are not pulled as claimed? A small test of every group, and e-BH over all of them.
+r"""Which of many groups are not pulled as claimed? A small test of every group, e-BH over them, and a bet on all.
 
-For each group g, arm a and tilt λ of the arm's log-odds, E_{g,a,λ} is the product over the group's rows of exp(λX)/(1 +
-π_a·(e^λ − 1)), as in `calibration`; E_g is their mean. It is an e-value for the claim about the group's own rows,
-whatever the other groups do; `within` has the same meaning as there. Of G groups, e-BH (Wang & Ramdas 2022) selects the
-k groups with the largest E_g, where k is the largest number such that the k-th largest E_g is at least G/(αk). The
-expected share of wrongly selected groups is at most α, however the groups depend on each other. With eight tilts, a
-group needs 8·K numbers.
+**One group.** For group j, arm a and tilt λ of the arm's log-odds, E_{j,a,λ} is the product over the group's rows of
+exp(λX)/(1 + π_a·(e^λ − 1)), as in `calibration`; E_j is their mean, and `within` has the same meaning as there. With
+eight tilts, a group needs 8·K numbers.
+
+**Groups that arrive.** Group j is the j-th by its first row in the log and has the weight
+
+    γ_j = 1/log₂(j + 1) − 1/log₂(j + 2),        Σ_j γ_j = 1,
+
+or 1/N for each if their number N is known beforehand (`n_groups`). The weights do not depend on how many groups there
+are so far, as the 1/G of plain e-BH (Wang & Ramdas 2022) does. e-BH by weights names the k groups with
+
+    γ_j·E_j ≥ 1/(αk),        k as large as possible.
+
+E_j is the current value, never the highest so far.
+
+**Validity.** Let each draw be fresh given all rows above it, of every group. A group's rank is known before its first
+pull, so for every group that keeps its claim γ_j·E_j is a supermartingale that starts at γ_j. A wrongly named group
+adds 1/k to the share of wrong ones, at most α·γ_j·E_j since it was named. So at every stopping time the expected share
+of wrongly named groups is at most α·Σ_j γ_j·E[E_j] ≤ α. If a draw is fresh only given the rows of its own group, then
+E[E_j] ≤ 1 holds at a length that is fixed beforehand, and so does this bound.
+
+**All groups.** The weight that is not given out yet counts at 1:
+
+    M = Σ_j γ_j·E_j + (1 − Σ_j γ_j) = 1 + Σ_j γ_j·(E_j − 1),        j over the groups so far.
+
+A row changes one E_j by a factor with mean at most 1, and a group that arrives changes nothing, so M is an e-process of
+the whole log. It is read after every row. One bent group makes it large, however many others keep their claim. Whenever
+k groups are named, M ≥ k·1/(αk) = 1/α: if all groups keep their claims, the probability that any is ever named, at
+whatever row one looks, is at most α (Ville).
+
+The sum is kept as logarithms in a binary tree, whose root is M without the weight that is not given out yet. A row
+changes one leaf and the nodes above it. Nothing is subtracted, so M keeps its digits when an E_j falls again.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.numerics._jit import kernel
+from feint.numerics._jit import inlined, kernel
+from feint.numerics._validate import restore, restore_counts
 
 _TILTS = np.array([sign * size for size in (0.1, 0.4, 1.2, 3.0) for sign in (1.0, -1.0)])
 _EXPM1_TILTS = np.expm1(_TILTS)
-_FIRST_SPACE = 16
+_FIRST_SPACE = 16  # groups; a power of two, since the tree has as many leaves
+
+
+class _Evidence(NamedTuple):
+    """What the groups' tests have won; there is space for S groups."""
+
+    logs: FloatArray  # (S, K, len(_TILTS)) log E_{j,a,λ}
+    log_e: FloatArray  # (S,) log E_j
+    log_weights: FloatArray  # (S,) log γ_j
+    tree: FloatArray  # (2S,) the log of what is not given out; the root; …; from S on the leaves log(γ_j·E_j)
+
+
+@inlined
+def _log_add(x: float, y: float) -> float:
+    larger, smaller = max(x, y), min(x, y)
+    return larger + math.log1p(math.exp(smaller - larger)) if smaller > -math.inf else larger
 
 
 @kernel
-def _tilt(within: float, logs: FloatArray, groups: IntArray, arms: IntArray, log_pi: FloatArray) -> None:
+def _sum_up(tree: FloatArray) -> None:
+    for node in range(tree.size // 2 - 1, 0, -1):
+        tree[node] = _log_add(tree[2 * node], tree[2 * node + 1])
+
+
+@kernel
+def _tilt(
+    within: float, found: _Evidence, groups: IntArray, arms: IntArray, log_pi: FloatArray, log_m: FloatArray
+) -> None:
+    n_arms, size = log_pi.shape[1], found.log_e.size
     for i in range(arms.size):
-        for a in range(log_pi.shape[1]):
+        logs, highest = found.logs[groups[i]], -math.inf
+        for a in range(n_arms):
             p = math.exp(log_pi[i, a])
             allowed = within * min(p, -math.expm1(log_pi[i, a]))
             for k in range(_TILTS.size):
                 expected = p + allowed if _TILTS[k] > 0.0 else p - allowed
                 step = -math.log1p(expected * _EXPM1_TILTS[k])
-                logs[groups[i], a, k] += step + _TILTS[k] if a == arms[i] else step
+                logs[a, k] += step + _TILTS[k] if a == arms[i] else step
+                highest = max(highest, logs[a, k])
+        total = 0.0
+        for a in range(n_arms):
+            for k in range(_TILTS.size):
+                total += math.exp(logs[a, k] - highest)
+        found.log_e[groups[i]] = highest + math.log(total / (n_arms * _TILTS.size))
+        node = size + groups[i]
+        found.tree[node] = found.log_weights[groups[i]] + found.log_e[groups[i]]
+        while node > 1:
+            node //= 2
+            found.tree[node] = _log_add(found.tree[2 * node], found.tree[2 * node + 1])
+        log_m[i] = _log_add(found.tree[1], found.tree[0])
 
 
 class GroupTilts:
-    """The e-values of all groups.
+    """The e-values of all groups, and that of the whole log which they make together.
 
     >>> test = GroupTilts(2)
     >>> rows = np.arange(80)
-    >>> test.extend(rows % 2, np.where(rows % 2, 1, rows % 4 // 2), np.log(np.full((80, 2), 0.5)))
-    >>> test.log_e_values().round(1), select_groups(test.log_e_values(), 0.05)  # group 1 always pulls arm 1
+    >>> log_m = test.extend(rows % 2, np.where(rows % 2, 1, rows % 4 // 2), np.log(np.full((80, 2), 0.5)))
+    >>> test.log_e_values().round(1), test.name_groups(0.05)  # group 1 always pulls arm 1
     (array([-1. , 23.7]), array([1]))
+    >>> bool(log_m[-1] > np.log(20))
+    True
     """
 
-    def __init__(self, n_arms: int, within: float = 0.0) -> None:
-        self._within = within
-        self._logs = np.zeros((_FIRST_SPACE, n_arms, _TILTS.size))
-        self._tested = np.zeros(_FIRST_SPACE, dtype=np.int64)
+    def __init__(self, n_arms: int, within: float = 0.0, n_groups: int | None = None) -> None:
+        self._n_arms, self._within, self._n_groups = n_arms, within, n_groups
+        self._arrived = 0
+        self._tested = np.zeros(0, dtype=np.int64)
+        self._refuted = np.zeros(0, dtype=bool)
+        self._evidence = _Evidence(np.zeros((0, n_arms, _TILTS.size)), *(np.zeros(0) for _ in range(3)))
+        self._make_space(_FIRST_SPACE)
 
-    def extend(self, groups: IntArray, arms: IntArray, log_pi: FloatArray) -> None:
-        """Test pulls of these groups; `log_pi` (n, K) is what was claimed before each pull."""
-        self._make_space(int(groups.max(initial=0)))
-        np.add.at(self._tested, groups, 1)
-        _tilt(self._within, self._logs, groups, arms, log_pi)
-
-    def refute(self, groups: IntArray) -> None:
-        """Set E of these groups to infinity: each pulled an arm that the claim gives probability 0."""
-        self._make_space(int(groups.max(initial=0)))
-        np.add.at(self._tested, groups, 1)
-        self._logs[groups] = math.inf
+    @property
+    def log_e_value(self) -> float:
+        """log M; impossible pulls are not in it."""
+        return float(np.logaddexp(self._evidence.tree[0], self._evidence.tree[1]))
 
     @property
     def tested(self) -> IntArray:
         """The number of tested pulls of each group, (G,)."""
-        return self._tested[: self._size()].copy()
+        return self._tested[: self._arrived].copy()
+
+    def admit(self, arrived: int) -> None:
+        """Say how many groups have arrived, whether or not they are tested."""
+        if self._n_groups is not None and arrived > self._n_groups:
+            raise ValueError(
+                f"The log has more than {self._n_groups:,} groups, which were said to be all (`n_groups`); give their "
+                "number as it was known beforehand, or leave it out."
+            )
+        self._arrived = max(self._arrived, arrived)
+        if self._arrived > self._tested.size:
+            self._make_space(2 ** (self._arrived - 1).bit_length())
+
+    def extend(self, groups: IntArray, arms: IntArray, log_pi: FloatArray) -> FloatArray:
+        """Test pulls of these groups and return log M after each; `log_pi` (n, K) is what was claimed before it."""
+        self.admit(int(groups.max(initial=-1)) + 1)
+        np.add.at(self._tested, groups, 1)
+        log_m = np.empty(arms.size)
+        _tilt(self._within, self._evidence, groups, arms, log_pi, log_m)
+        return log_m
+
+    def refute(self, groups: IntArray) -> None:
+        """Set E of these groups to infinity: each pulled an arm that the claim gives probability 0."""
+        self.admit(int(groups.max(initial=-1)) + 1)
+        np.add.at(self._tested, groups, 1)
+        self._refuted[groups] = True
 
     def log_e_values(self) -> FloatArray:
         """Return log E of each group, (G,)."""
-        logs = self._logs[: self._size()].reshape(self._size(), self._logs[0].size)
-        highest = logs.max(axis=1, initial=-math.inf)
-        refuted = np.isposinf(highest)
-        apart = np.where(refuted[:, None], 0.0, logs - np.where(refuted, 0.0, highest)[:, None])
-        return np.asarray(highest + np.log(np.exp(apart).mean(axis=1)))
+        return np.where(self._refuted, math.inf, self._evidence.log_e)[: self._arrived]
 
-    def _make_space(self, largest: int) -> None:
-        if largest >= self._tested.size:
-            space = max(2 * self._tested.size, largest + 1) - self._tested.size
-            self._logs = np.concatenate([self._logs, np.zeros((space, *self._logs.shape[1:]))])
-            self._tested = np.concatenate([self._tested, np.zeros(space, dtype=np.int64)])
+    def name_groups(self, alpha: float) -> IntArray:
+        """Return the groups that e-BH by weights names at level α, those with the largest γ_j·E_j first."""
+        return select_groups(self.log_e_values() + self._evidence.log_weights[: self._arrived], alpha)
 
-    def _size(self) -> int:
-        return int(np.flatnonzero(self._tested).max(initial=-1)) + 1
+    def state(self) -> dict[str, Any]:
+        """Return everything needed to continue identically, as plain JSON types."""
+        arrived = slice(self._arrived)
+        logs, log_e = self._evidence.logs[arrived], self._evidence.log_e[arrived]
+        return {
+            "tested": self._tested[arrived].tolist(),
+            "refuted": np.flatnonzero(self._refuted).tolist(),
+            "logs": logs.tolist(),
+            "log_e": log_e.tolist(),
+        }
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Continue where `state` was taken."""
+        if not state["tested"]:
+            return
+        self.admit(len(state["tested"]))
+        arrived = slice(self._arrived)
+        restore_counts(self._tested[arrived], state["tested"], "the tested pulls of the groups")
+        self._refuted[np.array(state["refuted"], dtype=np.int64)] = True
+        for name in ("logs", "log_e"):
+            restore(getattr(self._evidence, name)[arrived], state[name], f"the groups' {name}")
+        self._plant_tree()
+
+    def _make_space(self, size: int) -> None:
+        more = size - self._tested.size
+        self._tested = np.concatenate([self._tested, np.zeros(more, dtype=np.int64)])
+        self._refuted = np.concatenate([self._refuted, np.zeros(more, dtype=bool)])
+        old = self._evidence
+        self._evidence = _Evidence(
+            np.concatenate([old.logs, np.zeros((more, *old.logs.shape[1:]))]),
+            np.concatenate([old.log_e, np.zeros(more)]),
+            log_arrival_weights(size, self._n_groups),
+            np.empty(2 * size),
+        )
+        self._plant_tree()
+
+    def _plant_tree(self) -> None:
+        _, log_e, log_weights, tree = self._evidence
+        size = log_e.size
+        left = 1.0 / math.log2(size + 2) if self._n_groups is None else max(0.0, 1.0 - size / self._n_groups)
+        tree[0] = math.log(left) if left > 0.0 else -math.inf
+        tree[size:] = log_weights + log_e
+        _sum_up(tree)
 
 
-def select_groups(log_e_values: FloatArray, alpha: float) -> IntArray:
-    """Return the groups that e-BH selects at level α, largest E first."""
-    order = np.argsort(-log_e_values, kind="stable")
-    needed = math.log(max(log_e_values.size, 1) / alpha) - np.log(np.arange(1, log_e_values.size + 1))
-    enough = np.flatnonzero(log_e_values[order] >= needed)
+def log_arrival_weights(size: int, n_groups: int | None = None) -> FloatArray:
+    """Return log γ_j for the first `size` groups that arrive; −∞ for those that come after all `n_groups`.
+
+    >>> bool(np.exp(log_arrival_weights(2)).sum().round(12) == 1 - 1 / math.log2(4))
+    True
+    """
+    rank = np.arange(1, size + 1)
+    if n_groups is not None:
+        return np.where(rank <= n_groups, -math.log(n_groups), -math.inf)
+    # 1/log₂(j + 1) − 1/log₂(j + 2) without a difference of nearly equal numbers
+    weights = np.log1p(1.0 / (rank + 1)) * math.log(2.0) / (np.log(rank + 1) * np.log(rank + 2))
+    return np.asarray(np.log(weights))
+
+
+def select_groups(log_weighted: FloatArray, alpha: float) -> IntArray:
+    """Return the groups that e-BH selects at level α by log(γ_j·E_j), largest first."""
+    order = np.argsort(-log_weighted, kind="stable")
+    needed = -math.log(alpha) - np.log(np.arange(1, log_weighted.size + 1))
+    enough = np.flatnonzero(log_weighted[order] >= needed)
     return order[: enough[-1] + 1] if enough.size else order[:0]

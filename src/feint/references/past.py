@@ -180,8 +180,14 @@ class Past:
         grouped = group[order]
         start, end = (np.searchsorted(grouped, items.group, side=side) for side in ("left", "right"))
         if self.timing.by_time:
-            after = np.maximum(np.searchsorted(times, items.due, side="left"), own + 1)
-            place = np.searchsorted(grouped * (n + 1) + order, items.group * (n + 1) + after)
+            # Times grow within each agent's rows, not always over all rows: a log may be sorted by agent first.
+            moments, ranks = np.unique(times, return_inverse=True)
+            place = np.searchsorted(
+                grouped * (n + 1) + ranks[order], items.group * (n + 1) + np.searchsorted(moments, items.due)
+            )
+            next_place = np.zeros(n + 1, dtype=np.int64)  # of each row; the last is for items of earlier pieces
+            next_place[order] = np.arange(1, n + 1)
+            place = np.maximum(place, next_place[own])
         else:
             first = numbers[order][np.minimum(start, max(n - 1, 0))] if n else items.due
             place = start + np.maximum(items.due - first, 0)

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
-from feint.auditing.checks import Chunk, check, group_ids
+from feint.auditing.checks import Chunk, Times, check, group_ids
 from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.weighing import Alternative, Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
@@ -103,10 +103,9 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     """The first rows of a log that can be tested."""
     pieces: list[_Piece] = []
     ids: dict[str, int] = {}
-    last: Any = None
+    times = Times()
     for chunk in chunks:
-        checked = check(chunk, mode.arms, mode.check, last)
-        last = checked.last_time
+        checked = check(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
         groups = group_ids(chunk, checked.good, ids)
         arms = chunk.arm.values[good].astype(np.int64)

@@ -27,6 +27,7 @@ UNCLEAR = "unclear"
 _CLEAR = math.log(20)
 _NAMED = 0.01  # share of the evidence from which on an explanation is named
 _HALVINGS = 9  # of the grid's step at most, where the best size of a family is sought
+_SAME = 1e-6  # nats: a family that neither wins nor loses as much is the claim itself
 _PEAK = 1.0  # nats below the peak, within which it is taken for a parabola
 
 
@@ -112,7 +113,9 @@ def diagnose(
     found: dict[str, list[tuple[float, _Best]]] = {}
     if log.arms.size:
         for family in expert_families(log, others):
-            found.setdefault(family.kind, []).append(_weigh(family))
+            gain, best = _weigh(family)
+            if abs(gain) > _SAME:
+                found.setdefault(family.kind, []).append((gain, best))
     gains = {kind: _log_mean([gain for gain, _ in parts]) for kind, parts in found.items()}
     total = _log_sum(list(gains.values())) if gains else 0.0
     explanations = [

@@ -5,13 +5,16 @@ The audit alone imports this folder.
 
 from feint.auditing.arms import LogArms
 from feint.auditing.claim import Claim
-from feint.auditing.modes.base import INTERVALS, Mode
+from feint.auditing.modes.base import GROUPS_SHARE, Mode, intervals_share
 from feint.auditing.modes.probabilities import LoggedProbabilities
 from feint.auditing.modes.propensities import LoggedPropensities
 from feint.auditing.modes.rewards import RecomputedReference
 from feint.references.base import reference_settings
 
-__all__ = ["INTERVALS", "LoggedProbabilities", "LoggedPropensities", "Mode", "RecomputedReference", "make_mode"]
+__all__ = [
+    "GROUPS_SHARE", "LoggedProbabilities", "LoggedPropensities", "Mode", "RecomputedReference", "intervals_share",
+    "make_mode",
+]  # fmt: skip
 
 _MODES: dict[str, type[Mode]] = {
     cls.NAME: cls for cls in (LoggedProbabilities, LoggedPropensities, RecomputedReference)

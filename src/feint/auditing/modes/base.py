@@ -2,7 +2,8 @@
 
 With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
 are known E is 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits as
-quick to see as by a test made for those (docs/audit.md).
+quick to see as by a test made for those (docs/audit.md). Where groups are tested too, E is 0.9 of that and 0.1 of a bet
+on the groups (`evidence/group_tilts.py`).
 """
 
 import math
@@ -19,7 +20,12 @@ from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.evidence.calibration import BETS_SHARE
 
 _BOOSTS = 0.3  # share of E that bets on boosts
-INTERVALS = (1.0 - _BOOSTS) * BETS_SHARE  # the intervals' share of α: without 0, E ≥ 1/α
+GROUPS_SHARE = 0.1  # share of E that bets on groups, where they are tested
+
+
+def intervals_share(grouped: bool) -> float:
+    """Return the intervals' share of α, such that E ≥ 1/α where one leaves out 0."""
+    return (1.0 - _BOOSTS) * BETS_SHARE * (1.0 - GROUPS_SHARE if grouped else 1.0)
 
 
 class Mode(ABC):
@@ -74,6 +80,11 @@ class Mode(ABC):
         """Take what `state` described."""
         self.boosts = type(self.boosts).from_state(state["boosts"])
         self.calibration = self.calibration and Calibration.from_state(state["calibration"])
+
+    def _reading(self, words: str) -> str:
+        """Add to the words of a logged claim what is read in the place of small probabilities."""
+        floor = self.claim.floor
+        return self._allowing(words + (f", those below {floor:g} read as {floor:g}" if floor else ""))
 
     def _allowing(self, words: str) -> str:
         share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""

@@ -45,7 +45,7 @@ class LoggedProbabilities(Mode):
 
     def words(self) -> str:
         """Return the claim in words."""
-        return self._allowing("the logged probabilities are those of the pulls")
+        return self._reading("the logged probabilities are those of the pulls")
 
 
 def _table(chunk: Chunk) -> FloatArray:

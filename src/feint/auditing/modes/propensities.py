@@ -34,6 +34,7 @@ class LoggedPropensities(Mode):
             self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
         # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1, of which none is above 10·K.
         self._inverse = np.zeros(3)
+        self._even = True  # whether all are 1/K
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
         """A number from 0 to 1."""
@@ -52,6 +53,7 @@ class LoggedPropensities(Mode):
         p = np.maximum(np.minimum(chunk.propensity.values[good], 1.0), self.claim.floor)
         if self.claim.propensity_draws is not None:
             p = shrink_propensities(p, self.claim.propensity_draws)
+        self._even &= bool((abs(p - 1.0 / self.arms.n) <= self.claim.tolerance).all())
         least = 1.0 / (_LARGEST_INVERSE * self.arms.n)
         other = np.where(arms == 1, p, 1.0 - p)
         self._inverse += [arms.size, *((1.0 / np.maximum(share, least)).sum() for share in (p, other))]
@@ -71,7 +73,7 @@ class LoggedPropensities(Mode):
             if self.claim.propensity_draws is None
             else f", estimated from {self.claim.propensity_draws:,} draws each"
         )
-        return self._allowing(f"the logged propensities are those of the pulls{drawn}")
+        return self._reading(f"the logged propensities are those of the pulls{drawn}")
 
     def warnings(self, skipped: int) -> list[str]:
         """What a reader must know."""
@@ -92,13 +94,19 @@ class LoggedPropensities(Mode):
                 "Only the pulled arm's probability was logged: the test is weaker, and no expected pulls are known. "
                 "Log the probabilities of all arms."
             )
+            if self._even and self.claim.propensity_draws is None and rows:
+                found.append(
+                    f"All propensities are 1/{self.arms.n}. If every arm had this probability in every row, claim "
+                    "that: it is a stronger test (reference=Split(); --reference uniform)."
+                )
         return [*found, *super().warnings(skipped)]
 
     def state(self) -> dict[str, Any]:
         """As a claim, with the means of 1/p."""
-        return {**super().state(), "inverse": self._inverse.tolist()}
+        return {**super().state(), "inverse": self._inverse.tolist(), "even": self._even}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         super().recall(state)
         self._inverse[:] = state["inverse"]
+        self._even = bool(state["even"])

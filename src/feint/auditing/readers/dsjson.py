@@ -12,7 +12,7 @@ says that action 2 was taken with probability 0.8 and cost −1. `a` numbers the
 - reward: 1, minus the cost
 - propensity: 0.8
 - probabilities: {"2": 0.8, "1": 0.2}
-- time: the Timestamp
+- time: the Timestamp, if the first lines have one
 
 A row that contradicts itself is malformed, and so is one that is no decision with an outcome: an observation by itself,
 a decision in several slots, one not carried out (`_skipLearn`), or one of a log that was thinned out (`pdrop`).
@@ -21,7 +21,8 @@ a decision in several slots, one not carried out (`_skipLearn`), or one of a log
 import math
 from typing import Any
 
-COLUMNS = ("arm", "reward", "propensity", "probabilities", "time")
+COLUMNS = ("arm", "reward", "propensity", "probabilities")
+TIME = "Timestamp"
 _SINGLE_PRECISION = 1e-5  # in which these logs are written
 
 
@@ -40,7 +41,10 @@ def decision(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("_skipLearn"):
         raise ValueError("its action was not carried out (_skipLearn)")
     if row.get("pdrop"):
-        raise ValueError("rows like it were left out of the log at random (pdrop)")
+        raise ValueError(
+            "rows like it were left out of the log at random (pdrop), and if that depended on the action, those left "
+            "do not have the logged probabilities; if it did not, take pdrop out of the lines"
+        )
     actions, chances = row["a"], row["p"]
     if not (isinstance(actions, list) and isinstance(chances, list) and len(actions) == len(chances) > 0):
         raise ValueError("a and p are not lists of the same length")
@@ -61,7 +65,7 @@ def decision(row: dict[str, Any]) -> dict[str, Any]:
         "reward": 0 - cost,  # not -cost, which may be −0.0
         "propensity": propensity,
         "probabilities": dict(zip(map(str, actions), chances, strict=True)),
-        "time": row.get("Timestamp"),
+        "time": row.get(TIME),
     }
 
 

@@ -68,7 +68,7 @@ def columns_of(lines: Iterable[str]) -> tuple[list[str], Convert]:
         except ValueError as error:
             wrong = wrong or f"line {number}: {error}"
     if decisions:
-        return list(dsjson.COLUMNS), dsjson.decision
+        return [*dsjson.COLUMNS, *["time"] * (dsjson.TIME in columns)], dsjson.decision
     if not columns:
         raise ValueError(f'{wrong or "it is empty"}; every line must be a JSON object, such as {{"arm": 0}}.')
     return list(columns), flatten

@@ -1,0 +1,96 @@
+"""The groups of a log, in the order in which they arrive, and what their tests find."""
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint._types import BoolArray, FloatArray, IntArray
+from feint.auditing.checks import Chunk, group_ids
+from feint.auditing.modes import GROUPS_SHARE, Mode
+from feint.evidence.group_tilts import GroupTilts
+
+
+class GroupReport(NamedTuple):
+    """One group: pulls tested, log E of a small test of its own, and whether e-BH names it at level α."""
+
+    group: str
+    tested: int
+    log_e_value: float
+    named: bool
+
+
+class LogGroups:
+    """The groups of a log so far. They are tested where the probabilities of all arms are known; then a tenth of E bets
+    on them.
+    """
+
+    def __init__(self, mode: Mode, grouped: bool) -> None:
+        claim = mode.claim
+        self._ids: dict[str, int] = {}
+        self._test = (
+            GroupTilts(mode.arms.n, claim.within, claim.n_groups) if grouped and mode.calibration is not None else None
+        )
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def log_e_value(self) -> float | None:
+        """log E of the bet on all groups; None where they are not tested."""
+        return None if self._test is None else self._test.log_e_value
+
+    def number(self, chunk: Chunk, good: BoolArray) -> IntArray:
+        """Return the group of every good row as a number, by first appearance."""
+        found = group_ids(chunk, good, self._ids)
+        if self._test is not None:
+            self._test.admit(len(self._ids))
+        return found
+
+    def refute(self, groups: IntArray) -> None:
+        """Note that these groups pulled arms to which the claim gives probability 0."""
+        if self._test is not None:
+            self._test.refute(groups)
+
+    def extend(self, groups: IntArray, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> FloatArray:
+        """Test pulls, and return log E after each from that without groups."""
+        if self._test is None:
+            return log_e
+        log_m = self._test.extend(groups, arms, log_pi)
+        return np.asarray(np.logaddexp(log_e + math.log(1.0 - GROUPS_SHARE), log_m + math.log(GROUPS_SHARE)))
+
+    def reports(self, alpha: float) -> tuple[GroupReport, ...]:
+        """Return every group that has arrived, those that are named first and then by evidence."""
+        if self._test is None:
+            return ()
+        log_e, tested = self._test.log_e_values(), self._test.tested
+        named = np.zeros(log_e.size, dtype=bool)
+        named[self._test.name_groups(alpha)] = True
+        labels = list(self._ids)
+        order = np.lexsort((-log_e, ~named))
+        return tuple(GroupReport(labels[g], int(tested[g]), float(log_e[g]), bool(named[g])) for g in order)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything needed to go on identically, as plain JSON types."""
+        return {"labels": list(self._ids), "test": self._test and self._test.state()}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was taken."""
+        self._ids = {str(label): i for i, label in enumerate(state["labels"])}
+        if self._test is not None:
+            self._test.recall(state["test"])
+            if len(self._test.tested) != len(self._ids):
+                raise ValueError(f"The state is damaged: it has {len(self._ids)} groups, but tests of others.")
+
+
+def write_groups(groups: Sequence[GroupReport], path: Path) -> None:
+    """Write a CSV file with a row per group: its label, rows tested, log E (inf if refuted), named (0 or 1)."""
+    if not groups:
+        raise ValueError("No group was tested: that needs the probabilities of all arms; leave `groups` out.")
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("group", "tested", "log_e_value", "named"))
+        writer.writerows((group, tested, repr(log_e), int(named)) for group, tested, log_e, named in groups)

@@ -144,7 +144,7 @@ def test_a_plan_is_taken_into_explore(visit, width, planned):
     tab.until("texts('.facts') && texts('td') && !button('Take ε = 0.1').disabled")
     assert f"{planned.time:,.0f} pulls" in tab.js("texts('.facts')")
     assert f"median {planned.observer.quantiles[1]:,.0f} ± " in tab.js("texts('.facts')")
-    tab.until("texts('div').includes('What can be had unseen in 700 pulls')")
+    tab.until("texts('div').includes('Unseen for 700 pulls')")
     assert tab.overflow() <= 0
     tab.press_point("sure_median", 0)  # the only one so far, or that of the least ε
     tab.until(

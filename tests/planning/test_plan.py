@@ -304,6 +304,15 @@ def test_command_answers_the_inverse_questions():
     assert fields["time"] == plan(PAIR, TotalBudget(9.0, 300), 0.01).time
 
 
+def test_command_takes_an_explorer_and_a_reference():
+    options = [*COMMAND, "--epsilon", "0.1", "--json", "--reference", "gaussian:2", "--explorer", "fixed-boosting:0,1"]
+    fields = json.loads(CliRunner().invoke(app, options).output)
+    bandit = feint.Bandit([2.0, 0.0], [0.0, 2.0], sigma=2.0)
+    assert fields["time"] == plan(bandit, 0.1, 0.01, explorer=feint.FixedBoosting([0.0, 1.0])).time
+    assert fields["explorer"] == {"kind": "fixed-boosting", "weights": [0.0, 1.0]}
+    assert fields["families"][0] == {"kind": "gaussian", "sigma": 2.0}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -312,6 +321,11 @@ def test_command_answers_the_inverse_questions():
         (["--epsilon", "0.1", "--horizon", "100"], "with --total or --unseen"),
         (["--unseen", "0.5", "--horizon", "1.5"], "whole number of pulls"),
         (["--epsilon", "0.1", "--public", "0.6,x"], "--public is '0.6,x'"),
+        (["--epsilon", "0.1", "--explorer", "round-robin"], "does not say with which probability it boosts an arm"),
+        (["--unseen", "0.5", "--horizon", "100", "--explorer", "top-two"], "leave --explorer out"),
+        (["--epsilon", "0.1", "--reference", "ucb"], "A plan is for the reference thompson-sampling; simulate others"),
+        (["--epsilon", "0.1", "--reference", "thompson-sampling:0,1"], "simulate others with feint run."),
+        (["--epsilon", "0.1", "--reference", "beta", "--sigma", "1"], "contradicts the public rewards"),
     ],
 )
 def test_command_explains_bad_input(arguments, sentence):

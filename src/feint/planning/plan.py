@@ -33,7 +33,7 @@ _GRID = 4000  # times at which a user's own budget is evaluated for its sum
 
 @dataclass(frozen=True)
 class Plan:
-    """The answer of `plan`. Times count pulls, the initial round included; arrays are (K,).
+    """The answer of `plan` for a `bandit`. Times count pulls, the initial round included; arrays are (K,).
 
     `time` is the expected stopping time with Monte Carlo standard error `standard_error`, `quantiles` its 10, 50 and
     90 % points; `never` is the share of runs that are never sure, which are left out of all means. `weights` are the

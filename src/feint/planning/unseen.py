@@ -43,7 +43,7 @@ _PATHS = 2000
 
 @dataclass(frozen=True)
 class Unseen:
-    """The answer of `plan_unseen`; arrays are (K,), after `horizon` pulls.
+    """The answer of `plan_unseen` for a `bandit`; arrays are (K,), after `horizon` pulls.
 
     `total` is B; `explorer`, `weights` and `budget` are the best of the `ways` to spend it. `ways` has (pulls gained in
     all, error to expect) of each, by the fluid equations. `gained` says, by arm, how many pulls more the best way makes

@@ -12,8 +12,8 @@ _DEEPEST = 20  # parts in parts
 
 
 def config_of(part: Any, sort: str) -> dict[str, Any]:
-    """Return a JSON-ready description. ∞ is written as "inf"; of a user's own class, or what holds one, it has the
-    name.
+    """Return a JSON-ready description. ∞ is written as "inf"; a user's own class, or what holds one, is described by
+    its name.
     """
     cls: Any = type(part)
     own = {"kind": cls.__name__, "own": True}

@@ -28,7 +28,7 @@ def report_text(report: "AuditReport") -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text of others as it is: no markup of Rich's, no control characters."""
+    """Return a foreign text so that it shows as it is: no markup of Rich's, no control characters."""
     from rich.markup import escape
 
     return escape(printable(text))
@@ -79,7 +79,7 @@ def _rows_of(facts: "FactTable", chosen: list[int]) -> "FactTable":
 
 
 def _table(facts: "FactTable", justify: "JustifyMethod" = "right") -> "Table":
-    """Return a table; `justify` is that of its first column. A star at the end of a row is its mark."""
+    """Return a table; `justify` aligns its first column. A star at the end of a row is its mark."""
     from rich import box
     from rich.table import Table
 

@@ -75,7 +75,7 @@ def numbers(text: str, name: str) -> list[float]:
 def read_bandit(
     public: str | None, private: str | None, sigma: float | None, family: str | None, instance: Path | None
 ) -> "Bandit":
-    """The instance of --public and --private with --sigma or --family, or of --instance."""
+    """Return the instance of --public and --private with --sigma or --family, or of --instance."""
     from feint.bandit import Bandit
     from feint.registry import parse_families
     from feint.registry.instances import load_bandit
@@ -91,7 +91,7 @@ def read_bandit(
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:
-    """Refuse a file to write before the work is done: of a kind that cannot be written here, or one that is there."""
+    """Check before the work is done that a file can be written: its kind is known here, and it does not exist yet."""
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
@@ -108,7 +108,7 @@ def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> N
 
 @contextmanager
 def naming_output(path: Path | str) -> Iterator[None]:
-    """Say which file it was that could not be written."""
+    """Say which file could not be written."""
     try:
         yield
     except ImportError as error:

@@ -21,7 +21,7 @@ Power = Callable[[float], str]  # exp(log_value) as text
 
 
 class FactTable(NamedTuple):
-    """A table with what it says in a sentence; `marks` has a word for every row that stands out, else nothing."""
+    """A table with what it says in a sentence; `marks` has a word for every row that stands out, '' for others."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -138,7 +138,7 @@ def _arms(report: "AuditReport") -> FactTable:
         else "No arm clearly departs from the claim."
     ]
     if allowed := [arm.allowed for arm in report.arms if arm.allowed]:
-        notes.append(f"The claim allows up to ±{max(allowed):,.1f} pulls an arm (grey).")
+        notes.append(f"The claim allows up to ±{max(allowed):,.1f} pulls per arm (grey).")
     if report.impossible is not None:
         notes.append(f"Pulls of probability 0 under the claim ({report.impossible.pulls:,}) are not counted here.")
     return FactTable(

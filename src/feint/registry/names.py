@@ -84,7 +84,7 @@ def is_registered(part: Any, sort: str) -> bool:
 
 
 def class_of(name: str, sort: str, folder: Path | None) -> Any:
-    """Return the class of a name, or of FILE.py:CLASS its file in `folder`; without a folder, no file is run."""
+    """Return the class of a name, or of FILE.py:CLASS in `folder`; without a folder, no file is run."""
     own = _OWN.fullmatch(name)
     if own and folder is not None:
         return _own_class(folder / own[1], own[2])
@@ -165,8 +165,8 @@ def _own_class(path: Path, attribute: str) -> type:
 
 @cache
 def _load(path: Path, modified: int) -> ModuleType:
-    """Run a user's file, and again once it was edited. Dask pickles such a module by value, so that workers need not have
-    the file.
+    """Run a user's file, and again once it was edited. Dask pickles such a module by value, so that workers need
+    not have the file.
     """
     # The module has a name of its own: a user's random.py must not replace Python's, nor another mine.py this one.
     name = f"own_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"

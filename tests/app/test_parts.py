@@ -17,7 +17,7 @@ from feint.explorers import TopTwo
 pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 
 from feint.app.audit import CLAIMS, Audit
-from feint.app.saying import in_words_of_the_page, number_of
+from feint.app.messages import in_words_of_the_page, number_of
 from feint.app.unfolding import Setting, Unfolding
 from feint.auditing.pipeline import audit_source
 

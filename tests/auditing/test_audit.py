@@ -111,7 +111,7 @@ class TestNumbers:
             "rewards": {"rewards": rewards},
         }[given]
         whole = feint.audit(arms, **claim).to_json()
-        monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 37)
+        monkeypatch.setattr(chunks, "CELLS_PER_CHUNK", 37)
         assert feint.audit(arms, **claim).to_json() == whole
         assert len(whole["history"]["rows"]) <= history.MOST_POINTS + 1
         assert whole["history"]["rows"][-1] == 5_000

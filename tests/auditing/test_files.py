@@ -42,7 +42,7 @@ def claims_file(request, tmp_path):
 @pytest.mark.parametrize("cells", [5, 1_000, 10**6])
 def test_a_file_is_the_same_log_in_any_chunks(claims_file, cells, monkeypatch):
     path, options, arms, claims = claims_file
-    monkeypatch.setattr(chunks, "CELLS_A_CHUNK", cells)
+    monkeypatch.setattr(chunks, "CELLS_PER_CHUNK", cells)
     assert feint.audit_log(path, **options).to_json() == feint.audit(arms, probabilities=claims).to_json()
 
 
@@ -214,7 +214,7 @@ class TestTimes:
         assert "time of the row before" not in " ".join(feint.audit_log(path, ignore_time=True).warnings)
 
     def test_order_is_kept_across_chunks(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 300)
+        monkeypatch.setattr(chunks, "CELLS_PER_CHUNK", 300)
         lines = [f"{t},{t % 2},0.5" for t in range(250)]
         lines[100] = "98,0,0.5"
         with pytest.raises(ValueError, match="line 102: time '98' lies before that of row 100"):
@@ -227,7 +227,7 @@ class TestTimes:
 
 
 def test_memory_does_not_grow_with_the_log(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 3_000)
+    monkeypatch.setattr(chunks, "CELLS_PER_CHUNK", 3_000)
     peaks = []
     rng = np.random.default_rng(1)
     for rows in (8_000, 80_000):  # a diagnosis looks at 6,000

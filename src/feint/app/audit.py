@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import panel as pn
 
 from feint.app.background import in_background
-from feint.app.saying import Line, in_words_of_the_page, number_of
+from feint.app.messages import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Claim
 from feint.auditing.columns import choose_columns
 from feint.auditing.command_line import WrittenClaim
@@ -52,12 +52,12 @@ _NUMBER = {"sigma": "σ of the rewards", "reference": "Its number", "split": "Sh
 
 
 class Audit:
-    """A log at a time, kept in a directory of this visitor's own until the next one, or until the visitor leaves."""
+    """The audit of one log at a time, which is kept in a directory of the visitor's own until the visitor leaves."""
 
     def __init__(self) -> None:
         self._line, self._verdict = Line(), Line()
         self._directory = tempfile.mkdtemp(prefix="feint-")
-        # Also at the end of the server, whose last visitors do not leave by themselves.
+        # The directory also goes at the end of the server, whose last visitors do not leave by themselves.
         self.close = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         self._log: Path | None = None
         self._report: AuditReport | None = None
@@ -156,7 +156,7 @@ class Audit:
         self._verdict.say("")
 
     def asked(self) -> WrittenClaim:
-        """What the fields say."""
+        """Return the claim that the fields describe."""
         choice, number = CLAIMS[self.claim.value], self.number.value.strip()
         if choice.number is not None and number == "":
             raise ValueError(f"{_NUMBER[choice.number]} is empty; give it, as {choice.usual}.")
@@ -236,7 +236,7 @@ class Audit:
 
 
 class _Without:
-    """Errors that name the log as the visitor does, not where it was put."""
+    """A context in which errors name the log as the visitor does, not by where it was put."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -250,7 +250,7 @@ class _Without:
 
 
 def _limited() -> Any:
-    """Progress that ends an audit which takes too long: a small file can unpack to a large one."""
+    """Return a progress callback that ends an audit that takes too long: a small file can unpack to a large one."""
     end = time.monotonic() + _SECONDS
 
     def tick(done: int) -> None:

@@ -1,4 +1,4 @@
-"""Work in a thread, so that other visitors need not wait; what it found is shown when the page may be changed."""
+"""Run work in a thread, so that other visitors need not wait, and show its result once the page may be changed."""
 
 import contextlib
 import threading
@@ -7,14 +7,17 @@ from typing import Any, TypeVar
 
 import panel as pn
 
-from feint.app.saying import Line
+from feint.app.messages import Line
 
 _T = TypeVar("_T")
 _TURNS = threading.BoundedSemaphore(4)
 
 
 def in_background(work: Callable[[], _T], then: Callable[[_T], object], line: Line, end: Callable[[], object]) -> None:
-    """`then` gets what `work` returns, under the document's lock; `line` says what went wrong; `end` comes always."""
+    """Run `work` in a thread, then call `then` with its result, under the document's lock.
+
+    `line` says what went wrong; `end` is called in any case.
+    """
     document = pn.state.curdoc
 
     def run() -> None:
@@ -31,7 +34,7 @@ def in_background(work: Callable[[], _T], then: Callable[[_T], object], line: Li
             then(done())
         end()
 
-    # Not a pool: its threads would keep Ctrl-C waiting until they have done.
+    # Not a pool: its threads would keep Ctrl-C waiting until they are done.
     threading.Thread(target=run, name="feint-app", daemon=True).start()
 
 
@@ -47,5 +50,5 @@ def _raising(error: Exception) -> Callable[[], Any]:
 
 
 def later(seconds: float, action: Callable[[], Any]) -> None:
-    """Once, under the document's lock."""
+    """Call `action` once, after `seconds`, under the document's lock."""
     pn.state.curdoc.add_timeout_callback(action, int(1000 * seconds))

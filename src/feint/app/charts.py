@@ -24,14 +24,14 @@ from panel.io import unlocked
 from feint.app.unfolding import ALPHA, Watched
 from feint.support.style import COLOURS, GREY
 
-_POINTS = 300  # more than these are thinned: a screen has no room for them
+_POINTS = 300  # more points are thinned out: a screen has no room for them
 _HEIGHT = 230
-_FIRST = 20  # pulls that a chart has room for at least
+_FIRST = 20  # a chart has room for at least this many pulls
 _PAIR = (("A", "B"), ("#222222", GREY), ("solid", "dashed"))  # arms have the colours
 
 
 def new_chart(title: str, x: str, y: str, **options: Any) -> Any:
-    """An empty figure as wide as its place."""
+    """Return an empty figure as wide as its place."""
     chart = figure(
         title=title, x_axis_label=x, y_axis_label=y, height=_HEIGHT, sizing_mode="stretch_width", tools="",
         toolbar_location=None, min_border_right=22, **options,
@@ -46,7 +46,7 @@ def new_chart(title: str, x: str, y: str, **options: Any) -> Any:
 
 
 def arm_colour(arm: int) -> str:
-    """The colour of an arm, in every chart."""
+    """Return the colour that an arm has in every chart."""
     return COLOURS[arm % len(COLOURS)]
 
 
@@ -65,7 +65,7 @@ class Lines:
         self._names = list(names)
 
     def fill(self, columns: Iterable[Any], n: int) -> None:
-        """Values after each of n pulls, thinned to what can be seen; the last is always there."""
+        """Show the values after each of n pulls, thinned to what can be seen; the last one is always shown."""
         rows = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(int))
         data = {name: np.asarray(column, float)[rows] for name, column in zip(self._names, columns, strict=True)}
         with unlocked():
@@ -81,7 +81,7 @@ class RunCharts:
         arms = [str(a) for a in range(n_arms)]
         colours = [arm_colour(a) for a in range(n_arms)]
         self._most = Range1d(0.9, _FIRST)
-        # Of one arm hundreds, of the others tens: on a linear scale these would all be 0.
+        # One arm has hundreds of pulls, the others tens: on a linear scale these would all look like 0.
         self.pulls = Lines(
             "Pulls by arm: A solid, B dashed",
             "pulls",
@@ -106,10 +106,10 @@ class RunCharts:
         dashes = {"marker": "dash", "size": 36, "line_width": 3, "color": "#222222"}
         self.policy.scatter("arm", "expected", source=self._bars, **dashes)
         self.of_both = (self.pulls.figure, self.evidence.figure)
-        self.of_knowing = (self.policy, self.error.figure)  # who sees these knows who deceives
+        self.of_knowing = (self.policy, self.error.figure)  # whoever sees these knows who deceives
 
     def fill(self, first: Watched, second: Watched) -> None:
-        """What both have done."""
+        """Show what both agents have done."""
         pulls = np.concatenate([np.array(trace.pulls, float).T for trace in (first, second)])
         with unlocked():
             self._most.end = max(1.5 * float(pulls.max()), _FIRST)
@@ -118,7 +118,7 @@ class RunCharts:
             lines.fill([np.array(getattr(trace, name)) / math.log(10) for trace in (first, second)], first.time)
 
     def fill_policy(self, name: str, trace: Watched) -> None:
-        """The coming pull of one of them."""
+        """Show the policy of one agent for its next pull."""
         policy, expected = trace.policy()
         with unlocked():
             self.policy.title.text = f"{name}'s coming pull: bars; what is expected: dashes"
@@ -130,7 +130,7 @@ _POINTS_OF_TIMES = ("low", "median", "high")
 
 
 class TimeChart:
-    """Time to be sure, and to be noticed, against ε: medians with 80 % of runs, a point for every ε, to be clicked."""
+    """Time to be sure and time to be noticed against ε: medians with the middle 80 % of runs. Points can be clicked."""
 
     def __init__(self, low: float, high: float) -> None:
         self._names = [f"{what}_{point}" for what in _TIMES for point in _POINTS_OF_TIMES]
@@ -140,7 +140,7 @@ class TimeChart:
         self._rows: list[tuple[float, ...]] = []
         self.clear()
         self.figure = new_chart(
-            "", "ε, nats a step", "pulls", x_axis_type="log", y_axis_type="log",
+            "", "ε, nats per step", "pulls", x_axis_type="log", y_axis_type="log",
             x_range=Range1d(low / 1.5, high * 1.5), y_range=self._y,
         )  # fmt: skip
         self.figure.xaxis.ticker = FixedTicker(ticks=[0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
@@ -160,13 +160,13 @@ class TimeChart:
         )
 
     def add(self, plan: Any) -> None:
-        """One more point; the line stays in the order of ε. What never happens is not drawn."""
+        """Add a point; the line stays in the order of ε. What never happens is not drawn."""
         new = [value if math.isfinite(value) else math.nan for value in (*plan.quantiles, *plan.observer.quantiles)]
         self._rows = sorted([*self._rows, (float(plan.epsilon), *new)])
         self._show()
 
     def clear(self) -> None:
-        """No points."""
+        """Remove all points."""
         self._rows = []
         self._show()
 
@@ -178,7 +178,7 @@ class TimeChart:
             self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(("epsilon", *self._names))}
 
     def clicked(self, action: Callable[[float], object]) -> None:
-        """Call this with the ε of a point that is clicked."""
+        """Call `action` with the ε of every point that is clicked."""
 
         def hear(name: str, old: Any, new: Any) -> None:
             if new:

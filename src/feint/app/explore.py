@@ -9,13 +9,13 @@ import panel as pn
 from feint.app.background import in_background, later
 from feint.app.charts import RunCharts, arm_colour
 from feint.app.instance import InstanceForm
-from feint.app.saying import Line
+from feint.app.messages import Line
 from feint.app.unfolding import ALPHA, Unfolding, Watched
 
-_PATIENCE = 1.0  # s after which a start is excused
+_PATIENCE = 1.0  # seconds after which the page says why a start takes long
 _PERIOD = 150  # ms between two pictures
-_SPEEDS = {"slow": 1, "medium": 5, "fast": 25, "very fast": 75}  # pulls a picture
-# Two charts a row where there is room.
+_SPEEDS = {"slow": 1, "medium": 5, "fast": 25, "very fast": 75}  # pulls per picture
+# Two charts per row where there is room.
 _GRID = """
 :host { display: grid !important; gap: 8px; grid-template-columns: repeat(auto-fit, minmax(min(330px, 100%), 1fr)); }
 .scroll-button { display: none; }
@@ -24,7 +24,7 @@ _OPEN, _GUESS = "show who is who", "guess who deceives"
 
 
 class Explore:
-    """The run of the settings, with what to do about it."""
+    """The tab that shows a run of the settings, with the buttons that steer it."""
 
     def __init__(self, form: InstanceForm) -> None:
         self._form, self._line, self._head = form, Line(), pn.pane.HTML("", sizing_mode="stretch_width")
@@ -55,18 +55,18 @@ class Explore:
             pn.FlexBox(self.view_of, *self.accuse.values(), sizing_mode="stretch_width"),
             self._line.view, self._head, self._charts, sizing_mode="stretch_width",
         )  # fmt: skip
-        # Charts that were added while the browser is still fetching the page would be lost on the way.
+        # Charts added while the browser is still fetching the page would be lost on the way.
         pn.state.onload(self.restart)
 
     def restart(self) -> None:
-        """A new run of the settings as they are now."""
+        """Start a new run with the settings as they are now."""
         self._pause()
         self._run = None  # until the new one is there, and for good where a setting is wrong
         self._asked += 1
         asked = self._asked
 
         def begin(run: Unfolding) -> None:
-            if asked == self._asked:  # else the settings have changed since
+            if asked == self._asked:  # otherwise the settings have changed since
                 self._begin(run)
 
         def excuse() -> None:
@@ -193,12 +193,12 @@ class Explore:
 
 
 def _legend(n_arms: int) -> str:
-    """Which colour is which arm."""
+    """Return which colour stands for which arm."""
     return " ".join(f"<span style='color:{arm_colour(a)}'>■</span> arm {a}" for a in range(n_arms))
 
 
 def _short(log_value: float) -> str:
-    """exp(log_value), readable however large or small."""
+    """Return exp(log_value), readable however large or small."""
     power = log_value / math.log(10)
     if -4 < power < 5:
         return f"{math.exp(log_value):,.3g}" if power < 3 else f"{math.exp(log_value):,.0f}"

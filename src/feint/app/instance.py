@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import panel as pn
 
-from feint.app.saying import number_of
+from feint.app.messages import number_of
 from feint.app.unfolding import MOST_PULLS, Setting
 from feint.bandit import Bandit
 from feint.registry import needs_arguments, parse, registered
@@ -71,7 +71,7 @@ class InstanceForm:
             label="Arms", start=2, end=_MOST_ARMS, value=4, css_classes=["arms"], **stretch
         )
         self.epsilon = pn.widgets.DiscreteSlider(
-            label="ε, the KL budget a step", options=list(EPSILONS), value=0.1, formatter="%.3g",
+            label="ε, the KL budget per step", options=list(EPSILONS), value=0.1, formatter="%.3g",
             css_classes=["epsilon"], **stretch,
         )  # fmt: skip
         self.explorer = pn.widgets.Select(
@@ -90,7 +90,7 @@ class InstanceForm:
         for widget in (self.sigma, self.epsilon, self.explorer, self.seed, self.horizon):
             name = "value_throttled" if widget is self.epsilon else "value"
             widget.param.watch(lambda event: self._tell(), name)
-        # Two columns of sliders, a row an arm: the public side left, the private side right.
+        # Two columns of sliders, one row per arm: the public side left, the private side right.
         pairs = [pn.Row(*pair, sizing_mode="stretch_width") for pair in zip(self.public, self.private, strict=True)]
         self._rows = pairs
         self.view = pn.Column(
@@ -101,11 +101,11 @@ class InstanceForm:
         self._show_arms()
 
     def on_change(self, listener: Callable[[], object]) -> None:
-        """Call this when a setting changes."""
+        """Call `listener` whenever a setting changes."""
         self._listeners.append(listener)
 
     def bandit(self) -> Bandit:
-        """The instance."""
+        """Return the instance that the widgets describe."""
         n, family = self.arms.value, self.family.value
         if family == "gaussian":
             family += f":{number_of(self.sigma.value, 'σ', float, 0.01, 100)}"
@@ -114,7 +114,7 @@ class InstanceForm:
         return Bandit(public, private, family=parse(family, "family"))
 
     def setting(self) -> Setting:
-        """All of it, or a sentence that says which field is wrong."""
+        """Return all settings; an error says which field is wrong."""
         bandit = self.bandit()
         advice = "; feint run goes further"
         return Setting(
@@ -126,7 +126,7 @@ class InstanceForm:
         )
 
     def take(self, epsilon: float, explorer: str, pulls: int) -> None:
-        """Take over what was planned."""
+        """Take over the settings of a plan."""
         self._quiet = True
         self.epsilon.value, self.explorer.value, self.horizon.value = epsilon, explorer, str(pulls)
         self._quiet = False
@@ -151,7 +151,7 @@ class InstanceForm:
             self._quietly(lambda: self._load(PRESETS[event.new]))
 
     def _family_chosen(self, event: Any) -> None:
-        """Means of one family need not be means of another: start from the first preset of the new one."""
+        """Load the first preset of the new family: means of one family need not be means of another."""
         if not self._quiet:
             self.preset.value = next(name for name, preset in PRESETS.items() if preset.family == event.new)
 
@@ -160,7 +160,7 @@ class InstanceForm:
             self._quietly(lambda: setattr(self.preset, "value", _OWN))
 
     def _quietly(self, change: Callable[[], object]) -> None:
-        """Change widgets without a word from each, and then say it once."""
+        """Change widgets without telling the listeners of each change, and then tell them once."""
         self._quiet = True
         try:
             change()

@@ -1,4 +1,4 @@
-"""The page: three verbs, the settings beside the two that need them. One of these a visitor."""
+"""The page: three verbs, with the settings beside the two that need them. Each visitor has one."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ pre { background: #eef1f4; border-radius: 8px; padding: .6rem .8rem; white-space
 
 
 def new_page() -> Any:
-    """The page of a visitor who has just come; nothing in it is shared with another's."""
+    """Return the page of a visitor who has just come; it shares nothing with the page of another visitor."""
     pn.extension("filedropper", raw_css=[_STYLE])
     form = InstanceForm()
     explore = Explore(form)

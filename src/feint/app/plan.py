@@ -12,7 +12,7 @@ import feint
 from feint.app.background import in_background
 from feint.app.charts import TimeChart
 from feint.app.instance import EPSILONS, InstanceForm
-from feint.app.saying import Line
+from feint.app.messages import Line
 from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
@@ -44,7 +44,7 @@ class Job(NamedTuple):
 
 
 class PlanTab:
-    """Plans of the instance, a point after the other; `take` brings one into Explore: ε, explorer, pulls."""
+    """The tab that plans the instance for one ε after another; `take` brings ε, explorer and pulls into Explore."""
 
     def __init__(self, form: InstanceForm, take: Callable[[float, str, int], object]) -> None:
         self._form, self._take, self._line = form, take, Line()
@@ -82,11 +82,11 @@ class PlanTab:
         self._line.say("Plan it: how long the instance in the settings takes to be learnt, at what cost, and unseen.")
 
     def _stop(self) -> None:
-        """What is still to be planned is left."""
+        """Leave what is still to be planned."""
         self._asked += 1
 
     def _changed(self) -> None:
-        """Plans are of an instance, an explorer and a confidence; another ε or seed leaves them standing."""
+        """Say that plans are outdated if instance, explorer or confidence changed; another ε or seed is fine."""
         with self._line.wrong():
             if self._about is not None and self._about != self._question():
                 self._stop()
@@ -97,7 +97,7 @@ class PlanTab:
         return self._form.bandit(), chosen if chosen in _PLANNED else TopTwo.name, self.delta.value
 
     def _into_explore(self, epsilon: float) -> None:
-        """With as many pulls as nine runs of ten need, if Explore goes so far."""
+        """Take a plan into Explore, with as many pulls as nine runs of ten need, if Explore goes that far."""
         pulls = min(MOST_PULLS, math.ceil(min(self._plans[epsilon].quantiles[2], MOST_PULLS)))
         self._take(epsilon, self._explorer, pulls)
 
@@ -133,7 +133,7 @@ class PlanTab:
             self._next(self._asked, jobs, time.monotonic() + _SECONDS)
 
     def _next(self, asked: int, jobs: Sequence[Job], until: float) -> None:
-        """Answer the first of them, then the others; one without an answer leaves a sentence for the end."""
+        """Answer the first job, then the others; a job without an answer leaves a sentence for the end."""
         job, more = jobs[0], False
         self._line.say(f"Planning: {job.about} …")
 

@@ -1,4 +1,4 @@
-"""The page's server: this machine only, this machine's browser only."""
+"""The page's server, which answers only browsers on this machine."""
 
 import asyncio
 import errno
@@ -16,8 +16,8 @@ PORT = 5006
 def serve(port: int = PORT, *, show: bool = True, say: Callable[[str], object] = print) -> None:
     """Serve the page on loopback until interrupted; port 0 takes any that is free.
 
-    It answers only who asks for this address, and only scripts of pages that it sent: neither another site's script nor
-    a name of that site that leads to this machine gets anything.
+    It answers only requests for this address, and only scripts of pages that it sent. Another site's script gets
+    nothing, and neither does a name of that site that leads to this machine.
     """
     port = _free(port)
     need("panel", "The page")
@@ -67,20 +67,20 @@ def _refuse_others(server: Any, addresses: list[str]) -> None:
 
 
 class _OfOthers:
-    """A matcher of Tornado's routes: requests whose Host or Origin is none of these addresses."""
+    """A matcher for Tornado's routes, of requests whose Host or Origin is none of these addresses."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses
 
     def match(self, request: Any) -> dict[str, Any] | None:
-        """Return arguments for the handler, here none, or None where it is not asked."""
+        """Return the handler's arguments, an empty dictionary, for such a request; None for all others."""
         origin = request.headers.get("Origin", f"http://{self._addresses[0]}")
         names = (request.host.lower(), origin.lower().removeprefix("http://"))
         return None if all(name in self._addresses for name in names) else {}
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """That a visitor left while something was being sent is none."""
+    """Return whether a record is worth showing: that a visitor left while something was being sent is not."""
     from tornado.iostream import StreamClosedError
     from tornado.websocket import WebSocketClosedError
 
@@ -90,7 +90,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def _free(port: int) -> int:
-    """The port itself if it can be had, or any for 0."""
+    """Return the port if it is free, or any free one for 0."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 
 
 class Watched(Trace):
-    """With what the page draws beside it."""
+    """A trace that also keeps what the page draws: pulls by arm, and the pull of the alarm."""
 
     def __init__(self, setting: Setting, epsilon: float) -> None:
         super().__init__(setting.bandit, setting.explorer, epsilon=epsilon, seed=setting.seed)
@@ -32,7 +32,7 @@ class Watched(Trace):
         self.detected_at: int | None = None
 
     def advance(self) -> None:
-        """One pull."""
+        """Make one pull."""
         super().advance()
         self.pulls.append(self.agent.pulls)
         if self.detected_at is None and self.log_e_values[-1] >= -math.log(ALPHA):
@@ -49,27 +49,27 @@ class Unfolding:
 
     @property
     def time(self) -> int:
-        """Pulls made by each."""
+        """Return the number of pulls that each has made."""
         return self.deceiver.time
 
     @property
     def finished(self) -> bool:
-        """Whether the horizon is reached."""
+        """Return whether the horizon is reached."""
         return self.time >= self.setting.horizon
 
     def advance(self, pulls: int) -> None:
-        """Both, by so many pulls or to the horizon."""
+        """Let both make this many pulls, or fewer up to the horizon."""
         for _ in range(min(pulls, self.setting.horizon - self.time)):
             self.deceiver.advance()
             self.twin.advance()
 
     def to_detection(self) -> None:
-        """Both, until the deceiver's observer raises the alarm, or to the horizon."""
+        """Let both pull until the deceiver's observer raises the alarm, or to the horizon."""
         while self.deceiver.detected_at is None and not self.finished:
             self.advance(1)
 
     def accused(self, name: str, deceiver: bool) -> str:
-        """What a visitor is told who accuses the agent of this name, be it the deceiver or not."""
+        """Return what to tell a visitor who accuses the agent of this name; `deceiver` says whether it deceives."""
         agent, epsilon = self.deceiver.agent, self.setting.epsilon
         boosts = int(agent.boosts.sum())
         if deceiver and epsilon > 0:

@@ -1,4 +1,4 @@
-"""The arms of a log: how many there are, and how they are called."""
+"""The arms of a log: how many there are, and what they are called."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,11 +21,11 @@ class LogArms:
         self._places = {} if labels is None else {label: float(i) for i, label in enumerate(labels)}
 
     def names(self) -> list[str]:
-        """What to call them."""
+        """Return what to call them."""
         return [str(a) for a in range(self.n)] if self.labels is None else list(self.labels)
 
     def column(self, cells: Any) -> Column:
-        """Cells as numbers of arms."""
+        """Return cells as numbers of arms."""
         if self.labels is None:
             return as_column(cells)
         found = [label_of(cell) for cell in cells]
@@ -35,7 +35,7 @@ class LogArms:
 
 
 def label_of(cell: Any) -> str:
-    """A cell as the label of an arm; empty if there is none."""
+    """Return a cell as the label of an arm; empty if there is none."""
     if cell is None or cell != cell:
         return ""
     if isinstance(cell, float | np.floating) and float(cell).is_integer():

@@ -36,7 +36,7 @@ class Auditor:
 
     @property
     def rejected_at(self) -> int | None:
-        """The row at which the claim was rejected, if it was."""
+        """Return the row at which the claim was rejected, None if it was not."""
         return self._rejected_at
 
     def feed(self, chunk: Chunk) -> None:
@@ -90,14 +90,14 @@ class Auditor:
         self._history.add(rows, log_e)
 
     def _refute(self, rows: IntArray, arms: IntArray) -> None:
-        """Arms were pulled that the claim gives probability 0: E is infinite from the first of them on."""
+        """Note pulls of arms to which the claim gives probability 0: E is infinite from the first of them on."""
         first = self._impossible or Impossible(int(rows[0]), int(arms[0]), 0)
         self._impossible = first._replace(pulls=first.pulls + rows.size)
         if self._rejected_at is None:
             self._rejected_at = int(rows[0])
 
     def report(self, warnings: list[str]) -> AuditReport:
-        """What was found; `warnings` are the caller's, about how the log was read."""
+        """Return what was found; `warnings` are the caller's, about how the log was read."""
         history_rows, history_log_e = self._history.all()
         boosts, calibration = self.mode.boosts, self.mode.calibration
         parts = {"boosts": boosts.log_e_value}
@@ -158,7 +158,7 @@ class Auditor:
             arm = self.mode.arms.names()[self._impossible.arm]
             found.append(
                 f"Row {self._impossible.row} pulled arm {arm}, to which the claim gives probability 0"
-                + (f", and {refuted - 1:,} more rows did such a thing" if refuted > 1 else "")
+                + (f", and {refuted - 1:,} more rows did the same" if refuted > 1 else "")
                 + ": that refutes it. If probabilities were rounded, read small ones as a larger number (`floor`)."
             )
         if tested == 0:
@@ -251,7 +251,7 @@ class Auditor:
 
     @property
     def rows(self) -> int:
-        """Rows fed so far."""
+        """Return the number of rows fed so far."""
         return self._rows
 
 

@@ -47,7 +47,7 @@ class Findings:
         self.found: dict[int, BadRow] = {}
 
     def add(self, where: Any, kind: str, reason: Any) -> None:
-        """`where` is a mask of the rows, or a list of positions."""
+        """Note a problem of some rows; `where` is a mask of the rows, or a list of positions."""
         positions = np.flatnonzero(where) if isinstance(where, np.ndarray) else where
         for i in positions:
             if int(i) not in self.found:
@@ -161,7 +161,7 @@ def _check_times(chunk: Chunk, times: Times, findings: Findings) -> None:
 
 
 def _growing(times: Sequence[Any], last: Any) -> Any:
-    """The times as whole numbers if they are, and all in order, which is the usual case; else None."""
+    """Return the times as whole numbers if they are whole and in order, which is usual; otherwise None."""
     try:
         moments = np.array(times).astype(np.int64, casting="unsafe" if isinstance(times[0], str) else "safe")
         if moments.ndim != 1 or (isinstance(times[0], str) and not "".join(times).isascii()):
@@ -173,7 +173,7 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
 
 
 def group_ids(chunk: Chunk, good: BoolArray, ids: dict[str, int]) -> IntArray:
-    """The agent of every good row as a number, by first appearance; `ids` remembers them. 0 where there is only one."""
+    """Return the agent of every good row as a number, by first appearance, kept in `ids`; 0 if there is only one."""
     if chunk.groups is None:
         return np.zeros(int(good.sum()), dtype=np.int64)
     labels = (label_of(chunk.groups[int(i)]) for i in np.flatnonzero(good))
@@ -181,6 +181,6 @@ def group_ids(chunk: Chunk, good: BoolArray, ids: dict[str, int]) -> IntArray:
 
 
 def shown(item: Any) -> str:
-    """What stood in a cell, shortened."""
+    """Return what stood in a cell, shortened."""
     text = repr(item.item() if isinstance(item, np.generic) else item)
     return text if len(text) <= 40 else text[:37] + "…"

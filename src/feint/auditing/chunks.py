@@ -13,14 +13,14 @@ from feint.auditing.readers import Batch, Log
 from feint.auditing.readers.base import Texts
 from feint.support.strict_json import parse_json
 
-CELLS_A_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once
+CELLS_PER_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once
 
 
 def chunks(
     log: Log, columns: LogColumns, arms: LogArms, tick: Callable[[int], object], first: int = 1
 ) -> Iterator[Chunk]:
-    """The rows in order, so few at once that they fit into memory with all arms; `tick` is called with progress."""
-    n_rows = max(1, CELLS_A_CHUNK // max(len(columns.used()), arms.n))
+    """Yield the rows in order, few enough at once to fit into memory with all arms; `tick` is called with progress."""
+    n_rows = max(1, CELLS_PER_CHUNK // max(len(columns.used()), arms.n))
     for batch in log.batches(columns.used(), n_rows, tick):
         yield make_chunk(columns, arms, batch, first)
         first += batch.n
@@ -55,7 +55,7 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
 
 
 def _listed(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:
-    """Columns of one arm each from lists, from dictionaries by label (of which missing arms have 0), or a table."""
+    """Return one column per arm, from lists, from dictionaries by label (missing arms have 0), or from a table."""
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
         return [as_column(column) for column in cells.T]
     table: list[Any] = []
@@ -76,7 +76,7 @@ def _listed(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column
 
 
 def as_list(cell: Any) -> Any:
-    """A list, also from its text: [0.9, 0.1], or numbers with blanks or semicolons between."""
+    """Return a list, also from its text: [0.9, 0.1], or numbers with blanks or semicolons between."""
     if isinstance(cell, np.ndarray | tuple):
         return list(cell)
     if not isinstance(cell, str):

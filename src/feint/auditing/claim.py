@@ -52,7 +52,7 @@ def _thompson_sampling() -> Any:
 
 
 def _arms_of(text: str | None) -> Any:
-    """Return the number of arms, or their labels; None for what the log tells."""
+    """Return the number of arms, or their labels; None if the log is to tell."""
     if text is None:
         return None
     return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
@@ -68,7 +68,7 @@ def _share_of(text: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """How the columns are called; a column of one arm's probabilities is the prefix and the arm's number or label."""
+    """The names of the columns; a column of one arm's probabilities is the prefix and the arm's number or label."""
 
     arm: str = field(default="arm", metadata=_about("Column of arms: numbers from 0, or labels."))
     reward: str = field(default="reward", metadata=_about("Column of public rewards."))
@@ -78,13 +78,13 @@ class Names:
     )
     probabilities: str = field(default="probabilities", metadata=_about("Column with a list of all probabilities."))
     time: str | None = field(  # NO_TIME stands for none
-        default=None, metadata=_about("Column of times; else time or timestamp, if there.", kind=str | None)
+        default=None, metadata=_about("Column of times; otherwise time or timestamp, if there.", kind=str | None)
     )
     reward_time: str | None = field(
         default=None, metadata=_about("Column of the times from which rewards are known.", kind=str | None)
     )
     group: str | None = field(
-        default=None, metadata=_about("Column: one agent for every value, each with its own past.", kind=str | None)
+        default=None, metadata=_about("Column that names the agent; each has its own past.", kind=str | None)
     )
 
 
@@ -107,8 +107,8 @@ class Claim:
     sigma: InitVar[float | None] = field(
         default=None, metadata=_about("Short for the family Gaussian(sigma).", in_shell=False)
     )
-    batch: int = field(default=1, metadata=_about("The posterior moves after every so many rows."))
-    delay: int = field(default=0, metadata=_about("A reward is known so many rows later."))
+    batch: int = field(default=1, metadata=_about("The posterior moves once per this many rows."))
+    delay: int = field(default=0, metadata=_about("A reward is known this many rows later."))
     discount: float = field(default=1.0, metadata=_about("What is known fades by this factor with every row."))
     initial_round: bool = field(
         default=True,
@@ -116,7 +116,7 @@ class Claim:
     )
     propensity_draws: int | None = field(
         default=None,
-        metadata=_about("The propensities are shares of so many Monte Carlo draws.", kind=int | None),
+        metadata=_about("The propensities are shares of this many Monte Carlo draws.", kind=int | None),
     )
     floor: float = field(
         default=0.0,
@@ -132,7 +132,7 @@ class Claim:
     n_arms: int | Sequence[str] | None = field(
         default=None,
         metadata=_about(
-            "Number of arms, or their labels with commas; else the log tells.",
+            "Number of arms, or their labels; otherwise taken from the log.",
             kind=str | None, name="arms", parse=_arms_of, distinguishes=False,
         ),
     )  # fmt: skip
@@ -147,16 +147,18 @@ class Claim:
         default=None, metadata=_about("Test probabilities, propensities or rewards.", kind=str | None)
     )
     names: Names = field(
-        default=Names(), metadata=_about("How the columns are called, as Names(arm=…).", in_shell=False)
+        default=Names(), metadata=_about("What the columns are called, as Names(arm=…).", in_shell=False)
     )
     ignore_time: bool = field(default=False, metadata=_about("Do not check that times grow.", distinguishes=False))
     delimiter: str | None = field(
         default=None,
-        metadata=_about("Of a CSV file; a comma if not given.", kind=str | None, distinguishes=False),
+        metadata=_about("Delimiter of a CSV file; a comma if not given.", kind=str | None, distinguishes=False),
     )
     encoding: str | None = field(
         default=None,
-        metadata=_about("Of a text file, as latin-1; UTF-8 if not given.", kind=str | None, distinguishes=False),
+        metadata=_about(
+            "Encoding of a text file, as latin-1; UTF-8 if not given.", kind=str | None, distinguishes=False
+        ),
     )
     tolerance: float = field(default=1e-6, metadata=_about("How far probabilities may be from summing to 1."))
     skip_bad: bool = field(default=False, metadata=_about("Leave bad rows out and count them.", distinguishes=False))
@@ -190,7 +192,7 @@ class Claim:
 
     @property
     def timing(self) -> Timing:
-        """When rewards become known, and how the past fades."""
+        """Return when rewards become known, and how the past fades."""
         from feint.references.past import Timing
 
         return Timing(
@@ -202,12 +204,12 @@ class Claim:
 
     @property
     def needs_rewards(self) -> bool:
-        """Whether the reference cannot be recomputed without rewards."""
+        """Return whether the reference cannot be recomputed without rewards."""
         return not getattr(self.reference, "ignores_rewards", False)
 
     @property
     def is_usual(self) -> bool:
-        """Whether nothing was said about how a reference is recomputed."""
+        """Return whether nothing was said about how a reference is recomputed."""
         usual = Claim()
         return (self.reference, self.family, self.timing) == (usual.reference, usual.family, usual.timing)
 

@@ -1,4 +1,4 @@
-"""Which columns of a log matter."""
+"""Choose the columns of a log that matter."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class LogColumns(NamedTuple):
     unused: list[str]  # columns that look like a claim
 
     def used(self) -> list[str]:
-        """The columns that are read."""
+        """Return the columns that are read."""
         wanted = [self.arm, self.reward, self.propensity, *self.probabilities, self.listed]
         wanted += [self.time, self.reward_time, self.group]
         return [name for name in dict.fromkeys(wanted) if name is not None]

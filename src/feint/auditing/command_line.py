@@ -18,10 +18,11 @@ _REFERENCE = {
         usual="thompson-sampling",
     ),
     "family": Option("Public rewards: {family} or {mine}; gaussian if not given.", kind=str | None),
-    "sigma": Option("Standard deviation of normal rewards; 1 if not given; or unknown.", kind=str | None),
+    "sigma": Option("Standard deviation of normal rewards, or unknown; 1 if not given.", kind=str | None),
     "prior": Option(
         "normal: MEAN,SD (flat if not given), with an unknown sigma MEAN,PULLS,SHAPE,SCALE; beta: "
-        "SUCCESSES,FAILURES (1,1); else SHAPE,RATE. Of every arm: with ; between, or a file with a line per arm.",
+        "SUCCESSES,FAILURES (1,1); otherwise SHAPE,RATE. For a prior per arm, put ; between them, or name a file with "
+        "one line per arm.",
         kind=str | None,
     ),
     "split": Option("A split test: the arms' shares, as 0.5,0.5.", kind=str | None),

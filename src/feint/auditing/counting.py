@@ -1,4 +1,4 @@
-"""How many arms a log has and how they are called: by its columns, by the claim, or by looking."""
+"""How many arms a log has and what they are called: by its columns, by the claim, or by looking."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
 def _count_arms(
     log: Log, columns: LogColumns, n_arms: int | None, warnings: list[str], tick: Callable[[int], object]
 ) -> LogArms:
-    """Count the arms of a log and find their names in a first pass, where nothing else tells; bad rows must not."""
+    """Count the arms of a log and find their names in a first pass; bad rows must not decide."""
     labels: set[str] = set()
     keys: set[str] = set()  # of dictionaries of probabilities
     length, largest, first = 0, -1, 1
@@ -57,7 +57,7 @@ def _count_arms(
         reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None
     )
     wanted = [name for name in (columns.arm, columns.listed) if name is not None]
-    for batch in log.batches(wanted, max(1, CELLS_A_CHUNK // len(wanted)), tick):
+    for batch in log.batches(wanted, max(1, CELLS_PER_CHUNK // len(wanted)), tick):
         if columns.listed is not None:
             length = max(length, _length(batch.table[columns.listed], keys))
         chunk = make_chunk(only, LogArms(2), batch, first)
@@ -91,7 +91,7 @@ def _count_arms(
 
 
 def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArms:
-    """The arms that lists, or dictionaries, of probabilities have."""
+    """Return the arms that lists, or dictionaries, of probabilities have."""
     count = len(keys) or length
     if not 2 <= count <= MOST_ARMS:
         raise ValueError(f"The lists of probabilities have {count} numbers; there must be 2 to {MOST_ARMS:,} arms.")
@@ -101,7 +101,7 @@ def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArm
 
 
 def _length(cells: Any, keys: set[str]) -> int:
-    """How many probabilities the lists have; the keys of dictionaries are noted."""
+    """Return how many probabilities the lists have; add the keys of dictionaries to `keys`."""
     longest = 0
     for cell in cells:
         found = as_list(cell)

@@ -38,7 +38,7 @@ class History:
         return np.array([row for row, _ in points], dtype=np.int64), np.array([value for _, value in points])
 
     def state(self) -> list[Any]:
-        """Return it as plain JSON types."""
+        """Return the history as plain JSON types."""
         return [self._every, self._seen, self._kept, self._last]
 
     def recall(self, state: list[Any]) -> None:

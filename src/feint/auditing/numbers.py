@@ -24,7 +24,7 @@ _MISSING = {"", "na", "nan", "null", "none"}
 
 
 class Column(NamedTuple):
-    """Values (n,), NaN where there is none; `texts` shows what stood there."""
+    """The values (n,) of a column, NaN where there is none; `texts` shows what stood there."""
 
     values: FloatArray
     missing: BoolArray
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 def as_column(raw: Any) -> Column:
-    """Numbers from texts (CSV), or from what a Parquet file or an array holds."""
+    """Return numbers from texts (CSV), or from what a Parquet file or an array holds."""
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
         values = raw.astype(np.float64)
         return Column(values, np.isnan(values), np.zeros(values.size, dtype=bool), raw)
@@ -42,7 +42,7 @@ def as_column(raw: Any) -> Column:
 
 
 def as_columns(raws: list[Any]) -> list[Column]:
-    """`as_column` of each; those that Arrow holds are read at once."""
+    """Return `as_column` of each; those that Arrow holds are read at once."""
     found = _numbers_by_arrow(raws) if raws and all(isinstance(raw, Texts) for raw in raws) else None
     if found is None:
         return [as_column(raw) for raw in raws]
@@ -58,7 +58,7 @@ def _column(raw: Any, values: FloatArray) -> Column:
 
 
 def _numbers(raw: Any) -> FloatArray:
-    """(n,), one by one only where some text is no plain number: all at once takes a fifth of the time."""
+    """Return the numbers (n,), all at once where every text is a plain number: that takes a fifth of the time."""
     try:
         if _is_plain("".join(raw)):
             return np.array(list(map(float, raw)), dtype=np.float64)
@@ -68,8 +68,8 @@ def _numbers(raw: Any) -> FloatArray:
 
 
 def _numbers_by_arrow(raws: list[Any]) -> FloatArray | None:
-    """(columns, n), quickly, where every text is a plain number: Arrow reads them in a quarter of Python's time, to the
-    same bits, and refuses whatever Python might read more into.
+    """Return the numbers (columns, n) where every text is a plain number, otherwise None. Arrow reads them in a quarter
+    of Python's time, to the same bits, and refuses whatever Python might read more into.
     """
     if not all(isinstance(raw, Texts) or len(raw) >= _WORTH_ARROW for raw in raws) or not is_there("pyarrow"):
         return None
@@ -90,7 +90,7 @@ def _is_missing(item: Any) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether Python reads no more into it than a CSV file means: it takes 1_0 for 10, and ٣ for 3."""
+    """Return whether Python reads no more into a text than a CSV file means: it takes 1_0 for 10, and ٣ for 3."""
     return text.isascii() and "_" not in text
 
 
@@ -108,9 +108,9 @@ def _number(item: Any) -> float:
 
 
 def as_moment(item: Any) -> int | float | None:
-    """A time as a number that orders as it does: a number, or an ISO 8601 date (UTC if it names no zone); else None.
+    """Return a time as a number, from a number or an ISO 8601 date (UTC if it names no zone); otherwise None.
 
-    Whole numbers stay so, for nanoseconds since 1970 do not fit a float64. Dates become nanoseconds too.
+    Whole numbers stay whole, since nanoseconds since 1970 do not fit a float64. Dates become nanoseconds too.
     """
     if isinstance(item, bool) or _is_missing(item):
         return None
@@ -139,7 +139,7 @@ def as_moment(item: Any) -> int | float | None:
 
 
 def as_moments(items: Sequence[Any]) -> npt.NDArray[Any]:
-    """Times as numbers that order as they do, int64 where all are whole; what is none never comes."""
+    """Return times as numbers, int64 where all are whole; what is no time never comes."""
     found = [as_moment(item) for item in items]
     if all(moment is None or (isinstance(moment, int) and abs(moment) < NEVER) for moment in found):
         return np.array([NEVER if moment is None else moment for moment in found], dtype=np.int64)
@@ -147,8 +147,8 @@ def as_moments(items: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 def decimals(cell: Any) -> int:
-    """How many digits after the point a number was printed with; 16 where that says nothing about its rounding: of
-    numbers that were no text, one digit may be all there is.
+    """Return how many digits after the point a number was printed with; 16 where that says nothing about its rounding:
+    a number that was no text may have one digit and no more.
     """
     text = cell if isinstance(cell, str) else repr(_number(cell))
     digits = _DECIMALS.fullmatch(text.strip())

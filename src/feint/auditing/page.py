@@ -55,7 +55,7 @@ pre { background: var(--box); border-radius: 8px; padding: .8rem; white-space: p
 
 
 def page(report: AuditReport, log: str, command: str) -> str:
-    """The page for `report`, of the log of this name, found by this command (empty if it was none).
+    """Return the page for `report` on the log of this name, made by this command (empty if there was none).
 
     Examples
     --------
@@ -180,7 +180,7 @@ def _repeat(report: AuditReport, log: str, command: str) -> str:
 
 
 def _figure(name: str, draw: "Callable[[AuditReport], Figure]", report: AuditReport, caption: str = "") -> str:
-    """A figure as SVG within the page, its letters as outlines: it looks the same wherever it is read."""
+    """Return a figure as SVG within the page, its letters as outlines: it looks the same wherever it is read."""
     need("matplotlib", "The page of an audit")
     import matplotlib
 
@@ -196,7 +196,7 @@ def _figure(name: str, draw: "Callable[[AuditReport], Figure]", report: AuditRep
 
 
 def _inline(text: str, name: str, words: str) -> str:
-    """Matplotlib's SVG as an element of HTML: without header, comments and name spaces, with identifiers of its own."""
+    """Return Matplotlib's SVG as an element of HTML: no header, comments and name spaces, but its own identifiers."""
     svg = text[text.index("<svg") :]
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg)

@@ -26,7 +26,7 @@ _NICE = (1, 2, 5, 10)  # between ticks, times a power of ten
 
 
 def draw(report: AuditReport) -> "Figure":
-    """Left: E by row. Right: observed − expected pulls by arm, where they are known."""
+    """Draw E by row on the left and, where they are known, observed − expected pulls by arm on the right."""
     if not report.calibrated:
         return draw_evidence(report)
     figure = new_figure(7.6, 3.1)
@@ -38,7 +38,7 @@ def draw(report: AuditReport) -> "Figure":
 
 
 def draw_evidence(report: AuditReport) -> "Figure":
-    """E by row, alone."""
+    """Draw E by row, alone."""
     figure = new_figure(4.4, 2.8)
     axes = figure.subplots()
     _draw_evidence(axes, report)
@@ -47,7 +47,7 @@ def draw_evidence(report: AuditReport) -> "Figure":
 
 
 def draw_arms(report: AuditReport) -> "Figure":
-    """Observed − expected pulls by arm, alone."""
+    """Draw observed − expected pulls by arm, alone."""
     figure = new_figure(4.4, 3.0)
     axes = figure.subplots()
     _draw_arms(axes, report, 240)
@@ -56,7 +56,7 @@ def draw_arms(report: AuditReport) -> "Figure":
 
 
 def shown_as(arm: ArmReport) -> str:
-    """An arm's label in a figure: shortened; its number, as #3, where the font lacks a letter."""
+    """Return an arm's label in a figure: shortened, or its number, as #3, where the font lacks a letter."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     label = printable(re.sub(r"\s+", " ", arm.label).strip())
@@ -130,7 +130,7 @@ def _mark_impossible(axes: "Axes", row: int, last: int, top: float) -> None:
 
 
 def _draw_arms(axes: "Axes", report: AuditReport, width: float) -> None:
-    """`width` of the axes, about, in points: it decides which labels have room."""
+    """Draw the arms; the `width` of the axes, in points, decides which labels have room."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     arms = [arm for arm in report.arms if arm.excess is not None]
@@ -165,7 +165,7 @@ def _draw_arms(axes: "Axes", report: AuditReport, width: float) -> None:
 
 
 def _label(axes: "Axes", arms: Sequence[ArmReport], clear: np.ndarray, width: float) -> None:
-    """As many labels as have room, upright where they would touch; arms that depart come first."""
+    """Write as many labels as have room, upright where they would touch; arms that depart come first."""
     longest = max(len(shown_as(arm)) for arm in arms) * _LETTER * _SMALL + 4
     slot = width / len(arms)
     upright = longest > slot and (longest > 26 or len(arms) <= 10)

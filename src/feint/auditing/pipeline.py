@@ -44,10 +44,10 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
 
 
 def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
-    """Audit a log that grows: give the auditor before the first row, after every few rows, and at the end.
+    """Audit a log that grows: yield the auditor before the first row, after every few rows, and at the end.
 
-    `state` is what `followed_state` gave in an earlier run: of a file, about its first rows; of a pipe, about the rows
-    that came before.
+    `state` is what `followed_state` gave in an earlier run. For a file it is about its first rows, for a pipe about
+    the rows that came before.
     """
     with naming(log.name):
         claim = _recomputed_if_it_needs_no_rewards(claim)

@@ -68,8 +68,8 @@ def _sole_prior(text: str | None) -> Any:
 
 
 def _priors(text: str, size: int) -> list[tuple[float, ...]]:
-    """Return the numbers of a prior, or of every arm's: MEAN,SD;MEAN,SD;… or a file with a line per arm."""
-    # Of priors that are longer than a path may be, pathlib raises an OSError.
+    """Return the numbers of a prior, or of a prior per arm: MEAN,SD;MEAN,SD;… or a file with one line per arm."""
+    # For priors that are longer than a path may be, pathlib would raise an OSError.
     lines = Path(text).read_text(encoding="utf-8").split("\n") if os.path.isfile(text) else text.split(";")
     try:
         found = [tuple(float(part) for part in line.replace(";", ",").split(",")) for line in lines if line.strip()]
@@ -80,6 +80,7 @@ def _priors(text: str, size: int) -> list[tuple[float, ...]]:
             "two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures)" if size == 2 else "MEAN,PULLS,SHAPE,SCALE"
         )
         raise ValueError(
-            f"--prior is {text!r}; give {what}; of every arm with ; between, or a file with a line per arm."
+            f"--prior is {text!r}; give {what}. For a prior per arm, put ; between them, or name a file with one line "
+            "per arm."
         )
     return found

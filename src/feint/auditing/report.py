@@ -48,7 +48,7 @@ class ArmReport:
 
     @property
     def departs(self) -> bool:
-        """Whether the interval leaves out all that the claim allows."""
+        """Return whether the interval leaves out all that the claim allows."""
         if self.low is None or self.high is None or self.allowed is None:
             return False
         return self.low > self.allowed or self.high < -self.allowed
@@ -74,9 +74,9 @@ class AuditReport:
         One `GroupReport` per group, those named first and then by evidence (empty where none can be tested), and how
         many groups there are. `groups` has the first 20.
     boosted_arm, boosted_epsilon
-        The constant boost that explains the pulls best, be it poorly.
+        The constant boost that explains the pulls best, however poorly.
     smallest_log_probability, smallest_row
-        Of the least likely pull.
+        The log probability and the row of the least likely pull.
     bad_rows, bad_examples, warnings
         Rows left out by reason, some of them in words, and what else should be known.
     diagnosis
@@ -119,12 +119,12 @@ class AuditReport:
 
     @property
     def rejected(self) -> bool:
-        """Whether the e-value reached 1/α at some row."""
+        """Return whether the e-value reached 1/α at some row."""
         return self.rejected_at is not None
 
     @property
     def left_out(self) -> int:
-        """Bad rows."""
+        """Return the number of bad rows."""
         return sum(self.bad_rows.values())
 
     @property
@@ -139,7 +139,7 @@ class AuditReport:
 
     @property
     def calibrated(self) -> bool:
-        """Whether the claim says how many pulls of each arm were to be expected."""
+        """Return whether the claim says how many pulls of each arm were to be expected."""
         return any(arm.excess is not None for arm in self.arms)
 
     @property
@@ -150,18 +150,18 @@ class AuditReport:
 
     @property
     def p_value(self) -> float:
-        """The anytime p-value, 1/max E."""
+        """Return the anytime p-value, 1/max E."""
         return math.exp(-self.highest_log_e_value)
 
     @property
     def verdict(self) -> str:
-        """What may be said; an audit never shows that a claim is true."""
+        """Return what may be said; an audit never shows that a claim is true."""
         if self.rejected_at is not None:
             return f"rejected at row {self.rejected_at}"
         return "no evidence against" if self.tested else "nothing could be tested against"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types; `feint_audit` is the version of this schema (docs/audit.md)."""
+        """Return the report as plain JSON types; `feint_audit` is the version of this schema (docs/audit.md)."""
         return {
             "feint_audit": SCHEMA,
             "feint": VERSION,
@@ -195,7 +195,7 @@ class AuditReport:
         }
 
     def plot(self) -> "Figure":
-        """log E over the rows with the line log 1/α, and what each arm's pulls say."""
+        """Draw log E over the rows with the line log 1/α, and what each arm's pulls say."""
         from feint.auditing.picture import draw
 
         return draw(self)
@@ -225,5 +225,5 @@ def _as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
 
 
 def _finite(value: float) -> float | None:
-    """∞ is no number in JSON."""
+    """Return a finite number, or None for ∞, which JSON lacks."""
     return value if math.isfinite(value) else None

@@ -27,10 +27,10 @@ def audit(
     explain: bool = True,
     **options: Unpack[ClaimOptions],
 ) -> AuditReport:
-    """Is the agent behind these pulls doing what it claims?
+    """Test whether the agent behind these pulls does what it claims.
 
     The strongest claim that is given is tested: the `probabilities` of all arms before each pull;
-    else the `propensities` of the pulled arms alone, which is weaker; else `reference` is
+    otherwise the `propensities` of the pulled arms alone, which is weaker; otherwise `reference`,
     recomputed from arms and rewards.
 
     Parameters
@@ -98,11 +98,11 @@ def audit_log(
     progress: Progress = no_progress,
     **options: Unpack[LogOptions],
 ) -> AuditReport:
-    """`audit` of a file, of standard input ("-") or of a table (pandas, Polars, Arrow), in chunks.
+    """Audit a file, standard input ("-") or a table (pandas, Polars, Arrow), in chunks.
 
-    CSV, TSV, Parquet, JSON lines and Vowpal Wabbit's dsjson, each also compressed (.gz, .zst).
-    Columns p_0 … p_{K−1} or p_<label>, or a list in `probabilities`, are taken for probabilities,
-    else `propensity`, else `reward`.
+    Files are CSV, TSV, Parquet, JSON lines or Vowpal Wabbit's dsjson, also compressed (.gz, .zst).
+    Columns p_0 … p_{K−1} or p_<label>, or a list in `probabilities`, are taken for probabilities.
+    Without them `propensity` is tested, and without that `reward`.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def audit_log(
     Returns
     -------
     AuditReport
-        The same that `audit` gives for the columns as arrays.
+        The same as `audit` gives for the columns as arrays.
 
     Examples
     --------

@@ -23,7 +23,7 @@ _PIECES_KEPT = 64  # tables of own budgets, for all replications together
 
 @by_type
 def epsilon_at(budget: Any, t: int) -> float:
-    """ε_t, for kernels."""
+    """Return ε_t, for kernels."""
     raise NotImplementedError
 
 
@@ -80,7 +80,7 @@ class Pieces:
         self._copy: Any = None
 
     def settings(self, start: int, stop: int) -> Any:
-        """Return those of pulls start + 1 … stop."""
+        """Return the kernel settings of pulls start + 1 … stop."""
         if not hasattr(self._budget, "kernel"):
             return self._table(start, stop)
         if start < self._asked:  # a replication begins
@@ -97,7 +97,7 @@ class Pieces:
 
 
 def checked_at(budget: Any, t: int) -> float:
-    """ε_t of any budget, or a sentence about what it returned."""
+    """Return ε_t of any budget; refuse what is not a number from 0 to ∞."""
     value = call(budget, "at", t, t)
     what = f"{type(budget).__name__}.at({t}), the KL budget of step {t}, must be a number from 0 to math.inf"
     number = as_number(value, what)
@@ -107,7 +107,7 @@ def checked_at(budget: Any, t: int) -> float:
 
 
 def may_grow(budget: Any) -> bool:
-    """Whether ε_t is not known to be at most ε_s for every t > s."""
+    """Return whether ε_t is not known to be at most ε_s for every t > s."""
     return not hasattr(budget, "kernel") or budget.kernel().exponent < 0.0
 
 

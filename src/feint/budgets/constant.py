@@ -28,18 +28,18 @@ class Constant:
         object.__setattr__(self, "epsilon", number)
 
     def at(self, t: int) -> float:
-        """ε_t."""
+        """Return ε_t."""
         return self.epsilon
 
     def sum_to(self, n_arms: int, horizon: int) -> float:
-        """Σ ε_t over the pulls after the initial round."""
+        """Return Σ ε_t over the pulls after the initial round."""
         return self.epsilon * (horizon - n_arms) if horizon > n_arms else 0.0
 
     def kernel(self) -> PowerKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return PowerKernel(self.epsilon, 0.0, math.inf)
 
 
 def as_budget(epsilon: Any) -> Any:
-    """A number becomes a constant budget; whatever has `at` passes."""
+    """Return a constant budget for a number; return anything with `at` as it is."""
     return epsilon if hasattr(epsilon, "at") and not isinstance(epsilon, type) else Constant(epsilon)

@@ -44,23 +44,23 @@ class PowerLaw:
             object.__setattr__(self, name, number)
 
     def at(self, t: int) -> float:
-        """ε_t."""
+        """Return ε_t."""
         return self.scale * float(check_pull(t)) ** -self.exponent
 
     def sum_to(self, n_arms: int, horizon: int) -> float:
-        """Σ ε_t over the pulls after the initial round."""
+        """Return Σ ε_t over the pulls after the initial round."""
         if horizon <= n_arms:
             return 0.0
         up_to_here, before = power_sum(self.exponent, np.array([horizon, n_arms], dtype=float))
         return float(self.scale * (up_to_here - before))
 
     def kernel(self) -> PowerKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return PowerKernel(self.scale, self.exponent, math.inf)
 
 
 def power_sum(exponent: float, times: FloatArray) -> FloatArray:
-    """Σ_{s ≤ t} s^(−exponent), (n,) -> (n,): one by one up to 10⁴, then by Euler and Maclaurin.
+    """Return Σ_{s ≤ t} s^(−exponent), (n,) -> (n,): one by one up to 10⁴, then by Euler and Maclaurin.
 
     Beyond t = 10⁴ the third correction is below 1e-20.
     """

@@ -1,4 +1,4 @@
-"""A budget in all, spread in proportion to time."""
+"""A total budget, spread in proportion to time."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +16,7 @@ class RisingBudget:
     Parameters
     ----------
     total
-        Nats in all, 0 or more.
+        Nats in total, 0 or more.
     horizon
         Over how many pulls, 1 or more.
 
@@ -37,14 +37,14 @@ class RisingBudget:
         object.__setattr__(self, "horizon", even.horizon)
 
     def at(self, t: int) -> float:
-        """ε_t."""
+        """Return ε_t."""
         return self.kernel().scale * check_pull(t) if t <= self.horizon else 0.0
 
     def sum_to(self, n_arms: int, horizon: int) -> float:
-        """Σ ε_t over the pulls after the initial round."""
+        """Return Σ ε_t over the pulls after the initial round."""
         last = min(horizon, self.horizon)
         return self.kernel().scale * (last * (last + 1) - n_arms * (n_arms + 1)) / 2.0 if last > n_arms else 0.0
 
     def kernel(self) -> PowerKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return PowerKernel(self.total / (0.5 * self.horizon * (self.horizon + 1.0)), -1.0, float(self.horizon))

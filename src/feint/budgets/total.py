@@ -1,4 +1,4 @@
-"""A budget in all, spread evenly."""
+"""A total budget, spread evenly."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class TotalBudget:
     Parameters
     ----------
     total
-        Nats in all, 0 or more.
+        Nats in total, 0 or more.
     horizon
         Over how many pulls, 1 or more.
 
@@ -43,13 +43,13 @@ class TotalBudget:
         object.__setattr__(self, "horizon", int(self.horizon))
 
     def at(self, t: int) -> float:
-        """ε_t."""
+        """Return ε_t."""
         return self.total / self.horizon if check_pull(t) <= self.horizon else 0.0
 
     def sum_to(self, n_arms: int, horizon: int) -> float:
-        """Σ ε_t over the pulls after the initial round."""
+        """Return Σ ε_t over the pulls after the initial round."""
         return self.at(1) * max(0, min(horizon, self.horizon) - n_arms)
 
     def kernel(self) -> PowerKernel:
-        """For kernels."""
+        """Return the settings for kernels."""
         return PowerKernel(self.at(1), 0.0, float(self.horizon))

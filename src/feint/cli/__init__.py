@@ -45,8 +45,8 @@ def _options(
 def main() -> None:
     """Run the command and end the program: 0, or what the command chose (`feint audit`: 1 for a log that it rejects).
 
-    Wrong input ends with one clear line and 2, an interrupt with 130, a reader that left with 141, and a mistake of
-    ours with 3; never with a traceback, unless FEINT_DEBUG is set, and with 1 for nothing else.
+    Wrong input ends with one clear line and 2, an interrupt with 130, a reader that left with 141, and a bug of feint
+    with 3. Nothing else ends with 1. A traceback is shown only if FEINT_DEBUG is set.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command as click does, but for what becomes of exceptions: click ends with 1 for some of them."""
+    """Run a command as click does, but let exceptions pass: click would end with 1 for some of them."""
     command = typer.main.get_command(app)
     try:
         with command.make_context("feint", arguments) as context:
@@ -77,9 +77,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _explain(error: BaseException) -> int:
-    """Say in one line what went wrong; returns the exit code."""
+    """Say in one line what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort) or interrupts.arrived():
-        if not isinstance(error, SystemExit):  # else the command has said it
+        if not isinstance(error, SystemExit):  # otherwise the command has said it
             typer.echo("feint: interrupted", err=True)
         return 130
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):  # Rich ends with 1 there

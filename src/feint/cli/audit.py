@@ -32,7 +32,7 @@ _REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 def audit(
     log: Annotated[
         str,
-        typer.Argument(help="One row a pull, in order: .csv, .tsv, .parquet, .jsonl or dsjson, also .gz or .zst; -."),
+        typer.Argument(help="One row per pull, in order: .csv, .tsv, .parquet, .jsonl or dsjson, also .gz or .zst; -."),
     ],
     follow: Annotated[
         bool, typer.Option("--follow", help="Read a log as it grows; one line when it is rejected.")
@@ -52,7 +52,7 @@ def audit(
     """Test whether the agent behind a log does what it claims.
 
     Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong, or a file could not be
-    written; the verdict is printed before files are, and a rejected log ends with 1 all the same.
+    written. 3: a bug of feint. The verdict is printed before files are written: a rejected log ends with 1 in any case.
     """
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)
@@ -131,17 +131,17 @@ def _saying(failures: list[str]) -> Iterator[None]:
 
 
 def _exit_code(rejected: bool, failures: list[str]) -> int:
-    """1 where the log is rejected, whatever else went wrong: that is what 1 says."""
+    """Return 1 where the log is rejected, whatever else went wrong: that is what 1 means."""
     return _REJECTED if rejected else _NOT_WRITTEN if failures else 0
 
 
 def _write(text: str) -> None:
-    """Print at once. Into a closed pipe nothing more can be said, and the exit code still holds."""
+    """Print at once. A closed pipe is no error: nobody reads on, and the exit code still holds."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails at its end, with 120
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails at its end, with 120
         if not isinstance(error, BrokenPipeError):
             raise OSError(f"Standard output cannot be written: {error.strerror}.") from None
 

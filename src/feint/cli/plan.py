@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from feint.planning import Plan, Unseen
 
 _QUESTIONS = (
-    "Give one of --epsilon (a KL budget a step), --time (to be done by), --total with --horizon (a KL budget in all) "
+    "Give one of --epsilon (a KL budget per step), --time (to be done by), --total with --horizon (a total KL budget) "
     "and --unseen with --horizon (the power that a test may have)."
 )
 
@@ -35,8 +35,8 @@ def plan(
     epsilon: Annotated[
         str | None, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
     ] = None,
-    time: Annotated[float | None, typer.Option(help="Instead of --epsilon: find the one that is done by then.")] = None,
-    total: Annotated[float | None, typer.Option(help="Or a KL budget in all, spent evenly until --horizon.")] = None,
+    time: Annotated[float | None, typer.Option(help="Instead of --epsilon: find the budget done by then.")] = None,
+    total: Annotated[float | None, typer.Option(help="Or a total KL budget, spent evenly until --horizon.")] = None,
     unseen: Annotated[
         float | None, typer.Option(help="Or the power that no test may exceed: what can be learnt by --horizon?")
     ] = None,
@@ -58,7 +58,7 @@ def plan(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """How long to confidence 1 - delta, how to share the boosts, what it costs and who notices when."""
+    """Say how long confidence 1 - delta takes, how to share the boosts, what it costs and who notices when."""
     from feint.budgets import Constant, TotalBudget
     from feint.planning import plan as make_plan
     from feint.planning import plan_epsilon, plan_unseen
@@ -126,7 +126,7 @@ def _as_json(answer: "Plan | Unseen") -> str:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no arrays of NumPy, no ∞ and no NaN: lists, "inf" and null."""
+    """Return a value that JSON can hold: lists for arrays of NumPy, "inf" for ∞ and null for NaN."""
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}

@@ -61,7 +61,7 @@ def reproduce(
 
 
 def _experiment_bar(console: "Console") -> Any:
-    """A progress bar an experiment, with the time left."""
+    """Return a function that shows one progress bar per experiment, with the time left."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     @contextmanager

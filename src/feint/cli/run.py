@@ -32,7 +32,7 @@ def run(
     epsilon: Annotated[
         str, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
     ] = "0.1",
-    horizon: Annotated[str, typer.Option(help="Pulls a run, the initial round included; 1e5 is fine.")] = "10000",
+    horizon: Annotated[str, typer.Option(help="Pulls per run, the initial round included; 1e5 is fine.")] = "10000",
     explorer: Annotated[str, typer.Option(help="Whom to boost: {explorer} or {mine}.")] = "top-two",
     reference: Annotated[
         str, typer.Option(help="What the observer expects: {reference} or {mine}.")
@@ -86,7 +86,7 @@ def run(
         parse_whole(replications, "--replications"),
         seed=seed,
         delta=delta,
-        method=method,  # type: ignore[arg-type] # which of them there are is checked there
+        method=method,  # type: ignore[arg-type] # it is checked there
         observe=observe,
         alpha=level,
         progress=sys.stderr.isatty(),

@@ -107,7 +107,7 @@ def read_bandit(
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:
-    """Refuse a file to write before the work is done: of a kind that cannot be written here, or one that is there."""
+    """Check before the work is done that a file can be written: its kind is known here, and it does not exist yet."""
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
@@ -124,7 +124,7 @@ def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> N
 
 @contextmanager
 def naming_output(path: Path | str) -> Iterator[None]:
-    """Say which file it was that could not be written."""
+    """Say which file could not be written."""
     try:
         yield
     except ImportError as error:

@@ -29,7 +29,6 @@ commands = typer.Typer(cls=_RunsByDefault, no_args_is_help=True)
 app.add_typer(commands, name="sweep", help="Run a study of many cells into a store, here or on a cluster; show it.")
 
 
-# The options of a command, each of which has a name.
 @commands.command("run")
 def run(
     study: Annotated[
@@ -104,7 +103,7 @@ def show(
 
 
 def _table(data: "Dataset") -> "Table":
-    """A section a bandit; what is the same everywhere stands in the title."""
+    """Return a table with one section per bandit; what is the same everywhere stands in the title."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table

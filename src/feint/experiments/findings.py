@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """Whether the claim is shown, refuted or undecided.
+        """Return whether the claim is shown, refuted or undecided.
 
         >>> Finding("shares are fair", OURS, "share", 0.5, 0.47, 0.53, 0.45, 0.55).verdict
         'shown'
@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """Whether the claim is a theorem, the paper's, or ours."""
+        """Return whether the claim is a theorem, the paper's, or ours."""
         if self.theorem:
             return THEOREM
         return OUR_CLAIM if self.stated == OURS else PAPER_CLAIM

@@ -1,6 +1,6 @@
 """Numerics: best-arm probabilities, the KL boost and tilt, and random streams, as kernels and for Python.
 
-Everything imports this folder; it imports nothing of the package but `support`.
+Everything imports this folder; it imports nothing of the package but `support` and `_types`.
 """
 
 from feint.numerics.best_arm import best_arm_probabilities, gauss_hermite_probabilities

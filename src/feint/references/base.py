@@ -65,7 +65,7 @@ Reference = HasLogProbabilities | HasReferenceKernel  # see the module's docstri
 
 
 class PlainReference(Plain):
-    """A reference without a kernel. It is asked once a step, however many want to know: it may count."""
+    """A reference without a kernel. It is asked once per step, however many want to know: it may count."""
 
     own_samples = follows_posterior = False
 

@@ -87,7 +87,7 @@ class Clipped:
 
     @property
     def ignores_rewards(self) -> bool:
-        """Whether the reference inside ignores rewards."""
+        """Return whether the reference inside ignores rewards."""
         return bool(getattr(self.reference, "ignores_rewards", False))
 
     def prior_of(self, family: Any) -> Any:

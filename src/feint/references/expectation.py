@@ -55,7 +55,7 @@ class Expectation:
 
     @property
     def tests_next_pull(self) -> bool:
-        """Whether the next pull is tested."""
+        """Return whether the next pull is tested."""
         self._complete = self._complete or bool(self.belief.pulls.all())
         return (self._complete or self._at_once) and self.time >= self._untested
 

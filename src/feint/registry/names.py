@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-# Of each sort, its folder and the type by which a field says that it holds such a part.
+# The folder of each sort, and the type by which a field says that it holds such a part.
 _SORTS = {
     "explorer": ("feint.explorers", "Explorer"),
     "reference": ("feint.references", "Reference"),
@@ -36,12 +36,12 @@ class Argument(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether it takes a list and nothing else."""
+        """Return whether it takes a list and nothing else."""
         return all(is_list(kind) for kind in self.types)
 
 
 def is_list(kind: Any) -> bool:
-    """Whether a type is a tuple of something."""
+    """Return whether a type is a tuple of something."""
     return get_origin(kind) is tuple
 
 
@@ -80,12 +80,12 @@ def _by_any_name(sort: str) -> dict[str, type]:
 
 
 def is_registered(part: Any, sort: str) -> bool:
-    """Whether an object is of a class of the package, not of a user's own."""
+    """Return whether an object is of a class of the package, not of a user's own."""
     return type(part) in registered(sort).values()
 
 
 def class_of(name: str, sort: str, folder: Path | None) -> Any:
-    """Return the class of a name, or of FILE.py:CLASS with the file looked for in `folder`; without, no file is run."""
+    """Return the class of a name, or of FILE.py:CLASS in `folder`; without a folder, no file is run."""
     own = _OWN.fullmatch(name)
     if own and folder is not None:
         return _own_class(folder / own[1], own[2])
@@ -108,7 +108,7 @@ def class_of(name: str, sort: str, folder: Path | None) -> Any:
 
 
 def names_own_class(name: str) -> bool:
-    """Whether a name is FILE.py:CLASS."""
+    """Return whether a name is FILE.py:CLASS."""
     return _OWN.fullmatch(name) is not None
 
 
@@ -152,7 +152,7 @@ def signature(cls: type, known: Collection[str] = ()) -> str:
 
 
 def needs_arguments(cls: Any, known: Collection[str] = ()) -> bool:
-    """Whether the name of a class alone does not make it, even if the arguments in `known` are filled in."""
+    """Return whether a class needs more than its name, even if the arguments in `known` are filled in."""
     return any(not (argument.optional or argument.name in known) for argument in arguments(cls))
 
 
@@ -174,10 +174,10 @@ def _own_class(path: Path, attribute: str) -> type:
 
 @cache
 def _load(path: Path, modified: int) -> ModuleType:
-    """Run a user's file, again where it was edited. Dask pickles such a module by value, so that workers need not have
-    the file.
+    """Run a user's file, and again once it was edited. Dask pickles such a module by value, so that workers need
+    not have the file.
     """
-    # A name of its own: a user's random.py is not Python's, nor somebody else's mine.py this one.
+    # The module has a name of its own: a user's random.py must not replace Python's, nor another mine.py this one.
     name = f"own_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     spec = spec_from_file_location(name, path)
     assert spec is not None  # the name ends in .py

@@ -35,7 +35,7 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
     """Return the explorer, reference, family or budget (`sort`) that a text names; a number is a budget too.
 
     `folder` is where files of the user's own are looked for; without, no file is run. `known` has values of arguments
-    that the text may leave out, by name: the horizon of a run, for one.
+    that the text may leave out, by name, such as the horizon of a run.
 
     >>> parse("clipped:(softmax:0.5),0.05", "reference")
     Clipped(reference=Softmax(temperature=0.5), low=0.05)
@@ -58,7 +58,7 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
 
 @contextmanager
 def blaming_part(sort: str, text: str) -> Iterator[None]:
-    """Say which part it was that could not be made."""
+    """Say which part could not be made."""
     try:
         yield
     except OwnPartError:  # which says it all
@@ -129,7 +129,7 @@ def _of_type(text: str, kind: Any) -> Any:
         return text == "true"
     if kind is str:
         return _unwrapped(text)
-    inner = _unwrapped(text)  # of any type: a list in a list, or a number
+    inner = _unwrapped(text)  # any other type: a list in a list, or a number
     return float(text) if inner == text else _of_type(inner, tuple[Any, ...])
 
 
@@ -162,7 +162,7 @@ def _unwrapped(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number, or inf."""
+    """Return whether a text is a number, or inf."""
     try:
         return not math.isnan(float(text))
     except ValueError:
@@ -170,7 +170,7 @@ def is_number(text: str) -> bool:
 
 
 def parse_whole(text: str, name: str = "it") -> int:
-    """Return the whole number of an option or argument, also as 1e5.
+    """Return the whole number of an option or argument, which may be written as 1e5.
 
     >>> parse_whole("1e5", "--horizon")
     100000
@@ -217,13 +217,13 @@ def imply_family(reference: str) -> tuple[str, str | None]:
 
 
 def is_family_of(implied: str, family: Any) -> bool:
-    """Whether a family is the one that a reference's name implies, with any arguments if the name has none."""
+    """Return whether a family is the one that a reference's name implies, with any arguments if the name has none."""
     found = parse(implied, "family")
     return bool(found == family) or (":" not in implied and type(found) is type(family))
 
 
 def format_part(part: Any, sort: str) -> str:
-    """Return the text that `parse` reads as this part; of a user's own class, its name in Python.
+    """Return the text that `parse` reads as this part; for a user's own class, its name in Python.
 
     >>> format_part(parse("clipped:(softmax:0.50),0.05", "reference"), "reference")
     'clipped:(softmax:0.5),0.05'

@@ -32,7 +32,7 @@ def is_users(error: BaseException) -> bool:
 
 @contextmanager
 def blaming(what: str) -> Iterator[None]:
-    """Say of which part of the user's input it was that an error inside is about; mistakes of ours pass as they are."""
+    """Say which part of the user's input an error inside is about; bugs of this package pass as they are."""
     try:
         yield
     except ValueError as error:

@@ -19,7 +19,7 @@ class MissingExtra(ImportError, ValueError):
 
 @cache
 def is_there(library: str) -> bool:
-    """Whether a library can be imported. One that is installed and broken raises what is wrong with it."""
+    """Return whether a library can be imported. One that is installed but broken raises its own error."""
     try:
         import_module(library)
     except ModuleNotFoundError as error:
@@ -30,7 +30,7 @@ def is_there(library: str) -> bool:
 
 
 def need(library: str, what: str) -> None:
-    """Go on only if a library is there; `what` needs it.
+    """Check that a library is installed; `what` says what needs it.
 
     >>> need("matplotlib", "A figure")
     """

@@ -135,7 +135,7 @@ def load_state(path: str | Path) -> Any:
 
 def read_fields(path: Path, what: str) -> tuple[Any, str]:
     """Return the content of a .toml or .json file, and its text; `what` says what it must have."""
-    import tomllib  # here, for `feint --help` needs none of it
+    import tomllib  # imported here, since `feint --help` does not need it
 
     if path.suffix not in (".toml", ".json"):
         raise ValueError(f"{path} must be a .toml or a .json file with {what}.")

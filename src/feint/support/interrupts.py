@@ -2,8 +2,8 @@
 
 Python raises KeyboardInterrupt in whatever runs. In a callback from C, such as those of LLVM while kernels load or
 compile, or in a finaliser, an exception cannot go further up: Python prints that it was ignored, and the program would
-run on. Elsewhere a library may turn it into an error of its own. So what was ignored is raised again, and what became
-of it otherwise is told by `arrived`.
+run on. Elsewhere a library may turn it into an error of its own. So an interrupt that was ignored is raised again,
+and `arrived` tells of those that became something else.
 
 Nothing is imported here but what Python itself has loaded: this stands before everything else that the command does.
 """
@@ -18,7 +18,7 @@ _seen = False
 
 
 def arrived() -> bool:
-    """Tell whether the program has been interrupted."""
+    """Return whether the program has been interrupted."""
     return _seen
 
 

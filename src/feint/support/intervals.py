@@ -31,7 +31,7 @@ def median_interval(times: FloatArray, level: float = 0.05) -> Interval:
 
 
 def gappy_median_interval(values: FloatArray, level: float = 0.05) -> Interval:
-    """Return the same where a NaN is a value that may lie anywhere: it counts on both sides."""
+    """Return the median and its interval where a NaN may be any value: it counts on both sides."""
     low = median_interval(np.where(np.isnan(values), -math.inf, values), level)[1]
     high = median_interval(values, level)[2]
     return min(max(float(np.nanmedian(values)), low), high), low, high

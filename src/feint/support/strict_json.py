@@ -1,4 +1,4 @@
-"""JSON without two readings: a key that an object has twice is refused, where Python's reader takes the last one."""
+"""JSON that can be read in one way only: a key that an object has twice is refused, where Python takes the last."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def parse_json(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
     except (json.JSONDecodeError, RepeatedKey):
         raise
-    except ValueError:  # Python refuses them, for they take quadratic time
+    except ValueError:  # Python refuses them, since they take quadratic time
         raise ValueError("it has a whole number of thousands of digits") from None
 
 

@@ -32,7 +32,7 @@ _TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
 
 
 def rows_looked_at(rejected_at: int, n_arms: int) -> int:
-    """Some times those to the rejection; more where arms are few, since their departures differ least."""
+    """Return how many rows to look at: more than to the rejection, and most where arms are few and hard to tell."""
     fewest = max(_FEWEST_ROWS, _FEWEST_CELLS // n_arms)
     return min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))
 
@@ -65,7 +65,7 @@ def explain_log(
 
 
 def _others(claim: Claim) -> Iterator[tuple[str, str, Claim]]:
-    """Claims that are often the true one: kind, words and what they say."""
+    """Yield claims that are often the true one, as (kind, words, claim)."""
     if not claim.timing.by_time and claim.needs_rewards:
         for delay in (1, 10, 50):
             if delay != claim.delay:
@@ -100,7 +100,7 @@ def _others(claim: Claim) -> Iterator[tuple[str, str, Claim]]:
 
 
 def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
-    """The first rows of a log that can be tested."""
+    """Return the first rows of a log that can be tested."""
     pieces: list[_Piece] = []
     ids: dict[str, int] = {}
     times = Times()
@@ -116,7 +116,7 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
 
 
 def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
-    """(log π (n, K), tested (n,)) of all rows; 0 where nothing is claimed."""
+    """Return (log π (n, K), tested (n,)) of all rows; 0 where nothing is claimed."""
     tables, masks = [], []
     for piece in pieces:
         log_pi, tested = mode.read(piece.chunk, piece.good, piece.arms, piece.groups)
@@ -128,7 +128,7 @@ def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
 
 
 def _stands(mode: Mode, pulled: IntArray, log_pi: FloatArray, alpha: float) -> bool:
-    """Whether a claim would not have been rejected on these rows."""
+    """Return whether a claim would not have been rejected on these rows."""
     if np.isneginf(log_pi[np.arange(pulled.size), pulled]).any():
         return False
     return float(mode.test(pulled, log_pi).max(initial=0.0)) < -math.log(alpha)

@@ -1,4 +1,4 @@
-"""The experts of a diagnosis: every departure from a claim that it can name, one class a family.
+"""The experts of a diagnosis: every departure from a claim that it can name, one class per family.
 
 A family has labels (which arms, which rows) and a grid of sizes, evenly spaced in the logarithm. `log_ratios(label,
 size)` are the rows ℓ_t = log q_t(A_t)/π_t(A_t) of the expert who says that the pulls were drawn with q_t.
@@ -44,27 +44,27 @@ class Pulls(NamedTuple):
     pulled: FloatArray  # (n,) log π of the pulled arm
 
     def chosen(self, arm: int) -> FloatArray:
-        """1 where `arm` was pulled."""
+        """Return 1 where `arm` was pulled, otherwise 0."""
         return np.asarray(self.arms == arm, dtype=np.float64)
 
     def p(self, arm: int) -> FloatArray:
-        """π of one arm."""
+        """Return π of one arm."""
         return np.asarray(np.exp(self.log_pi[:, arm]))
 
     def odds(self, arm: int) -> FloatArray:
-        """log π/(1 − π) of one arm; within ±690."""
+        """Return log π/(1 − π) of one arm, within ±690."""
         log_p = self.log_pi[:, arm]
         with np.errstate(divide="ignore"):
             return np.clip(log_p - np.log(-np.expm1(np.minimum(log_p, 0.0))), _SMALLEST, -_SMALLEST)
 
     def name(self, *arms: int) -> str:
-        """In words."""
+        """Return the names of some arms in words."""
         names = [self.names[a] for a in arms]
         return f"arm {names[0]}" if len(names) == 1 else f"arms {', '.join(names[:-1])} and {names[-1]}"
 
 
 def read_pulls(arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str]) -> Pulls:
-    """A log; where the pulled arm has probability 0 it is taken for 1e-39."""
+    """Return the pulls of a log; where the pulled arm has probability 0, it is taken for 1e-39."""
     each = np.arange(arms.size)
     if (log_pi[each, arms] < _REFUTED).any():
         log_pi = log_pi.copy()
@@ -83,28 +83,28 @@ class ExpertFamily(ABC, Generic[Label]):
 
     @abstractmethod
     def labels(self) -> Sequence[Label]:
-        """What the experts differ in besides their size."""
+        """Return what the experts differ in besides their size."""
 
     @abstractmethod
     def log_ratios(self, label: Label, size: float) -> FloatArray:
-        """(n,)"""
+        """Return ℓ_t of every row, (n,)."""
 
     @abstractmethod
     def words(self, label: Label, size: float) -> str:
-        """The departure as a clause."""
+        """Return a description of the departure, as a clause."""
 
     def arms(self, label: Label) -> tuple[int, ...]:
-        """Those concerned."""
+        """Return the arms concerned."""
         return ()
 
     def size(self, place: float) -> float:
-        """At this place of the grid, or between two."""
+        """Return the size at this place of the grid, or between two places."""
         if self.SIZES.size == 1:
             return float(self.SIZES[0])
         return min(float(self.SIZES[0]) * math.exp(place * math.log(self.SIZES[1] / self.SIZES[0])), self.LARGEST)
 
     def grid(self) -> Iterator[tuple[Label, int, FloatArray]]:
-        """(label, index of the size, log ratios) of all experts."""
+        """Yield (label, index of the size, log ratios) of all experts."""
         for k, size in enumerate(self.SIZES):
             for label in self.labels():
                 yield label, k, self.log_ratios(label, float(size))
@@ -124,11 +124,11 @@ class Boosted(ExpertFamily[tuple[int, ...]]):
         self._boosts: Boosts
 
     def labels(self) -> Sequence[tuple[int, ...]]:
-        """Arms boosted in turn."""
+        """Return the arms that each expert boosts in turn."""
         return self._groups
 
     def log_ratios(self, label: tuple[int, ...], size: float) -> FloatArray:
-        """log Σ_b w_b·q^b(A)/π(A), with weights w from the pulls so far."""
+        """Return log Σ_b w_b·q^b(A)/π(A), with weights w from the pulls so far."""
         if size != self._epsilon:
             self._epsilon, self._kept, self._boosts = size, {}, boosts_of(size)
         if len(label) == 1:
@@ -150,7 +150,7 @@ class Boosted(ExpertFamily[tuple[int, ...]]):
         return self._boosts(self.log.odds(arm), self.log.chosen(arm))
 
     def words(self, label: tuple[int, ...], size: float) -> str:
-        """In words."""
+        """Return a description of the departure."""
         if self.kind == SHARE:
             return f"{self.log.name(*label)} pulled too often"
         if len(label) == 1:
@@ -159,7 +159,7 @@ class Boosted(ExpertFamily[tuple[int, ...]]):
         return f"{'all arms' if everyone else self.log.name(*label)} boosted in turn, ε ≈ {size:.2g}"
 
     def arms(self, label: tuple[int, ...]) -> tuple[int, ...]:
-        """Those boosted."""
+        """Return the boosted arms."""
         return label
 
 
@@ -169,25 +169,25 @@ class Share(ExpertFamily[tuple[int, float]]):
     SIZES = _TILTS
 
     def labels(self) -> Sequence[tuple[int, float]]:
-        """(arm, sign of λ)."""
+        """Return (arm, sign of λ) of each expert."""
         n_arms = len(self.log.names)
         return [(a, sign) for a in range(n_arms) for sign in ((1.0, -1.0) if n_arms > 2 else (1.0,))]
 
     def log_ratios(self, label: tuple[int, float], size: float) -> FloatArray:
-        """See the class."""
+        """Return ℓ_t of every row; see the class."""
         arm, sign = label
         return tilted(self.log.p(arm), self.log.chosen(arm), sign * size)
 
     def words(self, label: tuple[int, float], size: float) -> str:
-        """In words."""
+        """Return a description of the departure."""
         return f"{self.log.name(label[0])} pulled too {'often' if label[1] > 0 else 'rarely'}"
 
     def arms(self, label: tuple[int, float]) -> tuple[int, ...]:
-        """The one."""
+        """Return the arm concerned."""
         return label[:1]
 
     def grid(self) -> Iterator[tuple[tuple[int, float], int, FloatArray]]:
-        """All experts, arm by arm, so that each arm's columns are made once."""
+        """Yield all experts, arm by arm, so that each arm's columns are made once."""
         for label in self.labels():
             p, chosen = self.log.p(label[0]), self.log.chosen(label[0])
             for k, size in enumerate(self.SIZES):
@@ -204,17 +204,17 @@ class Repeats(ExpertFamily[bool]):
         self._same = np.append(False, log.arms[1:] == log.arms[:-1])
 
     def labels(self) -> Sequence[bool]:
-        """One."""
+        """Return the only label."""
         return (True,)
 
     def log_ratios(self, label: bool, size: float) -> FloatArray:
-        """See the class."""
+        """Return ℓ_t of every row; see the class."""
         ratios = mixed(np.where(self._same, -self.log.pulled, -math.inf), size)
         ratios[0] = 0.0
         return ratios
 
     def words(self, label: bool, size: float) -> str:
-        """In words."""
+        """Return a description of the departure."""
         return f"{_percent(size)} of the pulls repeat the row before"
 
 
@@ -224,14 +224,14 @@ class Avoids(Repeats):
     SIZES, LARGEST = _TILTS, math.inf
 
     def log_ratios(self, label: bool, size: float) -> FloatArray:
-        """See the class."""
+        """Return ℓ_t of every row; see the class."""
         before = np.append(self.log.arms[0], self.log.arms[:-1])
         ratios = tilted(np.exp(self.log.log_pi[np.arange(before.size), before]), self._same.astype(np.float64), -size)
         ratios[0] = 0.0
         return ratios
 
     def words(self, label: bool, size: float) -> str:
-        """In words."""
+        """Return a description of the departure."""
         return "pulls avoid the arm of the row before"
 
 
@@ -243,15 +243,15 @@ class Given(ExpertFamily[int]):
         self._log_q, self._words = log_q, words  # log q of the pulled arm, (n,) each
 
     def labels(self) -> Sequence[int]:
-        """Which of the lists."""
+        """Return the index of each list."""
         return range(len(self._log_q))
 
     def log_ratios(self, label: int, size: float) -> FloatArray:
-        """See the class."""
+        """Return ℓ_t of every row; see the class."""
         return mixed(self._log_q[label] - self.log.pulled, 1.0 - _KEPT)
 
     def words(self, label: int, size: float) -> str:
-        """As handed in."""
+        """Return the words that were handed in."""
         return self._words[label]
 
 
@@ -261,15 +261,15 @@ class Power(ExpertFamily[float]):
     SIZES = _POWERS
 
     def labels(self) -> Sequence[float]:
-        """The sign of log τ."""
+        """Return the sign of log τ."""
         return (1.0 if self.kind == GREEDY else -1.0,)
 
     def log_ratios(self, label: float, size: float) -> FloatArray:
-        """See the class."""
+        """Return ℓ_t of every row; see the class."""
         return powered(self.log.arms, self.log.log_pi, math.exp(label * size))
 
     def words(self, label: float, size: float) -> str:
-        """In words."""
+        """Return a description of the departure."""
         more = "likely" if label > 0 else "unlikely"
         return (
             f"{more} arms pulled too often, as if probabilities were raised to the power {math.exp(label * size):.2g}"
@@ -282,20 +282,20 @@ class Uniform(ExpertFamily[bool]):
     SIZES, LARGEST = _MIXED, 0.999
 
     def labels(self) -> Sequence[bool]:
-        """One."""
+        """Return the only label."""
         return (True,)
 
     def log_ratios(self, label: bool, size: float) -> FloatArray:
-        """See the class."""
+        """Return ℓ_t of every row; see the class."""
         return mixed(-math.log(len(self.log.names)) - self.log.pulled, size)
 
     def words(self, label: bool, size: float) -> str:
-        """In words."""
+        """Return a description of the departure."""
         return f"{_percent(size)} of the pulls drawn uniformly"
 
 
 def expert_families(log: Pulls, alternatives: Sequence[tuple[str, str, FloatArray]]) -> list[ExpertFamily[Any]]:
-    """All of them; families of one kind share its weight equally."""
+    """Return all families of experts; those of one kind share its weight equally."""
     n_arms = len(log.names)
     varies = np.array([log.odds(a).std() >= _CONSTANT for a in range(n_arms)])
     found: list[ExpertFamily[Any]] = [Share(SHARE, log), Repeats(REPEATS, log), Avoids(REPEATS, log)]
@@ -325,7 +325,7 @@ def expert_families(log: Pulls, alternatives: Sequence[tuple[str, str, FloatArra
 
 
 def _candidates(log: Pulls) -> list[int]:
-    """The arms pulled most beyond expectation, in standard deviations."""
+    """Return the arms pulled most beyond expectation, in standard deviations."""
     excess = np.empty(len(log.names))
     for a in range(excess.size):
         p = log.p(a)
@@ -334,7 +334,7 @@ def _candidates(log: Pulls) -> list[int]:
 
 
 def _other_rows(rows: IntArray) -> Iterator[tuple[str, IntArray]]:
-    """(words, index of the row whose probabilities were used), each once."""
+    """Yield (words, index of the row whose probabilities were used), each once."""
     n = rows.size
     each = np.arange(n)
     seen = [each]
@@ -361,7 +361,7 @@ def _batch_starts(rows: IntArray, size: int) -> IntArray:
 
 
 def _like(log_q: FloatArray, other: FloatArray) -> bool:
-    """Whether an alternative says the same as another row: rewards d rows late make the posterior of d rows ago."""
+    """Return whether an alternative says the same as another row, as rewards d rows late and the row d before do."""
     with np.errstate(invalid="ignore"):
         same: BoolArray = abs(log_q - other) < _SAME
     return bool(same.mean() > 0.8)

@@ -31,7 +31,7 @@ _STEP = (math.log(_FARTHEST) - _LOG_NEAREST) / (_POINTS - 1)
 
 @kernel
 def score(log_ratios: FloatArray, facts: FloatArray) -> None:
-    """Into `facts`: log evidence, S_n, the best stretch (first row, last row, what it won), and of the stretches that
+    """Fill `facts`: log evidence, S_n, the best stretch (first row, last row, what it won), and of the stretches that
     reach to the end, what was lost before the best one and where it starts.
     """
     n = log_ratios.size
@@ -60,19 +60,19 @@ def score(log_ratios: FloatArray, facts: FloatArray) -> None:
 
 
 def tilted(p: FloatArray, chosen: FloatArray, tilt: float) -> FloatArray:
-    """ℓ of an expert who multiplies the odds of an event of probability p by e^tilt; `chosen` is 1 where it came."""
+    """Return ℓ of an expert who multiplies the odds of an event of probability p by e^tilt; `chosen`: 1 if it came."""
     return np.asarray(tilt * chosen - np.log1p(p * math.expm1(tilt)))
 
 
 def mixed(log_ratios: FloatArray, weight: float) -> FloatArray:
-    """ℓ of (1 − weight)·π + weight·q, from that of q."""
+    """Return ℓ of (1 − weight)·π + weight·q, from that of q."""
     return np.asarray(np.logaddexp(math.log1p(-weight), math.log(weight) + log_ratios))
 
 
 class Boosts:
     """ℓ of (1 − KEPT)·q + KEPT·π with q of Definition 1 for one budget.
 
-    From a table over log-odds, 2e-4 exact and ten times as quick as the boost.
+    It is read from a table over log-odds: exact to 2e-4, and ten times as fast as the boost.
     """
 
     def __init__(self, epsilon: float) -> None:
@@ -85,7 +85,7 @@ class Boosts:
         self._table = mixed(log_ratios, 1.0 - KEPT)
 
     def __call__(self, odds: FloatArray, chosen: FloatArray) -> FloatArray:
-        """For the arm of these log-odds; `chosen` is 1 where it was pulled."""
+        """Return ℓ for the arm of these log-odds; `chosen` is 1 where it was pulled."""
         missed = np.where(chosen > 0.0, 0, 1)
         distance = self._edge - odds
         place = np.clip((np.log(np.maximum(distance, _NEAREST)) - _LOG_NEAREST) / _STEP, 0.0, _POINTS - 1.001)
@@ -101,7 +101,7 @@ boosts_of = lru_cache(Boosts)  # the same few budgets are asked for by every sor
 
 
 def powered(arms: IntArray, log_pi: FloatArray, power: float) -> FloatArray:
-    """ℓ of q ∝ π^power."""
+    """Return ℓ of q ∝ π^power."""
     high = log_pi.max(axis=1)
     total = np.zeros(arms.size)
     for column in log_pi.T:  # one by one: no copy of the whole log

@@ -65,12 +65,12 @@ class Diagnosis:
 
     @property
     def kind(self) -> str:
-        """Of the best explanation; "unclear" where it is not 20 times likelier than the claim."""
+        """Return the kind of the best explanation; "unclear" where it is not 20 times likelier than the claim."""
         return self.explanations[0].kind if self._clear else UNCLEAR
 
     @property
     def words(self) -> str:
-        """Of the best explanation."""
+        """Return the words of the best explanation."""
         return self.explanations[0].words if self._clear else "no departure that is known here explains the log"
 
     @property
@@ -85,7 +85,7 @@ def diagnose(
     labels: Sequence[object],
     alternatives: Sequence[Alternative] = (),
 ) -> Diagnosis:
-    """What kind of departure from its claim explains a log best?
+    """Return the kinds of departures from its claim that explain a log best.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class _Best(NamedTuple):
 
 
 def _weigh(family: ExpertFamily[Any]) -> tuple[float, _Best]:
-    """(log of the mean evidence, best expert); around the best, the grid of sizes is refined."""
+    """Return (log of the mean evidence, best expert); around the best, the grid of sizes is refined."""
     logs: list[float] = []
     best = _Scored(-math.inf, 0, np.zeros(N_FACTS))
     best_label, best_index = None, 0
@@ -167,7 +167,7 @@ def _scored(log_ratios: FloatArray, place: float) -> _Scored:
 
 
 def _refine(family: ExpertFamily[Any], label: Any, best: _Scored) -> tuple[float, _Scored]:
-    """(log of the mean evidence over one step of the grid, spread evenly in the logarithm, best expert).
+    """Return (log of the mean evidence over one step of the grid, spread evenly in the logarithm, best expert).
 
     Steps w are halved until the evidence differs by less than a nat between the best size and its neighbours: that of a
     long log is peaked so sharply that a size beside the true one, and its whole kind with it, would lose by dozens of
@@ -202,7 +202,7 @@ def _explain(best: _Best, gain: float, total: float, log: Pulls) -> Explanation:
 
 
 def _stretch(facts: FloatArray, log: Pulls) -> str:
-    """Where the expert was right, if a part of the log explains it clearly better than the whole."""
+    """Return where the expert was right, if a part of the log explains it clearly better than the whole."""
     n = log.arms.size
     whole, since = facts[TOTAL], facts[TOTAL] - facts[LOWEST] - math.log(2 * n)
     between = facts[WON] - math.log(n * (n + 1.0))

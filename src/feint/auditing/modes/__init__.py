@@ -1,4 +1,4 @@
-"""By which columns a claim is tested, one file each: probabilities of all arms, propensities, or rewards.
+"""The columns by which a claim is tested, one file each: probabilities of all arms, propensities, or rewards.
 
 The audit alone imports this folder.
 """

@@ -48,14 +48,14 @@ class Mode(ABC):
 
     @abstractmethod
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
-        """(log π, tested): which of the good rows are tested, and log π of those, (m, K) or of the pulled arm, (m,)."""
+        """Return log π of the tested rows, (m, K) or of the pulled arm, (m,), and which of the good rows these are."""
 
     @abstractmethod
     def words(self) -> str:
-        """The claim in words."""
+        """Return the claim in words."""
 
     def test(self, arms: IntArray, log_pi: FloatArray) -> FloatArray:
-        """log E after each row."""
+        """Return log E after each row."""
         log_e = self.boosts.extend(arms, log_pi)
         if self.calibration is None:
             return log_e
@@ -63,17 +63,17 @@ class Mode(ABC):
         return np.asarray(np.logaddexp(log_e + math.log(_BOOSTS), free + math.log(1.0 - _BOOSTS)))
 
     def fits(self) -> str:
-        """What to make sure of where a pull is all but impossible under the claim, in a clause."""
+        """Return what to make sure of where a pull is all but impossible under the claim, as a clause."""
         return "the logged probabilities are right"
 
     def warnings(self, skipped: int) -> list[str]:
-        """What a reader must know; `skipped` rows were bad."""
+        """Return what a reader must know; `skipped` rows were bad."""
         return [f"{skipped} bad rows were left out; the result holds if that does not depend on the arm."] * bool(
             skipped
         )
 
     def state(self) -> dict[str, Any]:
-        """What the claim has learned, as plain JSON types."""
+        """Return what the claim has learned, as plain JSON types."""
         return {"boosts": self.boosts.state(), "calibration": self.calibration and self.calibration.state()}
 
     def recall(self, state: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ class LoggedProbabilities(Mode):
     NAME = "probabilities"
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
-        """Numbers from 0 to 1 that sum to 1."""
+        """Find the rows whose probabilities are not numbers from 0 to 1 that sum to 1."""
         table = _table(chunk)
         if np.isnan(table).any():
             for name, column in zip(self.arms.names(), chunk.probabilities, strict=True):
@@ -40,7 +40,7 @@ class LoggedProbabilities(Mode):
         )
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
-        """As logged, normalised."""
+        """Return the logged probabilities, normalised; all rows are tested."""
         return _log_normalised(np.maximum(_table(chunk)[good], self.claim.floor)), np.ones(arms.size, dtype=bool)
 
     def words(self) -> str:
@@ -53,13 +53,13 @@ def _table(chunk: Chunk) -> FloatArray:
 
 
 def _rounding(chunk: Chunk, i: int) -> float:
-    """By how much a sum may be off because its numbers were printed with so many digits: the most that any has."""
+    """Return by how much a sum may be off since its numbers were rounded to the most digits that any of them has."""
     digits = max(decimals(column.texts[i]) for column in chunk.probabilities)
     return 0.5 * 10.0**-digits * len(chunk.probabilities)
 
 
 def _log_normalised(table: FloatArray) -> FloatArray:
-    """log of probabilities that sum to 1 up to rounding; that of a likely arm from its complement."""
+    """Return the log of probabilities that sum to 1 up to rounding; a likely arm's comes from its complement."""
     table = table / table.sum(1, keepdims=True)
     rows, leader = np.arange(len(table)), table.argmax(1)
     others = table.copy()

@@ -32,12 +32,12 @@ class LoggedPropensities(Mode):
         self._two = arms.n == 2 and claim.propensity_draws is None
         if not self._two:
             self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
-        # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1, of which none is above 10·K.
+        # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1; each 1/p counts as 10·K at most.
         self._inverse = np.zeros(3)
         self._even = True  # whether all are 1/K
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
-        """A number from 0 to 1."""
+        """Find the rows whose propensity is not a number from 0 to 1."""
         assert chunk.propensity is not None
         column = chunk.propensity
         findings.add_column(column, "propensity")
@@ -48,7 +48,7 @@ class LoggedPropensities(Mode):
         )
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
-        """As logged."""
+        """Return the logged propensities, of both arms if there are two; all rows are tested."""
         assert chunk.propensity is not None
         p = np.maximum(np.minimum(chunk.propensity.values[good], 1.0), self.claim.floor)
         if self.claim.propensity_draws is not None:
@@ -76,7 +76,7 @@ class LoggedPropensities(Mode):
         return self._reading(f"the logged propensities are those of the pulls{drawn}")
 
     def warnings(self, skipped: int) -> list[str]:
-        """What a reader must know."""
+        """Return what a reader must know."""
         found = []
         rows, total, other = self._inverse
         clearly = 1.0 + _CLEARLY * math.sqrt(_LARGEST_INVERSE / max(rows, 1.0))

@@ -26,7 +26,7 @@ class RecomputedReference(Mode):
         self._all_binary = True
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
-        """A reward of the family."""
+        """Find the rows whose reward is not one of the family."""
         if chunk.reward is None:
             return
         reward, family = chunk.reward, self.expected.family
@@ -48,7 +48,7 @@ class RecomputedReference(Mode):
         )
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Recomputed from the rows before."""
+        """Return the reference's probabilities, recomputed from the rows before."""
         if chunk.reward is None:
             return self.expected.rows(groups, arms, np.zeros(arms.size))
         rewards = chunk.reward.values[good]
@@ -65,11 +65,11 @@ class RecomputedReference(Mode):
         return self._allowing(self.expected.describe())
 
     def fits(self) -> str:
-        """In a clause."""
+        """Return what to make sure of, as a clause."""
         return "sigma, prior and reference fit"
 
     def warnings(self, skipped: int) -> list[str]:
-        """What a reader must know."""
+        """Return what a reader must know."""
         found = []
         ignores = getattr(self.expected.reference, "ignores_rewards", False)
         if skipped and not ignores:
@@ -86,7 +86,7 @@ class RecomputedReference(Mode):
         return found
 
     def state(self) -> dict[str, Any]:
-        """As a claim, with the past."""
+        """Return what the claim has learned, with the past."""
         return {**super().state(), "past": self.expected.past.state(), "all_binary": self._all_binary}
 
     def recall(self, state: dict[str, Any]) -> None:

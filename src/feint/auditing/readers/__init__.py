@@ -1,4 +1,4 @@
-"""Any common log as batches of raw columns, one format a file: `open_log`, and `open_growing_log` for pipes.
+"""Any common log as batches of raw columns, one file per format: `open_log`, and `open_growing_log` for pipes.
 
 The audit, its command and its page import this folder.
 """
@@ -33,11 +33,11 @@ Source = str | Path | ArrowTable
 
 
 def open_log(source: Source, delimiter: str | None = None, encoding: str | None = None) -> Log:
-    """A log from a path, from standard input ("-"), or from a table of pandas, Polars or Arrow.
+    """Open a log from a path, from standard input ("-"), or from a table of pandas, Polars or Arrow.
 
-    A file is CSV, TSV, Parquet, JSON lines or dsjson, as it is or compressed (.gz, .zst); its name tells which, else
-    its content. What can be read only once is copied to a temporary file. `delimiter` is for CSV and TSV, `encoding`
-    (UTF-8) for all texts.
+    A file is CSV, TSV, Parquet, JSON lines or dsjson, as it is or compressed (.gz, .zst); its name tells which, or
+    else its content. What can be read only once is copied to a temporary file. `delimiter` is for CSV and TSV,
+    `encoding` (UTF-8) for all texts.
     """
     delimiter_of(delimiter, ",")
     codec = encoding_of(encoding)
@@ -64,13 +64,13 @@ def open_log(source: Source, delimiter: str | None = None, encoding: str | None 
 def open_growing_log(
     stream: BinaryIO | GrowingFile, delimiter: str | None = None, encoding: str | None = None
 ) -> FollowedLog:
-    """A log that grows: CSV, TSV or JSON lines. Its batches come as the lines do, and only once."""
+    """Open a log that grows: CSV, TSV or JSON lines. Its batches come as the lines do, and only once."""
     delimiter_of(delimiter, ",")
     return FollowedLog(stream, delimiter, encoding)
 
 
 def standard_input() -> BinaryIO:
-    """The bytes of standard input."""
+    """Return the bytes of standard input."""
     stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if stream is None:
         raise ValueError("There is no standard input; give the path of a file.")
@@ -83,7 +83,7 @@ def _check_no_text(encoding: str | None, what: str) -> None:
 
 
 def _stored(source: str | Path, encoding: str) -> tuple[Stored, Format | None]:
-    """(the file, its format if its name tells)."""
+    """Return (the file, its format if its name tells)."""
     path, name = Path(source), str(source)
     if name == "-":
         with naming("standard input"):

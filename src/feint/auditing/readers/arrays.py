@@ -46,7 +46,7 @@ def as_table(values: ArrayLike, size: int) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError:
-        raise ValueError("probabilities must be a rectangular table, a row a pull.") from None
+        raise ValueError("probabilities must be a rectangular table, one row per pull.") from None
     if array.ndim != 2 or array.shape[0] != size or not 2 <= array.shape[1] <= MOST_ARMS:
         raise ValueError(f"probabilities has shape {array.shape}; {size} pulls need ({size}, K) with K of 2 or more.")
     return array

@@ -9,12 +9,12 @@ _DAY = 86_400 * 10**9
 
 
 def batch_of(batch: Any, columns: list[str]) -> Batch:
-    """The wanted columns of an Arrow batch."""
+    """Return the wanted columns of an Arrow batch."""
     return Batch({name: _cells(batch.column(name)) for name in columns}, batch.num_rows, None, {})
 
 
 def _cells(column: Any) -> Any:
-    """A NumPy array where it is numeric and complete, else a list; times are nanoseconds since 1970."""
+    """Return a NumPy array if a column is numeric and complete, otherwise a list; times are nanoseconds since 1970."""
     import pyarrow as pa
 
     kind = column.type
@@ -28,5 +28,5 @@ def _cells(column: Any) -> Any:
 
 
 def _scaled(column: Any, factor: int) -> list[int | None]:
-    """As Python's numbers: nanoseconds of the year 2300 do not fit into 64 bits."""
+    """Return Python's own numbers: nanoseconds of the year 2300 do not fit into 64 bits."""
     return [None if item is None else item * factor for item in column.to_pylist()]

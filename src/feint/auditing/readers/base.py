@@ -59,12 +59,12 @@ class Log(Protocol):
     size: int | None  # what `tick` counts up to: bytes of a text file, rows of a table; None if unknown
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
-        """These columns from the start, in order, at most `n_rows` rows at once; `tick` is called with progress."""
+        """Yield these columns from the start, in order, at most `n_rows` rows at once; call `tick` with progress."""
         ...
 
 
 def places(columns: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the wanted columns are."""
+    """Return where the wanted columns are."""
     where: dict[str, int] = {}
     twice = {name for i, name in enumerate(columns) if where.setdefault(name, i) != i}
     for name in wanted:
@@ -76,7 +76,7 @@ def places(columns: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def empty_lines(wanted: Sequence[str], cell: str | None, last: int, count: int, n_rows: int) -> Iterator[Batch]:
-    """The `count` lines up to `last`, all of them empty: bad rows, since another row follows."""
+    """Yield the `count` lines up to `last`, all of them empty: bad rows, since another row follows."""
     for first in range(last - count + 1, last + 1, n_rows):
         n = min(n_rows, last + 1 - first)
         cells = [cell] * n
@@ -86,7 +86,7 @@ def empty_lines(wanted: Sequence[str], cell: str | None, last: int, count: int, 
 
 @contextmanager
 def naming(name: str, *broken: type[Exception], hint: str = "") -> Iterator[None]:
-    """Say which log it was that could not be read; `broken` are a library's own errors, `hint` what to do then."""
+    """Say which log could not be read; `broken` are a library's own errors, `hint` what to do then."""
     try:
         yield
     except broken as error:

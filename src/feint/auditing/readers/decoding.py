@@ -1,6 +1,6 @@
-"""The text of a log: UTF-8 unless another encoding is named. Bytes that are none are refused, with their place.
+"""The text of a log: UTF-8 unless another encoding is named. Other bytes are refused, with their place.
 
-To replace them would make one arm of two: é and ü of Latin-1 are both no UTF-8.
+Replacing them would make one arm of two: é and ü in Latin-1 are both no UTF-8.
 """
 
 import codecs
@@ -29,7 +29,7 @@ def encoding_of(name: str | None) -> str:
 
 
 class TextDecoder:
-    """Bytes to text, piece by piece; where they are none, a ValueError says on which line and at which byte."""
+    """A decoder of bytes, piece by piece; a ValueError says on which line and at which byte they are no text."""
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding

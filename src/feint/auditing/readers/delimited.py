@@ -24,7 +24,7 @@ _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class Columns(NamedTuple):
-    """Rows that are complete, by column: those that are wanted."""
+    """Complete rows, by column: only the wanted columns."""
 
     cells: Sequence[Sequence[str]]
 
@@ -33,7 +33,7 @@ Rows = list[list[str]] | Columns
 
 
 class DelimitedLog:
-    """A text file with a header, one row a line."""
+    """A text file with a header, one row per line."""
 
     def __init__(self, file: Stored, delimiter: str) -> None:
         self.name = file.name
@@ -66,7 +66,7 @@ class DelimitedLog:
 
 
 def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int]) -> Columns | None:
-    """The columns at these places; none unless every line has `width` fields, without quotes."""
+    """Return the columns at these places; None unless every line has `width` fields, without quotes."""
     text = "".join(lines)
     if width == 1 or not text or any(c in text for c in '"\r\0') or "\n" in lines:
         return None  # of an empty line Arrow would make empty fields
@@ -79,7 +79,7 @@ def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int
 
 
 def _split_by_arrow(text: str, n: int, delimiter: str, width: int, where: list[int]) -> Columns | None:
-    """The same: where probabilities have 17 digits, an audit takes half the time with it."""
+    """Split as `_split_plainly` does: where probabilities have 17 digits, an audit takes half the time with it."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -100,7 +100,7 @@ def _split_by_arrow(text: str, n: int, delimiter: str, width: int, where: list[i
 
 
 def _read_carefully(lines: list[str], more: Iterator[str], delimiter: str) -> tuple[list[list[str]], int]:
-    """(the rows of these lines, how many lines they are: a quoted text may go on beyond)."""
+    """Return (the rows of these lines, how many lines they are: a quoted text may go on beyond)."""
     reader = csv.reader(chain(lines, more), delimiter=delimiter)
     rows = []
     while reader.line_num < len(lines):
@@ -109,7 +109,7 @@ def _read_carefully(lines: list[str], more: Iterator[str], delimiter: str) -> tu
 
 
 def delimiter_of(delimiter: str | None, usual: str) -> str:
-    """The delimiter to use."""
+    """Return the delimiter to use."""
     chosen = usual if delimiter is None else delimiter.replace("\\t", "\t")
     if len(chosen) != 1 or chosen in '"\r\n':
         raise ValueError(f"The delimiter is {delimiter!r}; it must be a single character, such as , or ;.")
@@ -117,7 +117,7 @@ def delimiter_of(delimiter: str | None, usual: str) -> str:
 
 
 def header(row: list[str]) -> list[str]:
-    """The columns that the first row names."""
+    """Return the columns that the first row names."""
     columns = [name.strip() for name in row]
     if not columns:
         raise ValueError("it is empty; its first line must name the columns.")
@@ -129,7 +129,7 @@ def header(row: list[str]) -> list[str]:
 def rows_to_batches(
     columns: list[str], wanted: list[str], line: int, n_rows: int, take: Callable[[], tuple[Rows, int]]
 ) -> Iterator[Batch]:
-    """Batches of what `take` gives, (the next rows, none at the end; the line of the last); `line` is the header's."""
+    """Yield batches of what `take` returns: the next rows (none: the end) and the last line; `line` is the header's."""
     width, where = len(columns), places(columns, wanted)
     waiting = 0  # empty lines: bad rows if another row follows, nothing at the end of a file
     while True:
@@ -161,7 +161,7 @@ def rows_to_batches(
 
 
 def _transposed(rows: list[list[str]], where: list[int], width: int) -> list[tuple[str, ...]]:
-    """The columns at these places, in whichever way is faster."""
+    """Return the columns at these places, in whichever way is faster."""
     if 3 * len(where) < width:
         return [tuple([row[i] for row in rows]) for i in where]
     columns = list(zip(*rows, strict=True))
@@ -169,7 +169,7 @@ def _transposed(rows: list[list[str]], where: list[int], width: int) -> list[tup
 
 
 def _line_numbers(rows: list[list[str]], before: int, last: int) -> tuple[IntArray, dict[int, str]]:
-    """(the line on which each row starts, what is wrong with those that go on for several)."""
+    """Return (the line on which each row starts, what is wrong with those that go on for several)."""
     if last - before == len(rows):
         return np.arange(before + 1, last + 1), {}
     lines, malformed, line = [], {}, before + 1

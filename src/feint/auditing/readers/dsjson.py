@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's dsjson: JSON lines, a decision of a contextual bandit each.
+"""Vowpal Wabbit's dsjson: JSON lines, each a decision of a contextual bandit.
 
 A line such as
 
@@ -27,12 +27,12 @@ _SINGLE_PRECISION = 1e-5  # in which these logs are written
 
 
 def is_decision(row: dict[str, Any]) -> bool:
-    """Whether it is written in this format."""
+    """Return whether a row is written in this format."""
     return "_label_probability" in row and "a" in row and "p" in row
 
 
 def decision(row: dict[str, Any]) -> dict[str, Any]:
-    """The cells of a decision; a ValueError says why it is none."""
+    """Return the cells of a decision; a ValueError says why it is none."""
     if "_outcomes" in row:
         raise ValueError("it decides several slots at once (_outcomes)")
     missing = [name for name in ("_label_cost", "_label_probability", "a", "p") if name not in row]

@@ -8,17 +8,17 @@ _MARKS = {  # byte-order marks, the longer ones first
 
 
 def compression_of(head: bytes) -> str | None:
-    """How bytes that start so are compressed."""
+    """Return how bytes that start like this are compressed; None if they are not."""
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
 def is_parquet(head: bytes) -> bool:
-    """Whether bytes that start so are Parquet."""
+    """Return whether bytes that start like this are Parquet."""
     return head.startswith(b"PAR1")
 
 
 def check_text(head: bytes, encoding: str) -> None:
-    """Refuse what is no text that starts so, whatever its name says."""
+    """Refuse a log whose first bytes are no text, whatever its name says."""
     compression = compression_of(head)
     if compression is not None:
         suffix = next(suffix for suffix, name in COMPRESSIONS.items() if name == compression)

@@ -19,7 +19,7 @@ _AT_ONCE = 2**16  # bytes
 
 
 class FollowedLog:
-    """CSV, TSV or JSON lines from a stream. Of JSON lines the first object tells the columns.
+    """CSV, TSV or JSON lines from a stream. In JSON lines the first object tells the columns.
 
     `seen` are the lines of the batches that were given. A file that is rotated is read to its end and then the one in
     its place, of which `seen` speaks from then on; it must have the same columns.
@@ -66,7 +66,7 @@ class FollowedLog:
             self._rows = _Rows(self._lines, self._delimiter, self._line)
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
-        """As they arrive, at most `n_rows` at once; can be called once only."""
+        """Yield batches as rows arrive, at most `n_rows` at once; can be called once only."""
         if self._started:
             raise ValueError(f"{self.name} can be read only once; save it to a file first.")
         self._started = True
@@ -95,7 +95,7 @@ class FollowedLog:
         return delimited.rows_to_batches(self.columns, columns, self._line, n_rows, lambda: take_rows(n_rows))
 
     def _start(self) -> tuple[SeenLines, "_Lines", int]:
-        """(what was seen of a stream, its lines, and up to which of them batches were given), at its start."""
+        """Return (what was seen of a stream, its lines, and up to which of them batches were given), at its start."""
         seen = SeenLines()
         return seen, _Lines(self._stream, self._encoding, seen), 0
 
@@ -128,7 +128,7 @@ class _Lines:
         self.tick: Tick = lambda done: None
 
     def wait(self) -> bytes:
-        """Wait for at least one more line, or for the end; what was read."""
+        """Wait for at least one more line, or for the end; return what was read."""
         before, raw = len(self.arrived), []
         while len(self.arrived) == before and not self.ended:
             data = self._read(_AT_ONCE)
@@ -144,11 +144,11 @@ class _Lines:
             if self.ended or "\n" in text or "\r" in text:
                 self._split()
             if self._length > LONGEST_LINE:
-                raise ValueError(f"a line is longer than {LONGEST_LINE:,} characters; a log has one row a line.")
+                raise ValueError(f"a line is longer than {LONGEST_LINE:,} characters; a log has one row per line.")
         return b"".join(raw)
 
     def _check_start(self, data: bytes) -> None:
-        """Say what is no text before it is taken for a damaged one."""
+        """Refuse what is no text, before it is taken for damaged text."""
         if is_parquet(data):
             raise ValueError("it is Parquet, which cannot be read before it is complete.")
         check_text(data, self._encoding)
@@ -161,14 +161,14 @@ class _Lines:
         self.arrived += lines
 
     def head(self) -> bytes:
-        """The first bytes, up to a line at least that is not blank."""
+        """Return the first bytes, at least up to a line that is not blank."""
         head = b""
         while not self.ended and not head.strip() and len(head) < LONGEST_LINE:
             head += self.wait()
         return head
 
     def until_object(self) -> Iterator[str]:
-        """The lines up to the first JSON object; they are not used up."""
+        """Yield the lines up to the first JSON object, without using them up."""
         for i in range(json_lines.ROWS_FOR_COLUMNS):
             while i >= len(self.arrived):
                 if self.ended:
@@ -182,7 +182,7 @@ class _Lines:
                 continue
 
     def take(self, n: int) -> list[str]:
-        """At most n lines, none at the end."""
+        """Return at most n lines, none at the end."""
         if not self.arrived:
             self.wait()
         lines = [self.arrived.popleft() for _ in range(min(n, len(self.arrived)))]
@@ -212,14 +212,14 @@ class _Rows:
         return self
 
     def __next__(self) -> str:
-        """The next line, for the CSV reader, which starts its row anew after a pause."""
+        """Return the next line, for the CSV reader, which starts its row anew after a pause."""
         if not self._lines.arrived:
             raise StopIteration if self._lines.ended else _Pause
         self._of_row.append(self._lines.arrived.popleft())
         return self._of_row[-1]
 
     def take(self, n: int) -> tuple[list[list[str]], int]:
-        """(at most n rows, none at the end; the line on which the last one ends)."""
+        """Return (at most n rows, none at the end; the line on which the last one ends)."""
         rows: list[list[str]] = []
         while len(rows) < n:
             try:

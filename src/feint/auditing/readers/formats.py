@@ -61,7 +61,7 @@ def by_name(path: Path) -> tuple[Format | None, str | None]:
 
 
 def format_of(head: bytes, encoding: str) -> Format:
-    """Return the format of a log that starts so; `encoding` is that of its text, if it is one."""
+    """Return the format of a log that starts like this; `encoding` is that of its text, if it is one."""
     for found in FORMATS:
         if found.begins is not None and found.begins(head):
             return found
@@ -70,7 +70,7 @@ def format_of(head: bytes, encoding: str) -> Format:
     if not text:
         raise ValueError(f"it is empty; {_WANTED}.")
     if text.startswith("["):
-        raise ValueError("it is a JSON list; write its objects one a line, without brackets and commas around them.")
+        raise ValueError("it is a JSON list; write its objects one per line, without brackets and commas around them.")
     if "\0" in text and not text.startswith("{"):
         raise ValueError(f"it is neither text nor Parquet; {_WANTED}.")
     return next(found for found in FORMATS if found.begins_text is not None and found.begins_text(text))

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 
 class GrowingFile:
-    """The bytes of a file by its path. At its end it is seen whether another file has taken its place.
+    """The bytes of a file by its path. At its end, it is checked whether another file has taken its place.
 
     A file that was truncated, and has since grown longer than it was, looks as if it had only grown.
     """
@@ -28,7 +28,7 @@ class GrowingFile:
             raise OSError(f"{self.name} cannot be read: {error.strerror}.") from None
 
     def read1(self, size: int = -1) -> bytes:
-        """At most `size` bytes, none at the end."""
+        """Return at most `size` bytes, none at the end."""
         data = self._file.read1(size)  # type: ignore[attr-defined]
         if not data and self._is_replaced():
             self.rotated = True
@@ -50,7 +50,7 @@ class GrowingFile:
         self._file, self.rotated = self._open(), False
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._file.close()
 
     def __enter__(self) -> "GrowingFile":

@@ -1,4 +1,4 @@
-"""JSON lines: an object a line.
+"""JSON lines: one object per line.
 
 The columns are the keys of the first objects. An object inside an object is taken apart, once: {"context": {"user": 1}}
 has the column `context.user`. Lists stay lists; a key that a row lacks is None.
@@ -55,7 +55,7 @@ class JsonLinesLog:
 
 
 def columns_of(lines: Iterable[str]) -> tuple[list[str], Convert]:
-    """(the columns, how a row becomes cells), by the first lines."""
+    """Return (the columns, how a row becomes cells), by the first lines."""
     columns: dict[str, None] = {}
     wrong, decisions = "", False
     for number, line in enumerate(lines, 1):
@@ -77,7 +77,7 @@ def columns_of(lines: Iterable[str]) -> tuple[list[str], Convert]:
 def lines_to_batches(
     convert: Convert, wanted: list[str], line: int, n_rows: int, take: Callable[[], list[str]]
 ) -> Iterator[Batch]:
-    """Batches of the lines that `take` gives, none at the end; `line` of them came before."""
+    """Yield batches of the lines that `take` gives, none at the end; `line` of them came before."""
     waiting = 0  # empty lines: bad rows if another row follows, nothing at the end of a file
     while texts := take():
         end = next((i for i in range(len(texts), 0, -1) if texts[i - 1].strip()), 0)
@@ -102,7 +102,7 @@ def lines_to_batches(
 
 
 def parse_row(line: str) -> dict[str, Any]:
-    """The object on a line; a ValueError says why there is none."""
+    """Return the object on a line; a ValueError says why there is none."""
     try:
         row = parse_json(line)
     except json.JSONDecodeError as error:
@@ -114,7 +114,7 @@ def parse_row(line: str) -> dict[str, Any]:
 
 
 def flatten(row: dict[str, Any]) -> dict[str, Any]:
-    """The same with objects inside it taken apart."""
+    """Return a row with the objects inside it taken apart."""
     if dict not in map(type, row.values()):
         return row
     flat: dict[str, Any] = {}
@@ -128,7 +128,7 @@ def flatten(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_depth(cells: list[Any]) -> None:
-    """Deep lists are no data, and end whatever walks them with a RecursionError."""
+    """Refuse deep lists: they are no data, and end whatever walks them with a RecursionError."""
     for _ in range(_DEEPEST):
         cells = [item for cell in cells if type(cell) in (list, dict) for item in cell]
         if not cells:

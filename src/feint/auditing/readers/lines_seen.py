@@ -39,12 +39,12 @@ class SeenLines:
         self.lines += count
 
     def state(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
+        """Return the number and the digest as plain JSON types."""
         return {"lines": self.lines, "digest": self.digest.hex()}
 
     @classmethod
     def from_state(cls, state: Any) -> "SeenLines":
-        """Take what `state` described."""
+        """Return the lines that `state` described."""
         try:
             lines, digest = state["lines"], bytes.fromhex(state["digest"])
         except (TypeError, KeyError, ValueError):

@@ -8,7 +8,7 @@ from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.stored_file import Stored
 from feint.support.extras import need
 
-_BUFFER = 2**20  # bytes a column
+_BUFFER = 2**20  # bytes per column
 _HINT = "; is it complete? Copy or write it again"
 
 

@@ -42,7 +42,7 @@ class Spool:
 def spooled(stream: BinaryIO, name: str, encoding: str) -> Spool:
     """Copy what can be read only once.
 
-    Text that is none, or that never ends a line, is refused as it comes: of a device or a pipe there may be no end.
+    What does not decode, or never ends a line, is refused as it comes: a device or a pipe may have no end.
     """
     return Spool(_checked(Bytes(stream, name, None), TextDecoder(encoding)))
 
@@ -82,7 +82,7 @@ class Stored:
 
     @contextmanager
     def text(self) -> Iterator[tuple[io.TextIOWrapper, "Bytes"]]:
-        """(the text, the bytes below it)."""
+        """Yield (the text, the bytes below it)."""
         with self.open() as stream:
             try:
                 yield io.TextIOWrapper(stream, newline="", encoding=self.encoding, errors="strict"), stream
@@ -91,7 +91,7 @@ class Stored:
                 raise
 
     def _refuse(self) -> None:
-        """Read again from the start, to say where the text is none."""
+        """Read again from the start, to say where it is no text."""
         decoder = TextDecoder(self.encoding)
         with self.open() as stream:
             while data := stream.read(_PIECE):
@@ -106,7 +106,7 @@ class Stored:
             return head
 
     def unpacked(self) -> "Stored":
-        """The same without compression, for what must be read out of order."""
+        """Return the same file without compression, for what must be read out of order."""
         if self.compression is None:
             return self
         with self.open() as stream:
@@ -136,11 +136,11 @@ class Bytes(io.BufferedIOBase):
         return True
 
     def position(self) -> int:
-        """How many bytes of the file have been used."""
+        """Return how many bytes of the file have been used."""
         return self._raw.tell()
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """At most `size` bytes, some at least unless it is the end."""
+        """Return at most `size` bytes, and at least one unless it is the end."""
         try:
             return bytes(self._stream.read1(size))
         except self._broken as error:
@@ -152,11 +152,11 @@ class Bytes(io.BufferedIOBase):
             ) from None
 
     def read1(self, size: int = -1, /) -> bytes:
-        """`read` for text, whose lines must end."""
+        """Read as `read` does, but text, whose lines must end."""
         data = self.read(size)
         self._since_line_end = 0 if b"\n" in data or b"\r" in data else self._since_line_end + len(data)
         if self._since_line_end > LONGEST_LINE:
-            raise ValueError(f"a line is longer than {LONGEST_LINE:,} bytes; a log has one row a line.")
+            raise ValueError(f"a line is longer than {LONGEST_LINE:,} bytes; a log has one row per line.")
         return data
 
     def close(self) -> None:

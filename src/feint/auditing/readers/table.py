@@ -40,7 +40,7 @@ class TableLog:
 
 
 def is_table(source: Any) -> bool:
-    """Whether Arrow can read it."""
+    """Return whether Arrow can read an object."""
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
         return True
     return type(source).__module__.startswith("pandas") and type(source).__name__ == "DataFrame"  # before pandas 2.2

@@ -1,4 +1,4 @@
-"""How the page speaks: one line that says what happened, or what is wrong and what to do."""
+"""The messages of the page: one line that says what happened, or what is wrong and what to do."""
 
 import re
 import traceback
@@ -11,7 +11,7 @@ import panel as pn
 from feint.support.errors import is_users
 from feint.support.html import escape
 
-# What the library and the shell call a setting, and what the page does.
+# What the library and the shell call a setting -> what the page calls it.
 _NAMES = {
     "skip_bad": "tick “Leave bad rows out”", "arm": "“Column of arms”", "reward": "“Column of rewards”",
     "sigma": "σ of the rewards", "split": "The shares", "reference": "The claim's number", "alpha": "α",
@@ -21,7 +21,7 @@ _PARAMETER = re.compile(r"`([a-z_]+)`|--([a-z-]+)")
 
 
 def in_words_of_the_page(text: str) -> str:
-    """One line, with the names that the fields have."""
+    """Return a message on one line, with the names that the fields have."""
 
     def named(found: "re.Match[str]") -> str:
         name = found[1] or found[2].replace("-", "_")
@@ -37,13 +37,13 @@ class Line:
         self.view = pn.pane.HTML("", sizing_mode="stretch_width", visible=False)
 
     def say(self, text: str, tone: str = "note") -> None:
-        """`tone` is note, good, bad or wrong."""
+        """Show a text; `tone` is note, good, bad or wrong."""
         self.view.object = f"<div class='line {tone}' role='status'>{escape(text)}</div>"
         self.view.visible = bool(text)
 
     @contextmanager
     def wrong(self) -> Iterator[None]:
-        """What goes wrong inside is said here, in one sentence, and the page goes on."""
+        """Say here, in one sentence, what goes wrong inside; the page goes on."""
         try:
             yield
         except Exception as error:  # a mistake of ours must not leave a page that does not answer
@@ -56,7 +56,7 @@ class Line:
 
 
 def number_of(text: Any, what: str, kind: type, low: float, high: float, advice: str = "") -> Any:
-    """The number that a field holds, from `low` to `high`."""
+    """Return the number that a field holds, which must lie from `low` to `high`."""
     try:
         value = kind(str(text).strip().replace("_", "x"))
     except (ValueError, OverflowError):

@@ -7,7 +7,7 @@ import numpy as np
 
 from feint.auditing.arms import ANY_ARM, LogArms, given_labels
 from feint.auditing.checks import BadRow, Times, check
-from feint.auditing.chunks import CELLS_A_CHUNK, as_list, make_chunk
+from feint.auditing.chunks import CELLS_PER_CHUNK, as_list, make_chunk
 from feint.auditing.claim import MOST_ARMS, Claim
 from feint.auditing.columns import LogColumns
 from feint.auditing.readers import Log

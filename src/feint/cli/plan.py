@@ -42,7 +42,8 @@ def plan(
     ] = None,
     horizon: Annotated[float | None, typer.Option(help="Pulls, for --total and --unseen.")] = None,
     explorer: Annotated[
-        str | None, typer.Option(help="Whom to boost: {explorer} or {mine}; top-two if not given.")
+        str | None,
+        typer.Option(help="Whom to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
     ] = None,
     reference: Annotated[
         str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")

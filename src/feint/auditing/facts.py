@@ -21,7 +21,7 @@ Power = Callable[[float], str]  # exp(log_value) as text
 
 
 class FactTable(NamedTuple):
-    """A table with what it says in a sentence; `marks` has a word for every row that stands out, and is empty for others."""
+    """A table with what it says in a sentence; `marks` has a word for each row that stands out, or nothing."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]

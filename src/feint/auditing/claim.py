@@ -107,7 +107,7 @@ class Claim:
     sigma: InitVar[float | None] = field(
         default=None, metadata=_about("Short for the family Gaussian(sigma).", in_shell=False)
     )
-    batch: int = field(default=1, metadata=_about("The posterior moves once per this many rows."))
+    batch: int = field(default=1, metadata=_about("The posterior is updated once per this many rows."))
     delay: int = field(default=0, metadata=_about("A reward is known this many rows later."))
     discount: float = field(default=1.0, metadata=_about("What is known fades by this factor with every row."))
     initial_round: bool = field(

@@ -51,8 +51,9 @@ def audit(
 ) -> None:
     """Test whether the agent behind a log does what it claims.
 
-    Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an option is wrong, or a file could not be
-    written. 3: a bug of feint. The verdict is printed before files are written: a rejected log ends with 1 in any case.
+    Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an
+    option is wrong, or a file could not be written. 3: a bug of feint. The
+    verdict is printed before files are written: a rejected log ends with 1.
     """
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)

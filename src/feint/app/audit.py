@@ -21,6 +21,8 @@ from feint.auditing.command_line import WrittenClaim
 from feint.auditing.page import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
+from feint.registry import registered
+from feint.registry.names import arguments, needs_arguments, signature
 from feint.support.html import escape
 
 MOST_MEGABYTES = 20
@@ -48,7 +50,21 @@ CLAIMS = {
     "ε-greedy": Choice("rewards", "epsilon-greedy", "reference", "0.1"),
     "a split with these shares": Choice(None, "thompson-sampling", "split", "0.5,0.5"),
 }
-_NUMBER = {"sigma": "σ of the rewards", "reference": "Its number", "split": "Shares, with commas"}
+_NUMBER = {"sigma": "σ of the rewards", "reference": "Its arguments", "split": "Shares, with commas"}
+_NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"}  # UCB does not draw its arms
+
+
+def _example(cls: Any) -> str:
+    """Return arguments that a visitor can edit: a reference inside, and a small share for every number."""
+    needed = [argument for argument in arguments(cls) if not argument.optional]
+    return ",".join("thompson-sampling" if argument.sort else "0.05" for argument in needed)
+
+
+CLAIMS |= {
+    signature(cls): Choice("rewards", name, "reference" if needs_arguments(cls) else None, _example(cls))
+    for name, cls in registered("reference").items()
+    if name not in _NOT_LISTED
+}
 
 
 class Audit:

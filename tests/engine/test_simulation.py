@@ -168,7 +168,9 @@ def test_an_interrupt_ends_every_thread_at_its_next_piece(monkeypatch):
     finally:
         signal.signal(signal.SIGINT, before)
     assert 1 <= len(made) <= 2
-    assert set(threading.enumerate()) == threads_before
+    for thread in set(threading.enumerate()) - threads_before:  # one that has ended may be listed for a moment
+        thread.join(HANGS)
+        assert not thread.is_alive()
 
 
 def test_progress_shows_speed(capsys):
@@ -187,7 +189,7 @@ def test_progress_shows_speed(capsys):
         ({"seed": -1}, "whole number"),
         ({"epsilon": -1}, "0 or more"),
         ({"epsilon": math.nan}, "must be a number"),
-        ({"epsilon": None}, "PowerLaw"),
+        ({"epsilon": None}, "one of feint.budgets"),
         ({"delta": 0}, "between 0 and 1"),
         ({"delta": 1.0}, "between 0 and 1"),
         ({"method": "fast"}, "lazy, eager"),
@@ -203,7 +205,7 @@ def test_progress_shows_speed(capsys):
         ({"bandit": "paper"}, "feint.Bandit"),
         ({"bandit": feint.Bandit([0, 1], [0, 1], sigma=1e-20)}, "Rescale"),
         ({"bandit": feint.Bandit([0, 1e308], [0, 1e308])}, "Rescale"),
-        ({"epsilon": np.complex128(1)}, "PowerLaw"),
+        ({"epsilon": np.complex128(1)}, "one of feint.budgets"),
         ({"explorer": feint.TopTwo}, "with its parentheses"),
         ({"reference": "TS"}, "with its parentheses"),
         ({"explorer": feint.FixedBoosting([0.5, 0.5])}, "2 weights for 4 arms"),

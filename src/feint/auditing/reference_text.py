@@ -7,7 +7,6 @@ from typing import Any
 from feint.families import Gaussian
 from feint.references import Clipped, NormalInverseGamma, ThompsonSampling
 from feint.registry import imply_family, is_family_of, parse, parse_families
-from feint.support.errors import blaming
 
 USUAL_REFERENCE = "thompson-sampling"
 _NORMAL = (None, "gaussian", "normal")  # families that leave σ to --sigma
@@ -55,8 +54,7 @@ def read_reference(
         return found, rewards
     if isinstance(found, Clipped):
         raise ValueError(f"--clip contradicts --reference {written}, which is clipped already; leave one of them out.")
-    with blaming("--clip: "):
-        return Clipped(found, clip), rewards
+    return Clipped(found, clip), rewards
 
 
 def _sole_prior(text: str | None) -> Any:

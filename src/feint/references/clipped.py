@@ -79,7 +79,7 @@ class Clipped:
     low: float
 
     def __post_init__(self) -> None:
-        what = "low, the least probability of an arm, must be a number above 0 and below 0.5"
+        what = "`low`, the least probability of an arm, must be a number above 0 and below 0.5"
         number = as_number(self.low, what)
         if not 0 < number < 0.5:
             raise ValueError(f"{what}; got {self.low!r}.")
@@ -102,9 +102,7 @@ class Clipped:
         """Return the settings for kernels."""
         if self.low * n_arms > 1:
             most = f"give at most {1 / n_arms:g}"
-            raise ValueError(
-                f"low, the least probability of an arm, is {self.low:g}, which {n_arms} arms cannot all have; {most}."
-            )
+            raise ValueError(f"`low` is {self.low:g}, which {n_arms} arms cannot all have; {most}.")
         settings = reference_settings(self.reference, family, n_arms)
         return (ClippedKernel if hasattr(settings, "expect") else ClippedRows)(settings, self.low)
 

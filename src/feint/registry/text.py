@@ -64,7 +64,9 @@ def blaming_part(sort: str, text: str) -> Iterator[None]:
     except OwnPartError:  # which says it all
         raise
     except (TypeError, ValueError) as error:
-        raise ValueError(f"The {sort} {text[:200]!r} cannot be made: {error}") from None
+        # Its arguments are no options, which is what `name` stands for.
+        reason = str(error).replace("`", "")
+        raise ValueError(f"The {sort} {text[:200]!r} cannot be made: {reason}") from None
 
 
 def _settings(cls: Any, written: str | None, folder: Path | None, known: Mapping[str, Any]) -> dict[str, Any]:

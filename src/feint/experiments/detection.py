@@ -55,8 +55,8 @@ _PLANNER, _FACTOR = 0.25, 2.0  # tolerances: of the planned median, over the flo
 _WATCHED_STEP = 1_500  # the time of a watched step, in steps of the identifying runs, most of which are skipped
 _CHANGED_WATCH = ("3ae282a", "ae8dca9")  # how long the observer watches
 _CHANGED_WRONG = ("7b1734e",)  # one claim per δ
-_CHANGED_SLOPE = ("7b1734e", *_CHANGED_WATCH, "0000000")  # the statistic
-_CHANGED_PLANNER = ("0000000",)  # the statistic
+_CHANGED_SLOPE = ("7b1734e", *_CHANGED_WATCH, "9c71bac")  # the statistic
+_CHANGED_PLANNER = ("9c71bac",)  # the statistic
 _CHANGED_FLOOR = ("2aec69e", *_CHANGED_WATCH)  # the factor, and of what
 _NO_RUN = -1  # in `right`, where one δ has fewer runs than another
 

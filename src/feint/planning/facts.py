@@ -24,7 +24,7 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
         ("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f} ({_percents(plan)})"),
         ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
-        ("KL spent by then", f"{plan.kl_spent:,.4g}; power of any level-{plan.alpha:g} test at most {plan.power:.4g}"),
+        ("KL spent by then", f"{plan.kl_spent:,.4g}; power of any level-{plan.alpha:g} test at most {_bound(plan)}"),
         (f"noticed at level {plan.alpha:g}", _notice(plan.observer)),
         (f"noticed at level {plan.alpha:g}, if the private rewards were known", _notice(plan.informed)),
     ]
@@ -38,6 +38,11 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         "nats spent": [f"{cost:,.3g}" for cost in plan.costs],
     }
     return ArmFacts(f"Plan for ε = {size} and δ = {plan.delta:g}", _arms(plan.bandit, columns), numbers)
+
+
+def _bound(plan: "Plan") -> str:
+    error = plan.errors["power"]
+    return f"{plan.power:.4g}" + (f" (± {error:.1g} Monte Carlo)" if error > 5e-4 else "")
 
 
 def facts_of_unseen(plan: "Unseen") -> ArmFacts:

@@ -29,8 +29,9 @@ def truth():
     pulls = own + rng.poisson(rate * np.sqrt(offer)[..., None], (4, 2, runs))
     return xr.Dataset(
         {
-            "pulls": (("schedule", "total", "seed"), pulls),
+            "pulls": (("schedule", "total", "seed"), pulls.astype(float)),
             "own_pulls": ("seed", own),
+            "runs": ("total", [runs, runs]),
             "fluid": (("schedule", "total"), 40 + rate * np.sqrt(offer)),
             "exponent": ("schedule", [0.0, 0.5, 0.9, 0.0]),
             "until": ("schedule", [1.0, 1.0, 1.0, 0.1]),
@@ -49,7 +50,7 @@ def test_all_are_shown_where_all_are_true(truth):
 
 
 def test_few_runs_refute_nothing_that_is_true(truth):
-    few = truth.isel(seed=slice(20))
+    few = truth.isel(seed=slice(20)).assign(runs=("total", [20, 20]))
     assert named(few, "refuted") == set()
     assert named(few, "undecided")
 
@@ -74,3 +75,10 @@ def test_schedules_are_compared_seed_by_seed(truth):
     truth["pulls"] = truth.pulls + shared
     truth["pulls"][3, 0] = truth.pulls[3, 0] - 0.12 * 10 / 3 * 10
     assert "schedules gain the same at B = 100" in named(truth, "refuted")
+
+
+def test_runs_that_were_not_made_do_not_count(truth):
+    whole = {claim.name: claim.verdict for claim in claims(truth, SETTINGS)}
+    truth["runs"][0] = 400
+    truth["pulls"][:, 0, 400:] = np.nan
+    assert {claim.name: claim.verdict for claim in claims(truth, SETTINGS)} == whole

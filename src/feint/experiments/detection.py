@@ -42,8 +42,8 @@ QUICK: dict[str, Any] = {
     "detect_replications": (40,) * 3,
 }
 FULL: dict[str, Any] = {
-    "identify_replications": (1_600, 900, 1_000),
-    "detect_replications": (900, 450, 300, 300, 300, 300, 300),
+    "identify_replications": (930, 700, 760),
+    "detect_replications": (700, 500, 150, 150, 150, 150, 150),
 }
 CAPTION = (
     "Median pulls until the agent is sure, and until the observer, who tests at {alpha}, notices, with 95 % intervals; "
@@ -51,13 +51,13 @@ CAPTION = (
     "Dotted: the floor, an observer who knows the private posterior."
 )
 INSTANCES = ("best arms differ", "best arms agree")
-_PLANNER, _FACTOR = 0.25, 2.0  # tolerances: of the planned median, over the floor
+_PLANNER = 0.25  # tolerance of the planned median
 _WATCHED_STEP = 1_500  # the time of a watched step, in steps of the identifying runs, most of which are skipped
 _CHANGED_WATCH = ("3ae282a", "ae8dca9")  # how long the observer watches
 _CHANGED_WRONG = ("7b1734e",)  # one claim per δ
 _CHANGED_SLOPE = ("7b1734e", *_CHANGED_WATCH, "9c71bac")  # the statistic
 _CHANGED_PLANNER = ("9c71bac",)  # the statistic
-_CHANGED_FLOOR = ("2aec69e", *_CHANGED_WATCH)  # the factor, and of what
+_CHANGED_FLOOR = ("2aec69e", *_CHANGED_WATCH)  # of what
 _NO_RUN = -1  # in `right`, where one δ has fewer runs than another
 
 
@@ -250,7 +250,8 @@ def _wrong(data: xr.Dataset, k: int, delta: float) -> Finding:
 
 def _detection_bounds(data: xr.Dataset) -> list[Finding]:
     """Compare detection with two bounds. Power ½ needs a total of KL(½ ‖ α), so no median can come earlier. And without
-    seeing the draws no test beats the likelihood ratio of the agent's policy averaged over them: the floor.
+    seeing the draws no test beats the likelihood ratio of the agent's policy averaged over them: the floor. Whether the
+    observer takes twice its time at most, an hour does not decide (docs/samples.md).
     """
     alpha, n = data.attrs["alpha"], data.attrs["n_arms"]
     half = bernoulli_kl(0.5, alpha, math.log(alpha))
@@ -273,12 +274,14 @@ def _detection_bounds(data: xr.Dataset) -> list[Finding]:
             at_least=1.0,
             theorem=True,
         ),
-        at_every_point(
-            "the observer takes at most twice the floor's time",
+        Finding(
+            "the observer's time ÷ the floor's, at worst",
             OURS,
-            "median over runs of the time to detection ÷ that of the floor",
-            slow,
-            at_most=_FACTOR,
+            f"the largest of {len(slow)} medians over runs of the time to detection ÷ that of the floor; all intervals "
+            "hold together",
+            max(point.value for point in slow),
+            max(point.low for point in slow),
+            max(point.high for point in slow),
             changed=_CHANGED_FLOOR,
         ),
     ]

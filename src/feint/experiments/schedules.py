@@ -31,18 +31,18 @@ SETTINGS: dict[str, Any] = {
     "exponents": (0.0, 0.5, 0.9),  # ε_t ∝ t^−exponent up to the horizon; and one more schedule:
     "early": 0.1,  # a constant ε over this share of the horizon, and nothing later
     "horizon": 100_000,
-    "replications": 130,
+    "runs": (130,) * 8,  # at each total
 }
 QUICK: dict[str, Any] = {
     "totals": (10.0, 100.0, 1_000.0),
     "compared": ((10.0, 100.0), (1_000.0,)),
     "horizon": 10_000,
-    "replications": 60,
+    "runs": (60,) * 3,
 }
-FULL: dict[str, Any] = {"replications": 3_000}
+FULL: dict[str, Any] = {"runs": (200, 200, 200, 200, 200, 2_100, 200, 3_400)}
 CAPTION = (
     "Pulls of one boosted arm that four schedules of the same total gain within {horizon} steps, in units of the "
-    "first-order curve (2σ/Δ)√B; medians of {replications} seeds with 95 % intervals. Dashed: the fluid "
+    "first-order curve (2σ/Δ)√B; medians with 95 % intervals, of {runs} seeds at each B. Dashed: the fluid "
     "prediction. B is what a schedule may spend; one that offers more than a step can spend leaves some of it."
 )
 _AGREE, _FIRST_ORDER, _FLUID = 0.05, 0.1, 0.05  # shares of the first-order curve, and of the prediction
@@ -52,8 +52,8 @@ _APART = 1.07  # schedules are drawn side by side, each at this multiple of the 
 
 def steps(settings: dict[str, Any]) -> int:
     """Return the number of trajectory-steps, for the progress bar."""
-    points = (len(settings["exponents"]) + 1) * len(settings["totals"])
-    return int((points + 1) * settings["replications"] * settings["horizon"])
+    runs = (len(settings["exponents"]) + 1) * sum(settings["runs"]) + max(settings["runs"])
+    return int(runs * settings["horizon"])
 
 
 def schedules(settings: dict[str, Any], total: float) -> list[Budget]:
@@ -80,13 +80,13 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     horizon = settings["horizon"]
     weights = np.eye(bandit.n_arms)[boosted]
 
-    def pulled(budget: Budget) -> Any:
+    def pulled(budget: Budget, number: int) -> Any:
         runs = simulate_resumably(
             bandit,
             RoundRobin([boosted]),
             epsilon=budget,
             horizon=horizon,
-            replications=settings["replications"],
+            replications=number,
             seed=seed,
             checkpoints=[horizon],
             progress=tick,
@@ -97,16 +97,16 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         return float(predicted_pulls(bandit, weights, budget, [horizon])[0, boosted])
 
     shape = (len(settings["exponents"]) + 1, len(settings["totals"]))
-    pulls = np.empty((*shape, settings["replications"]), dtype=np.int64)
-    predicted = np.empty(shape)
-    for j, total in enumerate(settings["totals"]):
+    pulls, predicted = np.full((*shape, max(settings["runs"])), np.nan), np.empty(shape)
+    for j, (total, number) in enumerate(zip(settings["totals"], settings["runs"], strict=True)):
         for i, budget in enumerate(schedules(settings, total)):
-            pulls[i, j], predicted[i, j] = pulled(budget), fluid(budget)
+            pulls[i, j, :number], predicted[i, j] = pulled(budget, number), fluid(budget)
     axes = ("schedule", "total")
     return xr.Dataset(
         {
             "pulls": ((*axes, "seed"), pulls),
-            "own_pulls": ("seed", pulled(Constant(0.0))),
+            "own_pulls": ("seed", pulled(Constant(0.0), max(settings["runs"]))),
+            "runs": ("total", list(settings["runs"])),
             "fluid": (axes, predicted),
             "exponent": ("schedule", [*settings["exponents"], 0.0]),
             "until": ("schedule", [1.0] * len(settings["exponents"]) + [settings["early"]]),
@@ -149,7 +149,7 @@ def plot(data: xr.Dataset) -> "Figure":
     middle = []
     for i, values in enumerate(gained(data)):
         x, colour = data.total.values * _APART ** (i - 1.5), COLOURS[i]
-        points = [median_interval(sample) for sample in values]
+        points = [median_interval(sample[:runs]) for sample, runs in zip(values, data.runs.values, strict=True)]
         middle += [median for median, _, _ in points]
         draw_intervals(axes, x, points, colour, marker="o", linestyle="", label=_label(data, i))
         axes.plot(x, fluid[i], color=colour, linewidth=1, linestyle="--")
@@ -175,11 +175,12 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     The totals that are compared were chosen after data had been seen.
     """
     share = gained(data)
-    totals = list(data.total.values)
+    totals, runs = list(data.total.values), data.runs.values
     names = [schedule_name(data, i) for i in range(data.sizes["schedule"])]
     found = []
     for group in settings["compared"]:
-        at = share[:, [totals.index(total) for total in group]].mean(1)
+        places = [totals.index(total) for total in group]
+        at = share[:, places, : min(runs[places])].mean(1)
         each = [median_interval(100 * difference, LEVEL / len(names)) for difference in at - at.mean(0)]
         found.append(
             at_every_point(
@@ -199,7 +200,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
                 f"{name} gains (2σ/Δ)√B",
                 OURS,
                 text,
-                *median_interval(share[i, -1], LEVEL),
+                *median_interval(share[i, -1, : runs[-1]], LEVEL),
                 at_least=1 - _FIRST_ORDER,
                 at_most=1 + _FIRST_ORDER,
                 changed=_CHANGED,
@@ -207,7 +208,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         )
     points = []
     for (i, j), fluid in np.ndenumerate(data.fluid.values):
-        off = median_interval(100 * (data.pulls.values[i, j] / fluid - 1), LEVEL / data.fluid.size)
+        off = median_interval(100 * (data.pulls.values[i, j, : runs[j]] / fluid - 1), LEVEL / data.fluid.size)
         points.append(Point(f"{names[i]}, B = {totals[j]:g}", *off))
     text, limit = "simulated median pulls against the fluid prediction, %", 100 * _FLUID
     name = f"the fluid prediction of pulls is within {limit:g} %"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from feint.experiments import GROUPS, SEEDS_SEEN
-from feint.experiments.contract import Size
+from feint.experiments.contract import Size, digest_settings
 from feint.experiments.findings import KINDS, MEASUREMENT, REFUTED, Finding, count_lines, family_words
 from feint.support.files import write_whole
 
@@ -18,7 +18,7 @@ def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, size
     """Write claims.md into `out`."""
     names = " ".join(next(([group] for group, names in GROUPS.items() if list(names) == list(claims)), claims))
     words = f"{names}{'' if size == 'usual' else f' --{size}'}{f' --seed {seed}' if seed else ''}"
-    page = claims_page(claims, f"`feint reproduce {words}`", seed)
+    page = claims_page(claims, f"`feint reproduce {words}` (settings {digest_settings(size)})", seed)
     write_whole(out / "claims.md", lambda name: name.write_text(page, encoding="utf-8"), force=True)
 
 

@@ -9,10 +9,13 @@
 - `claims(Dataset, settings) -> list[Finding]`: test what is claimed about the data.
 """
 
+import json
 from collections.abc import Callable
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from feint.experiments import TITLES
 from feint.experiments.findings import Finding
 
 if TYPE_CHECKING:
@@ -70,6 +73,12 @@ def settings_of(experiment: Experiment, size: Size) -> dict[str, Any]:
     """Return the settings of a run of this size."""
     changes: dict[Size, dict[str, Any]] = {"quick": experiment.QUICK, "usual": {}, "full": experiment.FULL}
     return {**experiment.SETTINGS, **changes[size]}
+
+
+def digest_settings(size: Size) -> str:
+    """Return a short digest of the settings of all experiments: data and pages of other settings have another."""
+    settings = json.dumps([settings_of(load_experiment(name), size) for name in TITLES])
+    return sha256(settings.encode()).hexdigest()[:8]
 
 
 def caption_of(experiment: Experiment, settings: dict[str, Any]) -> str:

@@ -11,13 +11,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from feint.experiments import TITLES, choose_experiments
+from feint.experiments import choose_experiments
 from feint.experiments.claims_page import write_claims
-from feint.experiments.contract import Size, Tick, load_experiment, settings_of
+from feint.experiments.contract import Size, Tick, digest_settings, load_experiment, settings_of
 from feint.experiments.findings import Finding
 from feint.experiments.report import write_report
 from feint.experiments.resumable import keep_blocks
@@ -33,8 +32,7 @@ MANIFEST = "feint-reproduce.json"
 
 def prepare_folder(out: Path, seed: int, size: Size, force: bool) -> None:
     """Prepare the folder for this run, or refuse it."""
-    settings = json.dumps([settings_of(load_experiment(name), size) for name in TITLES])
-    wanted = {"feint": VERSION, "seed": seed, "size": size, "settings": sha256(settings.encode()).hexdigest()[:8]}
+    wanted = {"feint": VERSION, "seed": seed, "size": size, "settings": digest_settings(size)}
     manifest = out / MANIFEST
     for folder in (out, out / "data"):
         remove_leftovers(folder)

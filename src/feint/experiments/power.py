@@ -38,6 +38,7 @@ CAPTION = (
 _REACHED, _NORMAL = 0.5, 0.1  # shares of the floor's power, and of the normal approximation
 _SPAN, _GRID = 0.4, 31  # where the best test is looked for, in standard deviations of the log ratio, and at how many u
 _CHANGED_FLOOR = ("2aec69e",)  # half of what
+_CHANGED_NORMAL = ("9c71bac",)  # B is what is on offer, not an estimate of what is spent
 
 
 def steps(settings: dict[str, Any]) -> int:
@@ -220,5 +221,6 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
             points["normal"],
             at_least=-limit,
             at_most=limit,
+            changed=_CHANGED_NORMAL,
         ),
     ]

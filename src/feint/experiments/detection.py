@@ -42,7 +42,7 @@ QUICK: dict[str, Any] = {
     "detect_replications": (40,) * 3,
 }
 FULL: dict[str, Any] = {
-    "identify_replications": (930, 700, 760),
+    "identify_replications": (1_300, 700, 760),
     "detect_replications": (700, 500, 150, 150, 150, 150, 150),
 }
 CAPTION = (

@@ -8,7 +8,7 @@ import pytest
 import feint
 from audit_reports import REPORTS, PageReader
 from feint.auditing.facts import caret, facts_of, superscript
-from feint.auditing.page import page
+from feint.auditing.html_report import page
 from feint.cli.audit_text import report_text
 from feint.cli.shared import in_options
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import feint
-from feint.auditing.page import page
+from feint.auditing.html_report import page
 from feint.auditing.readers import open_growing_log, open_log
 from feint.auditing.readers.base import places
 from feint.registry.instances import load_bandit
@@ -269,7 +269,7 @@ def test_objects_of_many_probabilities_are_looked_up(monkeypatch):
     names = LogArms.names
     monkeypatch.setattr(LogArms, "names", lambda arms: calls.append(1) or names(arms))
     cells = [{f"x{a}": 1 / 50 for a in range(50)}] * 20
-    assert len(chunks._listed(cells, LogArms(50, [f"x{a}" for a in range(50)]), {})) == 50
+    assert len(chunks._columns_of_lists(cells, LogArms(50, [f"x{a}" for a in range(50)]), {})) == 50
     assert len(calls) == 1
 
 

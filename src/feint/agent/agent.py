@@ -27,7 +27,7 @@ from feint.bandit import family_pair
 from feint.budgets import Epsilon, Pieces, as_budget
 from feint.explorers import Explorer, TopTwo
 from feint.explorers.base import Uniforms
-from feint.explorers.draws import EXACT
+from feint.explorers.bounded_draws import EXACT
 from feint.families import Families
 from feint.families.base import Belief, fill_log_best, recall
 from feint.numerics._jit import has_plain, kernel

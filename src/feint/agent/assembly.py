@@ -6,7 +6,7 @@ import numpy as np
 
 from feint.agent.step import Known, Problem, space
 from feint.explorers.base import PlainExplorer, explorer_settings
-from feint.explorers.draws import EXACT
+from feint.explorers.bounded_draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.families.base import belief, fill_log_best, usual_prior
 from feint.numerics._jit import has_plain

@@ -13,7 +13,7 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.budgets import epsilon_at
 from feint.explorers.base import BOUND_ROWS, SCRATCH_ROWS, Uniforms, View, choose, fill_policy
-from feint.explorers.draws import EXACT, LOG_ROWS, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, LOG_ROWS, fill_exact_bounds
 from feint.families.base import Belief, fill_log_best, set_posterior
 from feint.numerics._jit import inlined, part, shared, shared_inlined
 from feint.references.base import expect

@@ -18,7 +18,7 @@ from feint.app.messages import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Claim
 from feint.auditing.columns import choose_columns
 from feint.auditing.command_line import WrittenClaim
-from feint.auditing.page import page
+from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
 from feint.registry import registered

@@ -45,7 +45,7 @@ def _means_offered(family: str) -> tuple[float, float]:
     return (low + 0.1, low + 4.0) if math.isinf(high) else (low + _STEP, high - _STEP)
 
 
-def _spread(family: str) -> Preset:
+def _preset_of(family: str) -> Preset:
     """Return a preset for a family that has none: three arms, in opposite orders on the two sides."""
     low, high = _means_offered(family)
     means = tuple(round(low + share * (high - low), 2) for share in (0.75, 0.5, 0.25))
@@ -54,7 +54,7 @@ def _spread(family: str) -> Preset:
 
 FAMILIES = [name for name, cls in registered("family").items() if not needs_arguments(cls)]
 EXPLORERS = [name for name, cls in registered("explorer").items() if not needs_arguments(cls, ("arms",))]
-PRESETS |= {name: _spread(name) for name in FAMILIES if name not in {preset.family for preset in PRESETS.values()}}
+PRESETS |= {name: _preset_of(name) for name in FAMILIES if name not in {preset.family for preset in PRESETS.values()}}
 
 
 class InstanceForm:

@@ -37,7 +37,7 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         return list(found) if isinstance(found, Texts) else found  # each is looked at: quicker as Python's own
 
     if columns.listed is not None:
-        probabilities = _listed(cells(columns.listed), arms, malformed)
+        probabilities = _columns_of_lists(cells(columns.listed), arms, malformed)
     else:
         probabilities = as_columns([table[name] for name in columns.probabilities])
     return Chunk(
@@ -54,7 +54,7 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
     )
 
 
-def _listed(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:
+def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:
     """Return one column per arm, from lists, from dictionaries by label (missing arms have 0), or from a table."""
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
         return [as_column(column) for column in cells.T]

@@ -62,11 +62,11 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
             "rewards": names.reward,
         }
         missing = " or ".join(wanted.values()) if chosen is None else wanted[chosen]
-        raise ValueError(f"There is no column {missing} among {_listed(columns)}; name it with an option.")
+        raise ValueError(f"There is no column {missing} among {_name_columns(columns)}; name it with an option.")
     single = chosen == "probabilities" and listed is None
     if single and numbered and (not (from_0 or from_1) or len(labels) < 2):
         raise ValueError(
-            f"The probability columns are {_listed([names.prefix + label for label in labels])}; there must be "
+            f"The probability columns are {_name_columns([names.prefix + label for label in labels])}; there must be "
             f"{names.prefix}0, {names.prefix}1, … for every arm, or {names.prefix}1, {names.prefix}2, …, without gaps."
         )
     found = LogColumns(
@@ -97,11 +97,11 @@ def _check_names(columns: list[str], names: Names) -> None:
         name = getattr(names, option)
         if name and name not in columns and (option == "arm" or name != getattr(usual, option)):
             what = "name the arms' with `arm`" if option == "arm" else f"correct `{option}`"
-            raise ValueError(f"There is no column {name!r} among {_listed(columns)}; {what}.")
+            raise ValueError(f"There is no column {name!r} among {_name_columns(columns)}; {what}.")
     if names.prefix != usual.prefix and not any(name.startswith(names.prefix) for name in columns):
-        raise ValueError(f"There is no column {names.prefix}0 among {_listed(columns)}; correct `prefix`.")
+        raise ValueError(f"There is no column {names.prefix}0 among {_name_columns(columns)}; correct `prefix`.")
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _name_columns(columns: Sequence[str]) -> str:
     shown = ", ".join(repr(name if len(name) <= 40 else name[:37] + "…") for name in columns[:12])
     return shown + (", …" if len(columns) > 12 else "")

@@ -44,9 +44,9 @@ def facts_of(report: "AuditReport", power: Power) -> Facts:
         tone=tone,
         meaning=meaning,
         claim=report.claim,
-        numbers=_numbers(report, power),
+        numbers=_number_facts(report, power),
         explanation=None if report.diagnosis is None else _explanation(report.diagnosis),
-        arms=_arms(report),
+        arms=_arm_table(report),
         groups=_groups(report, power) if report.n_groups else None,
         bad_rows=_bad_rows(report) if report.bad_rows else None,
         warnings=report.warnings,
@@ -79,7 +79,7 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
     return tone, means
 
 
-def _numbers(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
+def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
     first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""
     found = [
         ("pulls tested", f"{report.tested:,} of {report.rows:,}{first}"),
@@ -114,7 +114,7 @@ def _explanation(diagnosis: "Diagnosis") -> FactTable:
     )
 
 
-def _arms(report: "AuditReport") -> FactTable:
+def _arm_table(report: "AuditReport") -> FactTable:
     if not report.calibrated:
         return FactTable(
             head=("arm", "observed"),

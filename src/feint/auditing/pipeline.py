@@ -8,8 +8,8 @@ from feint.auditing.auditor import Auditor
 from feint.auditing.chunks import chunks
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns, choose_columns
-from feint.auditing.counting import find_arms
 from feint.auditing.diagnosis.alternatives import explain_log
+from feint.auditing.find_arms import find_arms
 from feint.auditing.modes import LoggedPropensities, RecomputedReference, make_mode
 from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
 from feint.auditing.readers.base import Progress, no_progress

@@ -183,7 +183,7 @@ class AuditReport:
             "groups": [group._asdict() | {"log_e_value": _finite(group.log_e_value)} for group in self.groups],
             "n_groups": self.n_groups,
             "n_named": self.n_named,
-            "diagnosis": None if self.diagnosis is None else _as_json(self.diagnosis),
+            "diagnosis": None if self.diagnosis is None else _diagnosis_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,
             "boosted_epsilon": self.boosted_epsilon,
             "smallest_log_probability": self.smallest_log_probability,
@@ -201,7 +201,7 @@ class AuditReport:
         return draw(self)
 
     def _repr_html_(self) -> str:
-        from feint.auditing.page import fragment
+        from feint.auditing.html_report import fragment
 
         return fragment(self)
 
@@ -219,7 +219,7 @@ class AuditReport:
         )
 
 
-def _as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+def _diagnosis_json(diagnosis: "Diagnosis") -> dict[str, Any]:
     found = [explanation._asdict() for explanation in diagnosis.explanations]
     return {"kind": diagnosis.kind, "words": diagnosis.words, "rows": diagnosis.rows, "explanations": found}
 

@@ -54,17 +54,17 @@ def main() -> None:
     # Imports and compiling make a million objects that stay: looking through them was a twentieth of a first use.
     gc.set_threshold(1_000_000, 20, 100)
     try:
-        code = _run(sys.argv[1:] or ["--help"])
+        code = _run_command(sys.argv[1:] or ["--help"])
     except BaseException as error:
         if os.environ.get("FEINT_DEBUG"):
             traceback.print_exc()
-        code = _explain(error)
+        code = _report_error(error)
     if interrupts.arrived():  # also where a library swallowed it, or made it an error of its own
         code = 130
     sys.exit(code)
 
 
-def _run(arguments: list[str]) -> int:
+def _run_command(arguments: list[str]) -> int:
     """Run a command as click does, but let exceptions pass: click would end with 1 for some of them."""
     command = typer.main.get_command(app)
     try:
@@ -76,7 +76,7 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _explain(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     """Say in one line what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort) or interrupts.arrived():
         if not isinstance(error, SystemExit):  # otherwise the command has said it

@@ -107,7 +107,7 @@ def _save_plot(report: "AuditReport", log: str, path: Path, force: bool) -> None
 
 
 def _save_page(report: "AuditReport", log: str, path: Path, force: bool) -> None:
-    from feint.auditing.page import page
+    from feint.auditing.html_report import page
 
     text = page(report, log, shlex.join(["feint", *sys.argv[1:]]))
     write_whole(path, lambda name: name.write_text(text, encoding="utf-8"), force=force)

@@ -94,9 +94,9 @@ def plan(
             budget = TotalBudget(total, _pulls(horizon))
         answer = make_plan(bandit, budget, delta, explorer=chosen, alpha=alpha)
     if as_json:
-        typer.echo(_as_json(answer))
+        typer.echo(_plan_json(answer))
     else:
-        _print(answer)
+        _print_plan(answer)
     if plot is not None:
         from feint.planning.figure import draw_plan
 
@@ -111,7 +111,7 @@ def _pulls(horizon: float | None) -> int:
     return int(horizon)
 
 
-def _as_json(answer: "Plan | Unseen") -> str:
+def _plan_json(answer: "Plan | Unseen") -> str:
     from feint.budgets import as_budget
     from feint.registry import config_of
 
@@ -123,22 +123,22 @@ def _as_json(answer: "Plan | Unseen") -> str:
             value = getattr(answer, name)
             fields[name] = value if isinstance(value, float) else config_of(as_budget(value), "budget")
     families = [config_of(side, "family") for side in bandit.families]
-    return json.dumps(_plain({"public": bandit.public, "private": bandit.private, "families": families} | fields))
+    return json.dumps(_json_value({"public": bandit.public, "private": bandit.private, "families": families} | fields))
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return a value that JSON can hold: lists for arrays of NumPy, "inf" for ∞ and null for NaN."""
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _json_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "inf" if value == math.inf else None
     return value
 
 
-def _print(answer: "Plan | Unseen") -> None:
+def _print_plan(answer: "Plan | Unseen") -> None:
     from rich.console import Console
 
     from feint.planning.facts import facts_of_plan, facts_of_unseen

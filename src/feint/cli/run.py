@@ -109,7 +109,7 @@ def run(
         write_whole(save, lambda name: runs.dataset().to_zarr(name, mode="w", consolidated=False), force=force)
         console.print(f"saved {save}", highlight=False, markup=False, soft_wrap=True)
     if plot is not None:
-        save_figure(_draw(runs, epsilon), plot, force)
+        save_figure(_draw_figure(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
     if picture is not None:
         from feint.agent.trace import Trace, draw_run, trace_run
@@ -121,7 +121,7 @@ def run(
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _draw(runs: "Runs", epsilon: str) -> Any:
+def _draw_figure(runs: "Runs", epsilon: str) -> Any:
     from feint.support.style import COLOURS, band, new_figure, tidy
 
     figure = new_figure(7.2, 3.0)

@@ -32,7 +32,7 @@ def shrink_propensities(propensities: FloatArray, draws: int) -> FloatArray:
 
 
 @kernel
-def _bet_rows(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_e: FloatArray) -> None:
+def _bet_propensities(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_e: FloatArray) -> None:
     n_sizes, n_arms = experts.weights.shape
     for i in range(arms.size):
         for j in range(n_sizes):
@@ -72,4 +72,4 @@ class PropensityMixture(FixedShare):
         return ("n_arms", "share", "within")
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _bet_rows(self.experts, arms, log_pi, log_e)
+        _bet_propensities(self.experts, arms, log_pi, log_e)

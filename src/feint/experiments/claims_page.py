@@ -41,18 +41,18 @@ def claims_page(claims: dict[str, list[Finding]], origin: str) -> str:
 
 def _row(name: str, claim: Finding) -> str:
     verdict = f"**{claim.verdict}**" if claim.verdict == REFUTED else claim.verdict
-    cells = (name, _plain(marked(claim)), f"{claim.measured:.4g}", claim.interval, claim.claimed, verdict)
+    cells = (name, _escape_markup(marked(claim)), f"{claim.measured:.4g}", claim.interval, claim.claimed, verdict)
     return "| " + " | ".join(cells) + " |"
 
 
 def _quantities(claims: dict[str, list[Finding]]) -> Iterable[str]:
     for found in claims.values():
         for claim in found:
-            stated = f" The paper: “{_plain(claim.stated)}”." if claim.stated else ""
-            yield f"- **{_plain(claim.name)}**: {_plain(claim.quantity)}.{stated}"
+            stated = f" The paper: “{_escape_markup(claim.stated)}”." if claim.stated else ""
+            yield f"- **{_escape_markup(claim.name)}**: {_escape_markup(claim.quantity)}.{stated}"
 
 
-def _plain(text: str) -> str:
+def _escape_markup(text: str) -> str:
     """Escape stars and underscores, so that they are no markup."""
     return text.replace("*", "\\*").replace("_", "\\_")
 

@@ -156,7 +156,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         runs, caught = observed[i].size, int(observed[i].sum())
         add("caught", share_interval(caught, runs, level), bound)
         floor = int((~np.isnan(data.floor.values[i])).sum())
-        add("half", _short(share_interval(floor, runs, level / 2), share_interval(caught, runs, level / 2)))
+        add("half", _missing_power(share_interval(floor, runs, level / 2), share_interval(caught, runs, level / 2)))
         known = best_interval(best[i], level)
         add("best", known, bound)
         add("normal", known, normal, 0.01 * normal)
@@ -188,7 +188,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     ]
 
 
-def _short(floor: Interval, observed: Interval) -> Interval:
+def _missing_power(floor: Interval, observed: Interval) -> Interval:
     """Return the interval of `_REACHED` times the floor's power less the observer's, from the intervals of both."""
     return (
         _REACHED * floor[0] - observed[0],

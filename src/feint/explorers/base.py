@@ -20,9 +20,9 @@ settings against the number of arms and returns them as a NamedTuple whose class
   eagerly.
 
 Here `view` is a `View`, and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
-of the cuts they make (`draws`). `choose` decides from the bounds: it returns an arm if all probabilities within them
-lead to that arm, and −1 if not. Where both bounds are equal it always decides. Because this one function serves the
-exact and the lazy engine, their trajectories are equal.
+of the cuts they make (`bounded_draws`). `choose` decides from the bounds: it returns an arm if all probabilities within
+them lead to that arm, and −1 if not. Where both bounds are equal it always decides. Because this one function serves
+the exact and the lazy engine, their trajectories are equal.
 """
 
 import math

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
-from feint.explorers.draws import bound_selection, draw_challenger, draw_leader, log_rest, select
+from feint.explorers.bounded_draws import bound_selection, draw_challenger, draw_leader, log_rest, select
 from feint.numerics._jit import inlined, part, parts
 
 _UNLIKELY = -30.0  # leaders below this log probability do not enter the lower bounds

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
-from feint.explorers.draws import bound_selection, draw_leader, select
+from feint.explorers.bounded_draws import bound_selection, draw_leader, select
 from feint.families.base import divergence_to
 from feint.numerics._jit import inlined, part, parts
 

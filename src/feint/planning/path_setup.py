@@ -86,7 +86,7 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
         known = belief(family, usual_prior(family), np.zeros(bandit.n_arms))
         inputs = _Inputs(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
         found = np.empty(inputs.pulls.shape)
-        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
+        _fill_share_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
         return np.ascontiguousarray(found.T)
 
     return shares, np.array(explorer.weights) if isinstance(explorer, FixedBoosting) else None
@@ -108,7 +108,7 @@ class _Inputs(NamedTuple):
 
 
 @kernel
-def _fill_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
+def _fill_share_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
     family = private.family
     for i in range(inputs.times.size):
         means = inputs.means[i]

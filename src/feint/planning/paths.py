@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.planning.alarm import SeenLeap, bet_leaps, bettors, rules
-from feint.planning.draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
+from feint.planning.leap_test import SeenLeap, bet_leaps, bettors, rules
 from feint.planning.lift import Lift
+from feint.planning.path_draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
 from feint.planning.sides import Side
 
 _GROWTH = 0.15
@@ -118,7 +118,7 @@ class Paths:
 def walk_paths(settings: PathSettings, out: Paths) -> None:
     """Follow all paths to their ends and fill `out`."""
     n_paths, n_arms = out.pulls.shape
-    state = _begin(settings, n_arms, n_paths)
+    state = _first_state(settings, n_arms, n_paths)
     sure = state.lead >= settings.bar
     out.stopped[sure] = n_arms
     _finish(state, sure, out)
@@ -138,7 +138,7 @@ def walk_paths(settings: PathSettings, out: Paths) -> None:
         state.pulls = before + counts
         state.public = settings.public.after(state.public, state.pulls, counts, of_arms[1])
         state.private = settings.private.after(state.private, state.pulls, counts, of_arms[2])
-        _learn(settings, state)
+        _update_beliefs(settings, state)
         part, done = _find_stops(settings, state, before, lead, others)
         steps = np.where(done, np.maximum(1.0, np.ceil(leap.steps * part)), leap.steps)
         state.t = t + steps
@@ -160,7 +160,7 @@ def walk_paths(settings: PathSettings, out: Paths) -> None:
             watch = None if watch is None else (watch[0], watch[1].keep(~done))
 
 
-def _begin(settings: PathSettings, n_arms: int, n_paths: int) -> State:
+def _first_state(settings: PathSettings, n_arms: int, n_paths: int) -> State:
     """Return the state after the initial round, in which every arm is pulled once and nothing is tested."""
     path = np.arange(n_paths)
     key = keys_of(path)
@@ -184,7 +184,7 @@ def _begin(settings: PathSettings, n_arms: int, n_paths: int) -> State:
         error=np.zeros((2, n_paths)),
         row=np.zeros(n_paths, dtype=np.int64),
     )
-    _learn(settings, state)
+    _update_beliefs(settings, state)
     return state
 
 
@@ -196,11 +196,11 @@ def _plan_leap(settings: PathSettings, state: State, is_first: bool) -> Leap:
     else:
         share = np.repeat(settings.weights[:, None], n_paths, axis=1)
     until = np.append(settings.checkpoints, settings.horizon)[state.row]
-    steps = np.ones(n_paths) if is_first else _length(settings, state, until, state.rate, state.divergence)
+    steps = np.ones(n_paths) if is_first else _leap_length(settings, state, until, state.rate, state.divergence)
     if settings.weights is not None:
         _take_turns(state, steps == 1.0, share)
     leap = _leap(settings, state, steps, share)
-    shorter = _length(settings, state, until, leap.rate, leap.divergence)
+    shorter = _leap_length(settings, state, until, leap.rate, leap.divergence)
     stale = np.flatnonzero(shorter < _STALE * steps)
     if stale.size:
         leap.replace(stale, _leap(settings, state, shorter[stale], share.take(stale, axis=1), stale))
@@ -208,7 +208,7 @@ def _plan_leap(settings: PathSettings, state: State, is_first: bool) -> Leap:
     return leap
 
 
-def _length(
+def _leap_length(
     settings: PathSettings, state: State, until: FloatArray, rate: FloatArray, divergence: FloatArray
 ) -> FloatArray:
     """Return the length of the coming leap at these rates, and at this divergence if observers are followed."""
@@ -241,11 +241,11 @@ def _leap(settings: PathSettings, state: State, steps: FloatArray, share: FloatA
     epsilon = settings.lift.epsilon(np.floor(t + 0.5 * (steps - 1.0)) + 1.0)
     leap = Leap(steps, *settings.lift.step(epsilon, share, log_pi), divergence=np.zeros(steps.size))
     if settings.threshold is not None:
-        leap.divergence = np.maximum(0.0, (leap.rate * _gains(leap)).sum(0))
+        leap.divergence = np.maximum(0.0, (leap.rate * _log_ratios(leap)).sum(0))
     return leap
 
 
-def _learn(settings: PathSettings, state: State) -> None:
+def _update_beliefs(settings: PathSettings, state: State) -> None:
     """Compute the private posterior and how sure the agent is."""
     from scipy.special import ndtri_exp
 
@@ -304,7 +304,7 @@ def _raise_alarms(
     """
     assert settings.threshold is not None
     log_e, noticed = told
-    ratio = state.told[0] + (seen.counts * _gains(leap)).sum(0)
+    ratio = state.told[0] + (seen.counts * _log_ratios(leap)).sum(0)
     raised = settings.threshold + seen.excess
     variance = seen.variance * seen.steps
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -323,14 +323,14 @@ def _observe_leap(state: State, leap: Leap, counts: FloatArray) -> SeenLeap:
     """Return a leap as observers see it. The evidence of one pull either rises by much or falls by little, so a bar is
     passed by E[rise²]/(2·E[rise]), the mean excess of renewal theory.
     """
-    gains = _gains(leap)
+    gains = _log_ratios(leap)
     rises = leap.rate * np.maximum(gains, 0.0)
     excess = 0.5 * (rises * gains).sum(0) / np.maximum(rises.sum(0), 1e-300)
     variance = np.maximum((leap.rate * gains**2).sum(0) - state.divergence**2, 0.0)
     return SeenLeap(leap.log_pi, counts, leap.steps, variance, excess, state.key)
 
 
-def _gains(leap: Leap) -> FloatArray:
+def _log_ratios(leap: Leap) -> FloatArray:
     """Return log p/π, (K, R)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)

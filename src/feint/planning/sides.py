@@ -9,7 +9,7 @@ from feint.families.base import draw_reward, usual_prior
 from feint.numerics._jit import kernel
 from feint.numerics.best_arm_quick import quick_log_best
 from feint.numerics.streams import normal_pair, philox, uniform
-from feint.planning.draws import WordArray
+from feint.planning.path_draws import WordArray
 
 _SINGLY = 12.0  # up to this many pulls, rewards are drawn one by one; beyond, one normal number gives their sum
 _ZERO = np.uint64(0)

@@ -24,6 +24,7 @@ from feint.registry.names import (
     registered,
     signature,
 )
+from feint.support.errors import is_users
 from feint.support.own_parts import OwnPartError, make
 
 _NOTHING: dict[str, Any] = {}
@@ -58,12 +59,12 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
 
 @contextmanager
 def blaming_part(sort: str, text: str) -> Iterator[None]:
-    """Say which part could not be made."""
+    """Say which part could not be made; bugs of this package pass as they are."""
     try:
         yield
-    except OwnPartError:  # which says it all
-        raise
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
+        if isinstance(error, OwnPartError) or not is_users(error):  # the first says it all
+            raise
         # Its arguments are no options, which is what `name` stands for.
         reason = str(error).replace("`", "")
         raise ValueError(f"The {sort} {text[:200]!r} cannot be made: {reason}") from None

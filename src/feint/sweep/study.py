@@ -72,7 +72,7 @@ class Study:
         text: str = "",
     ) -> None:
         self.axes: dict[str, dict[Any, Any]] = {
-            "bandit": _bandits(bandits),
+            "bandit": _check_bandits(bandits),
             "explorer": _labelled(explorers, "explorer"),
             "reference": _labelled(references, "reference"),
             "epsilon": _labelled(epsilons, "epsilon"),
@@ -222,7 +222,7 @@ def _most_arms(bandits: dict[str, Bandit]) -> int:
     return max(bandit.n_arms for bandit in bandits.values())
 
 
-def _bandits(bandits: Any) -> dict[str, Bandit]:
+def _check_bandits(bandits: Any) -> dict[str, Bandit]:
     if not isinstance(bandits, Mapping) or not bandits:
         raise ValueError(f'bandits is {bandits!r}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
     for label, bandit in bandits.items():

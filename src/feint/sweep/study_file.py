@@ -28,7 +28,7 @@ def load_study(path: Path) -> Sweep:
             raise ValueError(f"{path} has no {name}; a study needs bandits, epsilons and horizon.")
     arguments = {name: fields[name] for name in _OTHERS if name in fields}
     with blaming(f"{path}: "):
-        bandits = _bandits(fields["bandits"], path.parent)
+        bandits = _read_bandits(fields["bandits"], path.parent)
         reader = _Reader(path.parent, bandits, {"horizon": fields["horizon"]})
         for name, sort in _LISTS.items():
             if name in fields:
@@ -36,7 +36,7 @@ def load_study(path: Path) -> Sweep:
         return Sweep(bandits=bandits, text=text, **arguments)
 
 
-def _bandits(tables: Any, folder: Path) -> dict[str, Bandit]:
+def _read_bandits(tables: Any, folder: Path) -> dict[str, Bandit]:
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise ValueError("bandits are tables with names, as [bandits.mine].")
     found = {}

@@ -141,7 +141,9 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
     check_unique_best_public(bandit)
     weights, scratch = np.empty(bandit.n_arms), np.empty((SCRATCH_ROWS, bandit.n_arms))
     public, private = (family.kernel() for family in bandit.families)
-    case = _solve(optimal_weights, public, private, np.array(bandit.public), np.array(bandit.private), weights, scratch)
+    case = _run_solver(
+        optimal_weights, public, private, np.array(bandit.public), np.array(bandit.private), weights, scratch
+    )
     terms = _boosting_terms(bandit, weights)
     achieved = float(terms.values.min())
     if case not in _CASES or not math.isfinite(achieved) or achieved <= 0.0:
@@ -187,7 +189,9 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     """
     best, means = bandit.best_private, np.array(bandit.private)
     ratios = np.empty(bandit.n_arms)
-    _solve(optimal_ratios, bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms)))
+    _run_solver(
+        optimal_ratios, bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms))
+    )
     weights = ratios / ratios.sum()
     arms = np.flatnonzero(np.arange(bandit.n_arms) != best)
     first, second = divergences_at(bandit, arms, ratios[arms])
@@ -202,7 +206,7 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
 _compiled = cache(kernel)
 
 
-def _solve(problem: Callable[..., Any], *arguments: Any) -> Any:
+def _run_solver(problem: Callable[..., Any], *arguments: Any) -> Any:
     """Run a solver of `maximin_kernel`; the last argument is its scratch."""
     if arguments[-1].shape[1] <= _FEW_ARMS:
         try:

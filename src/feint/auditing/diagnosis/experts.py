@@ -215,7 +215,7 @@ class Repeats(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return f"{_percent(size)} of the pulls repeat the row before"
+        return f"{_share_text(size)} of the pulls repeat the row before"
 
 
 class Avoids(Repeats):
@@ -291,7 +291,7 @@ class Uniform(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return f"{_percent(size)} of the pulls drawn uniformly"
+        return f"{_share_text(size)} of the pulls drawn uniformly"
 
 
 def expert_families(log: Pulls, alternatives: Sequence[tuple[str, str, FloatArray]]) -> list[ExpertFamily[Any]]:
@@ -367,5 +367,5 @@ def _like(log_q: FloatArray, other: FloatArray) -> bool:
     return bool(same.mean() > 0.8)
 
 
-def _percent(share: float) -> str:
+def _share_text(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

@@ -8,7 +8,7 @@ from feint.auditing.claim import Claim
 from feint.auditing.modes.base import GROUPS_SHARE, Mode, intervals_share
 from feint.auditing.modes.probabilities import LoggedProbabilities
 from feint.auditing.modes.propensities import LoggedPropensities
-from feint.auditing.modes.rewards import RecomputedReference
+from feint.auditing.modes.recomputed import RecomputedReference
 from feint.references.base import reference_settings
 
 __all__ = [

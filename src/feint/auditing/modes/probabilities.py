@@ -15,7 +15,7 @@ class LoggedProbabilities(Mode):
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
         """Find the rows whose probabilities are not numbers from 0 to 1 that sum to 1."""
-        table = _table(chunk)
+        table = _probability_table(chunk)
         if np.isnan(table).any():
             for name, column in zip(self.arms.names(), chunk.probabilities, strict=True):
                 findings.add_column(column, f"the probability of arm {name}")
@@ -41,14 +41,16 @@ class LoggedProbabilities(Mode):
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the logged probabilities, normalised; all rows are tested."""
-        return _log_normalised(np.maximum(_table(chunk)[good], self.claim.floor)), np.ones(arms.size, dtype=bool)
+        return _log_normalised(np.maximum(_probability_table(chunk)[good], self.claim.floor)), np.ones(
+            arms.size, dtype=bool
+        )
 
     def words(self) -> str:
         """Return the claim in words."""
         return self._reading("the logged probabilities are those of the pulls")
 
 
-def _table(chunk: Chunk) -> FloatArray:
+def _probability_table(chunk: Chunk) -> FloatArray:
     return np.column_stack([column.values for column in chunk.probabilities])
 
 

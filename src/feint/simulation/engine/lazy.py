@@ -13,7 +13,7 @@ from typing import NamedTuple
 from feint.agent.step import draw_arm, most_pulled, set_policy, still_most_pulled, view_of
 from feint.budgets import epsilon_at
 from feint.explorers.base import UNDECIDED, Uniforms, choose
-from feint.explorers.draws import EXACT, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, fill_exact_bounds
 from feint.families.base import slack
 from feint.numerics._jit import kernel, part
 from feint.numerics.best_arm_rows import complete_logs
@@ -85,7 +85,7 @@ def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) 
 
 
 @part
-def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) -> int:
+def _draw_arm(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) -> int:
     """Return the arm to pull where no region decides; leave a lower bound of D's probability in `c.reference`."""
     problem, public, s, c = run.problem, run.known.public, run.space, space.comparison
     epsilon = epsilon_at(problem.budget, t + 1)
@@ -160,7 +160,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
             epsilon = epsilon_at(problem.budget, t + 1)
             pulled = draw_inside(region, c, wide, boosted, dominant, epsilon, uniforms[3, i])
         if pulled == UNDECIDED:
-            pulled = _draw(run, space, dominant, t, boosted, uniforms[3, i])
+            pulled = _draw_arm(run, space, dominant, t, boosted, uniforms[3, i])
             calm = c.reference[PI_LOW, dominant] > calm_enough
 
         known.boosts[boosted] += 1

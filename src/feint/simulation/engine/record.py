@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from feint._types import FloatArray, IntArray
 from feint.agent.step import Known, Problem, Space, likeliest, log_complement
-from feint.explorers.draws import EXACT
+from feint.explorers.bounded_draws import EXACT
 from feint.families.base import fill_log_best
 from feint.numerics._jit import shared, shared_inlined
 from feint.simulation.engine.rewards import Rewards

@@ -59,7 +59,7 @@ def _count_arms(
     wanted = [name for name in (columns.arm, columns.listed) if name is not None]
     for batch in log.batches(wanted, max(1, CELLS_PER_CHUNK // len(wanted)), tick):
         if columns.listed is not None:
-            length = max(length, _length(batch.table[columns.listed], keys))
+            length = max(length, _list_length(batch.table[columns.listed], keys))
         chunk = make_chunk(only, LogArms(2), batch, first)
         found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, Times()).bad
         if found and bad is None:
@@ -100,7 +100,7 @@ def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArm
     return LogArms(count, sorted(keys, key=_by_number) if keys else None)
 
 
-def _length(cells: Any, keys: set[str]) -> int:
+def _list_length(cells: Any, keys: set[str]) -> int:
     """Return how many probabilities the lists have; add the keys of dictionaries to `keys`."""
     longest = 0
     for cell in cells:

@@ -5,6 +5,7 @@ import pytest
 
 import feint
 from cases import PAPER
+from feint.auditing.claim import Claim, Names
 
 
 class Own:
@@ -41,6 +42,9 @@ RESULTS = {
     "Unseen": lambda: feint.plan_unseen(PAPER, 0.5, 0.05, 1000),
     "Allocation": lambda: feint.optimal_boosting(WIDE),
     "Earning": lambda: feint.optimal_earning(WIDE),
+    "Claim": lambda: Claim(batch=7, alpha=0.01, names=Names(arm="pulled")),
+    "Names": lambda: Names(arm="pulled"),
+    "ArmReport": lambda: feint.audit([0, 1] * 50, reference=feint.Split([0.7, 0.3])).arms[0],
 }
 PUBLIC = [name for name in feint.__all__ if isinstance(getattr(feint, name), type) and name != "AuditReport"]
 

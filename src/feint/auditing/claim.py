@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
-from feint.support.printable import short_repr
+from feint.support.printable import repr_of_changes, short_repr
 
 if TYPE_CHECKING:
     from feint.families import Family
@@ -66,7 +66,7 @@ def _share_of(text: str) -> float:
         raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Names:
     """The names of the columns; a column of one arm's probabilities is the prefix and the arm's number or label."""
 
@@ -87,8 +87,11 @@ class Names:
         default=None, metadata=_about("Column that names the agent; each has its own past.", kind=str | None)
     )
 
+    def __repr__(self) -> str:
+        return repr_of_changes(self)
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Claim:
     """What is claimed about a log, how the log is read, and at which level the claim is tested.
 
@@ -212,6 +215,9 @@ class Claim:
         """Return whether nothing was said about how a reference is recomputed."""
         usual = Claim()
         return (self.reference, self.family, self.timing) == (usual.reference, usual.family, usual.timing)
+
+    def __repr__(self) -> str:
+        return repr_of_changes(self)
 
     def identity(self) -> dict[str, Any]:
         """Return all that distinguishes this claim from others, as plain JSON types: a saved audit goes on with the

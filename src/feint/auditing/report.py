@@ -28,7 +28,7 @@ class Impossible(NamedTuple):
     pulls: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
@@ -45,6 +45,11 @@ class ArmReport:
     low: float | None
     high: float | None
     allowed: float | None
+
+    def __repr__(self) -> str:
+        plain = {name: float(f"{item:.5g}") if isinstance(item, float) else item for name, item in vars(self).items()}
+        shown = (f"{name}={item!r}" for name, item in plain.items())
+        return f"ArmReport({', '.join(shown)})"
 
     @property
     def departs(self) -> bool:

@@ -31,9 +31,10 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     columns = choose_columns(log.columns, claim)
     warnings: list[str] = []
     arms = find_arms(log, columns, claim, warnings, progress)
-    mode = make_mode(columns.mode, claim, arms)
+    grouped = columns.group is not None
+    mode = make_mode(columns.mode, claim, arms, grouped=grouped)
     warnings += _unused(claim, columns)
-    auditor = Auditor(mode, grouped=columns.group is not None)
+    auditor = Auditor(mode, grouped=grouped)
     for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
     report = auditor.report(warnings)
@@ -53,7 +54,8 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
         claim = _recomputed_if_it_needs_no_rewards(claim)
         columns = choose_columns(log.columns, claim)
         arms = find_arms(log, columns, claim, [], None)
-        auditor = Auditor(make_mode(columns.mode, claim, arms), grouped=columns.group is not None)
+        grouped = columns.group is not None
+        auditor = Auditor(make_mode(columns.mode, claim, arms, grouped=grouped), grouped=grouped)
         if state is not None:
             auditor.recall(state)
             log.resume(SeenLines.from_state(state.get("seen")))
@@ -61,6 +63,7 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
         for chunk in chunks(log, columns, arms, lambda done: None, first=auditor.rows + 1):
             auditor.feed(chunk)
             yield auditor
+        auditor.end()
         yield auditor  # the log may have been rotated since
 
 

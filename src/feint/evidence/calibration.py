@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
 from feint.numerics._jit import inlined, kernel
@@ -170,7 +170,8 @@ class Calibration(EProcess):
     def _arrays(self) -> dict[str, Any]:
         return self._wealth._asdict()
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+        # Products of fixed bets do not depend on the order of an instant's rows.
         _test_rows(self.within, self._wealth, arms, log_pi, log_e)
 
 

@@ -16,8 +16,9 @@ among the rows of the same group, and the balance within the group. All groups a
 has mean at most 1. Away from S it bets on the other K − |S| arms. An arm is then behind if Σ 1{A = a}/ρ is below the
 number of rows. 1/ρ counts as 1e100 at most, so that E stays finite.
 
-**Within.** Where each probability may lie within a share w of the one claimed, π(S) may be as large as π(S) + w·min(π(S),
-1 − π(S)), which replaces it for λ > 0; for λ < 0 the sign is −. With propensities alone, a bet is divided by 1 + q·w.
+**Within.** Where each probability may lie within a share w of the one claimed, π(S) may be as large as π(S) +
+w·min(π(S), 1 − π(S)), which replaces it for λ > 0; for λ < 0 the sign is −. With propensities alone, a bet is divided
+by 1 + q·w.
 
 **Instants.** Rows of one time are one instant: their order in the log need not be that of the draws. All sets are fixed
 before the instant, by the rows above it. A bet's product over the rows of the instant then does not depend on their
@@ -212,8 +213,13 @@ class SerialMixture(EProcess):
         past, s, k = (int(i) for i in np.unravel_index(self._bets.wealth.argmax(), self._bets.wealth.shape))
         return past, (s + 1) % _SETS, float(TILTS[k])
 
-    def follow(self, arms: IntArray, log_pi: FloatArray, groups: IntArray, begins: BoolArray) -> FloatArray:
-        """Test rows that were checked, and return log E after each; `begins` says which rows begin an instant."""
+    def extend_grouped(self, arms: IntArray, log_pi: FloatArray, groups: IntArray, begins: BoolArray) -> FloatArray:
+        """Test pulls of these groups, without checking them again, and return log E after each."""
+        log_e = self._bet(arms, log_pi, groups, begins)
+        self._count_rows(begins, log_e)
+        return log_e
+
+    def _bet(self, arms: IntArray, log_pi: FloatArray, groups: IntArray, begins: BoolArray) -> FloatArray:
         if self.n_groups is not None:
             self.n_groups = max(self.n_groups, int(groups.max(initial=-1)) + 1)
             if self.n_groups >= self._bets.stamps.size:
@@ -221,14 +227,10 @@ class SerialMixture(EProcess):
         log_e = np.empty(arms.size)
         table = log_pi if log_pi.ndim == 2 else log_pi[:, np.newaxis]
         _bet_rows(self.within, self._bets, groups, arms, table, begins, log_e)
-        if arms.size:
-            self.count(arms.size, float(log_e[-1]), float(log_e.max()))
         return log_e
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        table = log_pi if log_pi.ndim == 2 else log_pi[:, np.newaxis]
-        none = np.zeros(arms.size, dtype=np.int64)
-        _bet_rows(self.within, self._bets, none, arms, table, np.ones(arms.size, dtype=bool), log_e)
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+        log_e[:] = self._bet(arms, log_pi, np.zeros(arms.size, dtype=np.int64), begins)
 
     def _arrays(self) -> dict[str, Any]:
         pasts = slice((self.n_groups or 0) + 1)

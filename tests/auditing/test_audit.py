@@ -65,7 +65,7 @@ class TestNumbers:
         boosts = BoostMixture(4).extend(arms, np.log(claims))
         calibration = Calibration(4).extend(arms, np.log(claims))
         serial = SerialMixture(4).extend(arms, np.log(claims))
-        expected = np.log(0.9 * (0.3 * np.exp(boosts) + 0.7 * np.exp(calibration)) + 0.1 * np.exp(serial))
+        expected = np.log(0.95 * (0.3 * np.exp(boosts) + 0.7 * np.exp(calibration)) + 0.05 * np.exp(serial))
         assert report.log_e_value == pytest.approx(expected[-1], rel=1e-9)
         parts = {"boosts": boosts[-1], "calibration": calibration[-1], "serial": serial[-1]}
         assert report.log_e_values == pytest.approx(parts, rel=1e-9)
@@ -90,7 +90,9 @@ class TestNumbers:
             kind(4).extend(arms, np.log(chosen))[-1] for kind in (PropensityMixture, PropensitySerialMixture)
         )
         assert report.log_e_values == {"boosts": boosts, "serial": serial}
-        assert math.exp(report.log_e_value) == pytest.approx(0.9 * math.exp(boosts) + 0.1 * math.exp(serial), rel=1e-12)
+        assert math.exp(report.log_e_value) == pytest.approx(
+            0.95 * math.exp(boosts) + 0.05 * math.exp(serial), rel=1e-12
+        )
         assert any("weaker" in warning for warning in report.warnings)
         assert report.arms[0].expected is None
         assert report.boosted_epsilon is None

@@ -31,6 +31,7 @@ from feint.numerics._validate import as_number
 
 SHARE = 0.007  # measured: less is better against one boosted arm, more against an arm that changes every step
 _SMALLEST_SHARE = 1e-12
+_SMALLEST_WEIGHT = 1e-280
 _SMALLEST_TOTAL = 1e-300  # a single pull stays far above it, since η·v⁰ bounds the weights
 _HELD_BACK = 0.5
 _NOTHING = -700.0  # log I_j at the start: a finite number that stands for log 0
@@ -106,8 +107,9 @@ def reopen_instant(experts: Experts) -> None:
     """Take back what the last pull ended, since another pull of the same instant follows."""
     n_sizes, n_experts = experts.weights.shape
     for j in range(n_sizes):
-        for m in range(n_experts):
-            experts.weights[j, m] = experts.unshared[j, m]
+        for m in range(n_experts):  # what is below float64's range must not stay at its smallest number, and win later
+            kept = experts.unshared[j, m]
+            experts.weights[j, m] = kept if kept > _SMALLEST_WEIGHT else 0.0
     for b in range(experts.counts.size):
         experts.counts[b] -= experts.instant[b]
 

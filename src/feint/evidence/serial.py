@@ -22,8 +22,8 @@ by 1 + q·w.
 
 **Instants.** Rows of one time are one instant: their order in the log need not be that of the draws. All sets are fixed
 before the instant, by the rows above it. A bet's product over the rows of the instant then does not depend on their
-order, so E after its last row is what it would be in drawing order, and has mean at most what it was before. Within the
-instant E must not be read: rows that were sorted by arm begin with many pulls of one arm.
+order: it is what it would be in drawing order, and given all that came before the instant its mean is at most 1. Within
+the instant E must not be read: rows that were sorted by arm begin with many pulls of one arm.
 
 **Stake.** A quarter is held back at first. After t instants 0.25/log₂(t/32 + 2) still is, and what is released is
 divided evenly. So a long honest past does not hide a later change, and no bet is lost for good.
@@ -48,7 +48,8 @@ _MIXED_IN = np.array([0.03, 0.15, 0.6] * 2)  # q
 _HELD_BACK, _RELEASED_EVERY = 0.25, 32
 _BEHIND = 1e-9  # pulls: less is rounding
 _LARGEST_INVERSE = 1e100
-_LARGEST, _SMALLEST = 1e150, 1e-300  # wealth in the unit exp(scale); the latter stands for 0, and has a logarithm
+_LARGEST, _LOST = 1e150, 1e-290  # wealth in the unit exp(scale)
+_SMALLEST = 1e-300  # stands for 0, and has a logarithm
 _FIRST_SPACE = 16  # pasts
 _NO_ARM = -1.0
 
@@ -89,7 +90,7 @@ def _bet_rows(
                 bets.pi[a] = math.exp(log_pi[i, a])
         else:
             inverse = min(math.exp(-log_pi[i, 0]), _LARGEST_INVERSE)
-        total = facts[_RESERVE] * math.exp(-facts[_SCALE]) if facts[_SCALE] > 0.0 else facts[_RESERVE]
+        total = facts[_RESERVE] * (math.exp(-facts[_SCALE]) if facts[_SCALE] > 1.0 else 1.0)
         for past in range(bets.wealth.shape[0]):
             g = groups[i] + 1 if past == 1 else 0
             if bets.stamps[g] != facts[_INSTANTS]:
@@ -98,19 +99,23 @@ def _bet_rows(
                     bets.before[g, m] = bets.now[g, m]
             total += _bet(within, bets, bets.wealth[past], bets.before[g], arms[i], inverse)
             _remember(bets, bets.now[g], arms[i], inverse)
-        if total > _LARGEST:
-            _rescale(bets.wealth, 1.0 / _LARGEST, 0.0)
-            facts[_SCALE] += math.log(_LARGEST)
-            total /= _LARGEST
+        if total > _LARGEST or facts[_SCALE] > 1.0:
+            # The unit rises and falls: rows of an instant that are sorted raise E for a while.
+            factor = 1.0 / _LARGEST if total > _LARGEST else _LARGEST if total < 1.0 / _LARGEST else 1.0
+            _rescale(bets.wealth, factor, 0.0)
+            facts[_SCALE] -= math.log(factor)
+            total *= factor
         log_e[i] = math.log(max(total, _SMALLEST)) + facts[_SCALE]
 
 
 @part
 def _rescale(wealth: FloatArray, factor: float, more: float) -> None:
+    """Multiply and add. Wealth below float64's range is lost: the smallest number is not small in a large unit."""
     for past in range(wealth.shape[0]):
         for s in range(wealth.shape[1]):
             for k in range(wealth.shape[2]):
-                wealth[past, s, k] = factor * wealth[past, s, k] + more
+                found = factor * wealth[past, s, k] + more
+                wealth[past, s, k] = found if found > _LOST else 0.0
 
 
 @inlined

@@ -2,8 +2,8 @@
 
 With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
 are known the tests of single pulls are 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the
-shares make wrong splits as quick to see as by a test made for those (docs/audit.md). E is 0.9 of these and 0.1 of a bet
-on serial dependence (`evidence/serial.py`). Where groups are tested too, E is 0.9 of that and 0.1 of a bet on the
+shares make wrong splits as quick to see as by a test made for those (docs/audit.md). E is 0.95 of these and 0.05 of a
+bet on serial dependence (`evidence/serial.py`). Where groups are tested too, E is 0.9 of that and 0.1 of a bet on the
 groups (`evidence/group_tilts.py`).
 """
 
@@ -21,7 +21,7 @@ from feint.evidence import BoostMixture, Calibration, PropensityMixture, SerialM
 from feint.evidence.calibration import BETS_SHARE
 
 _BOOSTS = 0.3  # share of the tests of single pulls that bets on boosts
-SERIAL_SHARE = 0.1  # share of E that bets on serial dependence
+SERIAL_SHARE = 0.05  # share of E that bets on serial dependence
 GROUPS_SHARE = 0.1  # share of E that bets on groups, where they are tested
 
 

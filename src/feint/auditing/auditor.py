@@ -100,13 +100,7 @@ class Auditor:
         """Return what was found; `warnings` are the caller's, about how the log was read."""
         self.end()
         history_rows, history_log_e = self._readings.history.all()
-        boosts, calibration = self.mode.boosts, self.mode.calibration
-        parts = {"boosts": boosts.log_e_value}
-        if calibration is not None:
-            parts["calibration"] = calibration.log_e_value
-        parts["serial"] = self.mode.serial.log_e_value
-        if self._groups.log_e_value is not None:
-            parts["groups"] = self._groups.log_e_value
+        boosts = self.mode.boosts
         arm, size = boosts.likeliest
         refuted = self._impossible is not None
         return AuditReport(
@@ -120,7 +114,7 @@ class Auditor:
             highest_log_e_value=math.inf if refuted else self._readings.highest,
             rejected_at=self._readings.rejected_at,
             impossible=self._impossible,
-            log_e_values=parts,
+            log_e_values=self.log_e_values(),
             arms=self._arms(),
             all_groups=self._groups.reports(self.alpha),
             n_groups=len(self._groups),
@@ -135,6 +129,14 @@ class Auditor:
             history_rows=history_rows,
             history_log_e_values=history_log_e,
         )
+
+    def log_e_values(self) -> dict[str, float]:
+        """Return log E of each part of E."""
+        parts = {"boosts": self.mode.boosts, "calibration": self.mode.calibration, "serial": self.mode.serial}
+        found = {name: part.log_e_value for name, part in parts.items() if part is not None}
+        if self._groups.log_e_value is not None:
+            found["groups"] = self._groups.log_e_value
+        return found
 
     def _arms(self) -> tuple[ArmReport, ...]:
         calibration, names = self.mode.calibration, self.mode.arms.names()

@@ -43,6 +43,16 @@ class LogGroups:
         """log E of the bet on all groups; None where they are not tested."""
         return None if self._test is None else self._test.log_e_value
 
+    @property
+    def strongest(self) -> tuple[int, int, float]:
+        """The group whose test makes the bet on all groups largest, and the arm and the tilt that won most in it."""
+        assert self._test is not None
+        return self._test.strongest
+
+    def label(self, group: int) -> str:
+        """Return the label of a group."""
+        return list(self._ids)[group]
+
     def number(self, chunk: Chunk, good: BoolArray) -> IntArray:
         """Return the group of every good row as a number, by first appearance."""
         found = group_ids(chunk, good, self._ids)

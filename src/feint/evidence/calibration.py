@@ -158,6 +158,13 @@ class Calibration(EProcess):
         """The largest Σ |p − π| that the claim allows for each arm, (K,)."""
         return self._wealth.sums[ALLOWED].copy()
 
+    @property
+    def strongest(self) -> tuple[int, float]:
+        """The arm whose bets have won most, and its tilt λ that has won most."""
+        tilts = _WEIGHTS * self._wealth.tilts
+        arm = int(((1.0 - BETS_SHARE) * tilts.sum(axis=1) + BETS_SHARE * self._wealth.bets.mean(axis=1)).argmax())
+        return arm, float(_TILTS[tilts[arm].argmax()])
+
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return (low, high) for Σ (p_t(a) − π_t(a)), valid for all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))

@@ -127,6 +127,15 @@ class GroupTilts:
         """The number of tested pulls of each group, (G,)."""
         return self._tested[: self._arrived].copy()
 
+    @property
+    def strongest(self) -> tuple[int, int, float]:
+        """The group with the largest γ_j·E_j, and the arm and the tilt that won most in it."""
+        _, log_e, log_weights, _ = self._evidence
+        group = int((log_weights + log_e)[: self._arrived].argmax())
+        logs = self._evidence.logs[group]
+        arm, k = np.unravel_index(logs.argmax(), logs.shape)
+        return group, int(arm), float(_TILTS[k])
+
     def admit(self, arrived: int) -> None:
         """Say how many groups have arrived, whether or not they are tested."""
         if self._n_groups is not None and arrived > self._n_groups:

@@ -37,6 +37,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
+from feint.evidence.serial_bet import BEHIND, LARGEST_INVERSE, SerialBet
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import is_whole
 
@@ -46,8 +47,6 @@ TILTS = np.array([0.25, 0.75, 2.0, -0.25, -0.75, -2.0])  # λ: first towards the
 _TOWARDS = TILTS.size // 2
 _MIXED_IN = np.array([0.03, 0.15, 0.6] * 2)  # q
 _HELD_BACK, _RELEASED_EVERY = 0.25, 32
-_BEHIND = 1e-9  # pulls: less is rounding
-_LARGEST_INVERSE = 1e100
 _LARGEST, _LOST = 1e150, 1e-290  # wealth in the unit exp(scale)
 _SMALLEST = 1e-300  # stands for 0, and has a logarithm
 _FIRST_SPACE = 16  # pasts
@@ -89,7 +88,7 @@ def _bet_rows(
             for a in range(bets.pi.size):
                 bets.pi[a] = math.exp(log_pi[i, a])
         else:
-            inverse = min(math.exp(-log_pi[i, 0]), _LARGEST_INVERSE)
+            inverse = min(math.exp(-log_pi[i, 0]), LARGEST_INVERSE)
         total = facts[_RESERVE] * (math.exp(-facts[_SCALE]) if facts[_SCALE] > 1.0 else 1.0)
         for past in range(bets.wealth.shape[0]):
             g = groups[i] + 1 if past == 1 else 0
@@ -145,7 +144,7 @@ def _bet(within: float, bets: _Bets, wealth: FloatArray, before: FloatArray, arm
                 p, size, hit = bets.pi[int(before[s])], 1.0, 1.0 if int(before[s]) == arm else 0.0
         else:
             for a in range(n_arms):
-                if before[LAGS + a] > _BEHIND:
+                if before[LAGS + a] > BEHIND:
                     p += bets.pi[a]
                     size += 1.0
                     hit += 1.0 if a == arm else 0.0
@@ -189,8 +188,8 @@ class SerialMixture(EProcess):
     >>> arms = np.arange(20) % 2
     >>> bool(test.extend(arms, np.log(np.full((20, 2), 0.5)))[-1] > np.log(20 / 0.1))
     True
-    >>> test.strongest
-    (0, 1, -2.0)
+    >>> test.strongest.words()
+    'the arm of the row before was pulled again more rarely than claimed'
     """
 
     def __init__(self, n_arms: int, *, within: float = 0.0, n_groups: int | None = None) -> None:
@@ -213,10 +212,10 @@ class SerialMixture(EProcess):
         return np.expm1(TILTS)
 
     @property
-    def strongest(self) -> tuple[int, int, float]:
-        """The bet that won most: (0 for the log's past or 1 for the groups', lag or 0 for the balance, tilt λ)."""
+    def strongest(self) -> SerialBet:
+        """The bet that has won most."""
         past, s, k = (int(i) for i in np.unravel_index(self._bets.wealth.argmax(), self._bets.wealth.shape))
-        return past, (s + 1) % _SETS, float(TILTS[k])
+        return SerialBet(past == 1, (s + 1) % _SETS, k < _TOWARDS, float(self._bets.sizes[k]))
 
     def extend_grouped(self, arms: IntArray, log_pi: FloatArray, groups: IntArray, begins: BoolArray) -> FloatArray:
         """Test pulls of these groups, without checking them again, and return log E after each."""

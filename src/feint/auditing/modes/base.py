@@ -68,6 +68,12 @@ class Mode(ABC):
         serial = self.serial.extend_grouped(arms, log_pi, groups, begins)
         return np.asarray(np.logaddexp(log_e + math.log(1.0 - SERIAL_SHARE), serial + math.log(SERIAL_SHARE)))
 
+    def stakes(self) -> dict[str, float]:
+        """Return the share of each test in `test`."""
+        boosts = 1.0 if self.calibration is None else _BOOSTS
+        shares = {"boosts": boosts} if self.calibration is None else {"boosts": boosts, "calibration": 1.0 - boosts}
+        return {name: (1.0 - SERIAL_SHARE) * share for name, share in shares.items()} | {"serial": SERIAL_SHARE}
+
     def fits(self) -> str:
         """Return what to make sure of where a pull is all but impossible under the claim, as a clause."""
         return "the logged probabilities are right"

@@ -72,18 +72,16 @@ class TestPower:
         groups = rng.integers(20, size=1_500)
         grouped = np.zeros(1_500, dtype=np.int64)
         for g in range(20):
-            grouped[groups == g] = np.arange((groups == g).sum()) % 3
+            grouped[groups == g] = (np.arange((groups == g).sum()) + rng.integers(3)) % 3
 
         def claim(n):
             given = {"probabilities": np.full((n, 3), 1 / 3), "propensities": np.full(n, 1 / 3)}
             return {mode: given[mode]} if mode in given else {"reference": feint.Split(), "n_arms": 3}
 
-        if mode == "propensities":
-            assert rejected_at(arms, n_arms=3, explain=False, **claim(300)) < 60
         assert rejected_at(arms, explain=False, **({"n_arms": 3} | claim(300))) < 60
         by_group = feint.audit(grouped, explain=False, groups=groups, **({"n_arms": 3} | claim(1_500)))
-        assert by_group.rejected_at < 500
-        assert feint.audit(grouped, explain=False, **({"n_arms": 3} | claim(1_500))).rejected_at is None
+        assert by_group.rejected_at < 200
+        assert rejected_at(grouped, explain=False, **({"n_arms": 3} | claim(1_500))) > 500
         assert by_group.log_e_values["serial"] > math.log(1e6)
 
     @pytest.mark.slow

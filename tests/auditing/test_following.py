@@ -7,6 +7,7 @@ import sys
 from contextlib import ExitStack
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from feint.auditing.readers import GrowingFile, open_growing_log
@@ -14,7 +15,7 @@ from feint.auditing.readers.lines_seen import SeenLines
 from shell import typed
 
 HEADER = "arm,reward\n"
-ROWS = [f"{t % 2},{t % 3 / 7:.3f}\n" for t in range(60)]
+ROWS = [f"{arm},{t % 3 / 7:.3f}\n" for t, arm in enumerate(np.random.default_rng(0).integers(2, size=60))]
 OPTIONS = ("--follow", "--arms", "2")
 
 
@@ -82,7 +83,7 @@ class TestAnotherFile:
 
     def test_json_lines_too(self, tmp_path, state):
         path = tmp_path / "log.jsonl"
-        lines = [json.dumps({"arm": t % 2, "reward": t % 3}) + "\n" for t in range(40)]
+        lines = [json.dumps({"arm": int(row[0]), "reward": t % 3}) + "\n" for t, row in enumerate(ROWS[:40])]
         path.write_text("".join(lines[:20]))
         assert resumed(path, state)[0] == 0
         path.write_text("".join(lines))

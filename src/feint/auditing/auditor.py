@@ -47,7 +47,7 @@ class Auditor:
         self._rows += good.size
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
-        groups = self._groups.number(chunk, good)
+        groups = self._groups.number(chunk, checked)
         log_pi, tested = self.mode.read(chunk, good, arms, groups)
         instants = self._readings.number(checked.begins)
         if log_pi.size:

@@ -133,6 +133,11 @@ def _by_boosts(replay: _Replay, kept: _Rows) -> _Won:
     return _Won(f"arm {replay.mode.arms.names()[arm]} was pulled more often than claimed", arm, ratios)
 
 
+def _oftener(replay: _Replay, arm: int, tilt: float) -> tuple[int, float]:
+    """Of two arms, name the one that is pulled more often: away from one is towards the other."""
+    return (1 - arm, -tilt) if replay.n_arms == 2 and tilt < 0 else (arm, tilt)
+
+
 def _in_words(replay: _Replay, arm: int, tilt: float) -> str:
     often = "more often" if tilt > 0 else "more rarely"
     return f"arm {replay.mode.arms.names()[arm]} was pulled {often} than claimed"
@@ -144,12 +149,13 @@ def _tilt_ratios(kept: _Rows, arm: int, tilt: float) -> FloatArray:
 
 def _by_calibration(replay: _Replay, kept: _Rows) -> _Won:
     assert replay.mode.calibration is not None
-    arm, tilt = replay.mode.calibration.strongest
+    arm, tilt = _oftener(replay, *replay.mode.calibration.strongest)
     return _Won(_in_words(replay, arm, tilt), arm, _tilt_ratios(kept, arm, tilt))
 
 
 def _by_groups(replay: _Replay, kept: _Rows) -> _Won:
     group, arm, tilt = replay._groups.strongest
+    arm, tilt = _oftener(replay, arm, tilt)
     ratios = np.where(kept.groups == group, _tilt_ratios(kept, arm, tilt), 0.0)
     return _Won(f"in group {replay._groups.label(group)} {_in_words(replay, arm, tilt)}", arm, ratios)
 

@@ -188,11 +188,20 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
     return moments if in_order else None
 
 
-def group_ids(chunk: Chunk, good: BoolArray, ids: dict[str, int]) -> IntArray:
-    """Return the agent of every good row as a number, by first appearance, kept in `ids`; 0 if there is only one."""
+def group_ids(chunk: Chunk, checked: "Checked", ids: dict[str, int]) -> IntArray:
+    """Return the agent of every good row as a number, kept in `ids`; 0 if there is only one.
+
+    They are numbered by first appearance, and by label where they appear in one instant, whose order says nothing.
+    """
     if chunk.groups is None:
-        return np.zeros(int(good.sum()), dtype=np.int64)
-    labels = (label_of(chunk.groups[int(i)]) for i in np.flatnonzero(good))
+        return np.zeros(int(checked.good.sum()), dtype=np.int64)
+    labels = [label_of(chunk.groups[int(i)]) for i in np.flatnonzero(checked.good)]
+    if not checked.begins.all():
+        first: dict[str, int] = {}
+        for label, instant in zip(labels, np.cumsum(checked.begins).tolist(), strict=True):
+            first.setdefault(label, instant)
+        for label in sorted(first, key=lambda label: (first[label], label)):
+            ids.setdefault(label, len(ids))
     return np.array([ids.setdefault(label, len(ids)) for label in labels], dtype=np.int64)
 
 

@@ -113,7 +113,7 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     for chunk in chunks:
         checked = check(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
-        groups = group_ids(chunk, checked.good, ids)
+        groups = group_ids(chunk, checked, ids)
         arms = chunk.arm.values[good].astype(np.int64)
         pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins))
         if sum(piece.rows.size for piece in pieces) >= limit:

@@ -53,6 +53,22 @@ def arms(batches):
     return [cell for batch in batches for cell in batch.table["arm"]]
 
 
+def test_a_restart_within_an_instant_changes_nothing(path, state, tmp_path):
+    """E is read only after an instant: here 40 pulls of arm 1 at one time, of which the first run sees a half."""
+    rows = ["1,0,0.5\n", "2,1,0.5\n", *["3,1,0.5\n"] * 40]
+    split = "--reference", "uniform"
+    for seen in (22, 42):
+        path.write_text("time," + HEADER + "".join(rows[:seen]))
+        assert resumed(path, state, *split)[0] == 0
+    path.write_text("time," + HEADER + "".join(rows) + "4,0,0.5\n")
+    code, said = resumed(path, state, *split)
+    assert (code, said.split(" (")[0]) == (1, "rejected at row 42")
+    whole_path, whole_state = tmp_path / "whole.csv", tmp_path / "whole.json"
+    whole_path.write_text(path.read_text())
+    assert resumed(whole_path, whole_state, *split) == (code, said)
+    assert kept(whole_state) == kept(state)
+
+
 class TestAnotherFile:
     @pytest.mark.parametrize(
         ("now", "says"),

@@ -54,10 +54,6 @@ class Auditor:
             self._test(rows[tested], arms[tested], groups[tested], log_pi, instants[tested])
         self._readings.settle(timed=chunk.times is not None)
 
-    def end(self) -> None:
-        """Say that the log is over, and so is its last instant."""
-        self._readings.read_last()
-
     def _note(self, bad: list[BadRow]) -> None:
         if not self.mode.claim.skip_bad:
             shown = "; ".join(str(row) for row in bad[:5])
@@ -98,7 +94,7 @@ class Auditor:
 
     def report(self, warnings: list[str]) -> AuditReport:
         """Return what was found; `warnings` are the caller's, about how the log was read."""
-        self.end()
+        self._readings.read_last()  # the log is over, and so is its last instant
         history_rows, history_log_e = self._readings.history.all()
         boosts = self.mode.boosts
         arm, size = boosts.likeliest

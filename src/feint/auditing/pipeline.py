@@ -72,7 +72,6 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
         for chunk in chunks(log, columns, arms, lambda done: None, first=auditor.rows + 1):
             auditor.feed(chunk)
             yield auditor
-        auditor.end()
         yield auditor  # the log may have been rotated since
 
 

@@ -797,7 +797,7 @@ class TestCommand:
     def test_a_start_of_bad_rows_can_be_saved(self, tmp_path):
         """Nothing was known yet; the restart knows that."""
         first = write(tmp_path / "a.csv", "arm,reward", [("x", 1), (0, "y")])
-        grown = [("x", 1), (0, "y"), *((row * row // 3 % 2, row % 3) for row in range(30))]
+        grown = [("x", 1), (0, "y"), *((row * row // 5 % 2, row % 3) for row in range(30))]
         second = write(tmp_path / "b.csv", "arm,reward", grown)
         options = ["--follow", "--arms", "2", "--skip-bad", "--state", str(tmp_path / "s.json")]
         for piece in (first, second):

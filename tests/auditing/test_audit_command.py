@@ -52,7 +52,7 @@ def test_json_has_the_schema(logs):
     assert set(found) == {
         "feint_audit", "feint", "verdict", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows", "tested",
         "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
-        "boosted_epsilon", "impossible", "groups", "n_groups", "n_named", "diagnosis",
+        "boosted_epsilon", "impossible", "groups", "n_groups", "n_named", "cause", "diagnosis",
         "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings",
         "history",
     }  # fmt: skip

@@ -589,13 +589,13 @@ class TestFiles:
         """As Vowpal Wabbit writes it: actions from 1, the chosen one first."""
         labels, shares = self.table()
         lines = []
-        for label, p in zip(labels, shares, strict=True):
+        for t, (label, p) in enumerate(zip(labels, shares, strict=True)):
             arm = self.ARMS.index(label)
             order = [arm, *(a for a in range(3) if a != arm)]
             lines.append(
                 json.dumps(
                     {
-                        "Timestamp": "2026-01-01T00:00:00Z",
+                        "Timestamp": f"2026-01-01T00:{t // 60:02d}:{t % 60:02d}Z",
                         "_label_cost": 0, "_label_probability": p[arm], "_label_Action": arm + 1, "_labelIndex": arm,
                         "o": [], "a": [a + 1 for a in order], "p": [p[a] for a in order],
                         "c": {"_multi": [{}, {}, {}]},
@@ -797,7 +797,7 @@ class TestCommand:
     def test_a_start_of_bad_rows_can_be_saved(self, tmp_path):
         """Nothing was known yet; the restart knows that."""
         first = write(tmp_path / "a.csv", "arm,reward", [("x", 1), (0, "y")])
-        grown = [("x", 1), (0, "y"), *((row % 2, row % 3) for row in range(30))]
+        grown = [("x", 1), (0, "y"), *((row * row // 5 % 2, row % 3) for row in range(30))]
         second = write(tmp_path / "b.csv", "arm,reward", grown)
         options = ["--follow", "--arms", "2", "--skip-bad", "--state", str(tmp_path / "s.json")]
         for piece in (first, second):

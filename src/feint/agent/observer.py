@@ -23,7 +23,7 @@ from feint.registry import config_of, from_config
 from feint.support.files import load_state, save_state
 from feint.support.printable import short_repr
 
-_VERSION = 3
+_VERSION = 4
 
 
 @kernel
@@ -42,6 +42,9 @@ def _watch(
 
 class Observer:
     """Test, pull by pull, whether an agent follows the reference it claims (`BoostMixture` is the test).
+
+    It bets on boosts alone, as `simulate(..., observe=True)` does step by step, and gives the same numbers. It does not
+    bet on serial dependence or wrong shares, as audits do: an agent that boosts has neither, and each stake costs time.
 
     The first K pulls are not tested; nor, where the reference has no prior, are those before every arm has been pulled.
     The test is whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so

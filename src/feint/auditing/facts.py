@@ -13,9 +13,10 @@ from feint.support.facts import FactTable
 
 if TYPE_CHECKING:
     from feint.auditing.diagnosis import Diagnosis
-    from feint.auditing.report import ArmReport, AuditReport
+    from feint.auditing.report import ArmReport, AuditReport, Cause
 
 _EXPLANATIONS = 5
+_BETS = {"boosts": "boosts", "calibration": "shares", "serial": "serial dependence", "groups": "groups"}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Power = Callable[[float], str]  # exp(log_value) as text
@@ -86,9 +87,14 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
         ("e-value", f"{power(report.log_e_value)} now, {power(report.highest_log_e_value)} at its highest"),
         ("anytime p-value", power(-report.highest_log_e_value)),
     ]
+    bets = [f"{_BETS[name]} {power(log_e)}" for name, log_e in report.log_e_values.items()]
+    found.insert(2, ("e-values of its bets", ", ".join(bets)))
+    if report.cause is not None:
+        found.append(("rejected since", _cause(report, report.cause)))
     kind = None if report.diagnosis is None else report.diagnosis.kind
     # Where something else explains the log, this would name the wrong reason.
-    if report.boosted_arm is not None and kind in (None, BOOSTED, SHARE, UNCLEAR):
+    caused = report.cause is None or report.boosted_arm in report.cause.arms
+    if report.boosted_arm is not None and caused and kind in (None, BOOSTED, SHARE, UNCLEAR):
         size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
         words = f"arm {report.arms[report.boosted_arm].label}{size}"
         found.append(("most likely boosted", words + ("" if report.rejected else ", if any")))
@@ -96,6 +102,16 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
         value = f"{power(report.smallest_log_probability)}, row {report.smallest_row:,}"
         found.append(("smallest π of a pull", value))
     return found
+
+
+def _cause(report: "AuditReport", cause: "Cause") -> str:
+    rows = f"row {cause.first_row:,}"
+    if cause.last_row > cause.first_row:
+        rows = f"rows {cause.first_row:,} … {cause.last_row:,}"
+    arms = ""
+    if cause.part == "serial" and len(cause.arms) < report.n_arms:
+        arms = f"; mostly arm {', '.join(report.arms[arm].label for arm in cause.arms)}"
+    return f"{cause.words} ({rows}{arms}; {100 * cause.share:.0f} % of E)"
 
 
 def _explanation(diagnosis: "Diagnosis") -> FactTable:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from feint.auditing.auditor import Auditor
+from feint.auditing.cause import find_cause
 from feint.auditing.chunks import chunks
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns, choose_columns
@@ -31,15 +32,24 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     columns = choose_columns(log.columns, claim)
     warnings: list[str] = []
     arms = find_arms(log, columns, claim, warnings, progress)
-    mode = make_mode(columns.mode, claim, arms)
+    grouped = columns.group is not None
+    mode = make_mode(columns.mode, claim, arms, grouped=grouped)
     warnings += _unused(claim, columns)
-    auditor = Auditor(mode, grouped=columns.group is not None)
+    auditor = Auditor(mode, grouped=grouped)
     for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
     report = auditor.report(warnings)
-    if explain and report.rejected and report.tested and mode.calibration is not None:
-        again = chunks(log, columns, arms, lambda done: None)
-        report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
+    if explain and report.rejected_at is not None and report.tested:
+        cause = find_cause(
+            chunks(log, columns, arms, lambda done: None),
+            make_mode(columns.mode, claim, arms, grouped=grouped),
+            grouped,
+            report.rejected_at,
+        )
+        report = replace(report, cause=cause)
+        if mode.calibration is not None:
+            again = chunks(log, columns, arms, lambda done: None)
+            report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
     return report
 
 
@@ -53,7 +63,8 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
         claim = _recomputed_if_it_needs_no_rewards(claim)
         columns = choose_columns(log.columns, claim)
         arms = find_arms(log, columns, claim, [], None)
-        auditor = Auditor(make_mode(columns.mode, claim, arms), grouped=columns.group is not None)
+        grouped = columns.group is not None
+        auditor = Auditor(make_mode(columns.mode, claim, arms, grouped=grouped), grouped=grouped)
         if state is not None:
             auditor.recall(state)
             log.resume(SeenLines.from_state(state.get("seen")))

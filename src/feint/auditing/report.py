@@ -28,12 +28,27 @@ class Impossible(NamedTuple):
     pulls: int
 
 
+class Cause(NamedTuple):
+    """The bet that had won most when the claim was rejected, in words.
+
+    `part` is the part of E that was largest then (a name of `log_e_values`), and `share` its share of E. Between
+    `first_row` and `last_row` the bet won most, by the pulls of `arms`.
+    """
+
+    part: str
+    words: str
+    share: float
+    arms: tuple[int, ...]
+    first_row: int
+    last_row: int
+
+
 @dataclass(frozen=True, repr=False)
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
-    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α/5
-    (1 − 0.18·α where groups are tested) for all arms and all times at once, so that beyond ±`allowed` (0 unless the
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − 0.19·α
+    (1 − 0.171·α where groups are tested) for all arms and all times at once, so that beyond ±`allowed` (0 unless the
     claim is one `within` a share) they mean a rejection. None where only propensities were logged.
     """
 
@@ -70,7 +85,7 @@ class AuditReport:
     n_arms, rows, tested, alpha
         K; rows of the log, and how many of them were tested; the level.
     log_e_value, highest_log_e_value, log_e_values
-        log E at the end and at its highest, and of its parts at the end: `boosts`, `calibration`, `groups`.
+        log E at the end and at its highest, and of its parts at the end: `boosts`, `calibration`, `serial`, `groups`.
     rejected_at, impossible
         The row at which E reached 1/α; pulls of arms to which the claim gives probability 0. None where there is none.
     arms
@@ -88,6 +103,8 @@ class AuditReport:
         What explains a rejected log best.
     history_rows, history_log_e_values
         (n,) rows and log E there, for a figure.
+    cause
+        The bet by which the log was rejected, a `Cause`; None where nothing was to be explained.
 
     Examples
     --------
@@ -121,6 +138,7 @@ class AuditReport:
     diagnosis: "Diagnosis | None"
     history_rows: npt.NDArray[np.int64]
     history_log_e_values: npt.NDArray[np.float64]
+    cause: Cause | None = None
 
     @property
     def rejected(self) -> bool:
@@ -188,6 +206,7 @@ class AuditReport:
             "groups": [group._asdict() | {"log_e_value": _finite(group.log_e_value)} for group in self.groups],
             "n_groups": self.n_groups,
             "n_named": self.n_named,
+            "cause": None if self.cause is None else self.cause._asdict(),
             "diagnosis": None if self.diagnosis is None else _diagnosis_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,
             "boosted_epsilon": self.boosted_epsilon,

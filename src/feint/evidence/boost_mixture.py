@@ -35,8 +35,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import FloatArray, IntArray
-from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, settle_bets
+from feint._types import BoolArray, FloatArray, IntArray
+from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, reopen_instant, settle_bets
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import as_floats
 from feint.numerics.normal import exp_and_complement, log_positive
@@ -98,7 +98,13 @@ def nearly_boosted(log_p: FloatArray, epsilon: npt.ArrayLike) -> FloatArray:
 
 @part
 def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
-    """Test one pull and return log E; `log_pi` (K,) was claimed before the pull."""
+    """Test one pull, an instant by itself, and return log E; `log_pi` (K,) was claimed before the pull."""
+    _multiply_weights(bets, log_pi, arm)
+    return settle_bets(bets.experts, arm, True)
+
+
+@part
+def _multiply_weights(bets: Bets, log_pi: FloatArray, arm: int) -> None:
     e, ratios = bets.experts, bets.ratios
     n_sizes, n_arms = ratios.shape
     _set_ratios(bets, log_pi[arm], arm, True)
@@ -124,7 +130,6 @@ def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
                     m += 1
         e.weights[j, m] *= all_arms / inverse
         e.totals[j] = total + e.weights[j, m]
-    return settle_bets(e, arm)
 
 
 @inlined
@@ -165,9 +170,12 @@ def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
 
 
 @kernel
-def _bet_rows(bets: Bets, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+def _bet_rows(bets: Bets, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
     for i in range(arms.size):
-        log_e[i] = bet(bets, log_pi[i], arms[i])
+        if not begins[i]:
+            reopen_instant(bets.experts)
+        _multiply_weights(bets, log_pi[i], arms[i])
+        log_e[i] = settle_bets(bets.experts, arms[i], begins[i])
 
 
 class BoostMixture(FixedShare):
@@ -207,5 +215,5 @@ class BoostMixture(FixedShare):
     def _setting_names(cls) -> tuple[str, ...]:
         return ("n_arms", "epsilons", "share", "within")
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _bet_rows(self.bets, arms, log_pi, log_e)
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+        _bet_rows(self.bets, arms, log_pi, begins, log_e)

@@ -34,10 +34,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
-from feint.numerics._jit import inlined, kernel
+from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import check_level
 from feint.numerics.normal import exp_and_complement
 
@@ -52,6 +52,7 @@ _BETS = np.concatenate([_MIXED, -_MIXED])
 BETS_SHARE = 2.0 / 7.0  # a fifth of the audit, so that its intervals hold with probability 1 − α/5
 _LARGEST = 1e150  # wealth in the unit exp(scale)
 _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
+_LOST = 1e-290
 _SMALLEST = 1e-300  # stands for 0, and has a logarithm
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
@@ -73,15 +74,26 @@ def _test_rows(within: float, wealth: _Wealth, arms: IntArray, log_pi: FloatArra
         total = 0.0
         for a in range(n_arms):
             total += _update(within, wealth, a, log_pi[i, a], a == arms[i])
-        if total > _LARGEST:
-            for a in range(n_arms):
-                for k in range(_TILTS.size):
-                    wealth.tilts[a, k] /= _LARGEST
-                for k in range(_BETS.size):
-                    wealth.bets[a, k] /= _LARGEST
-            wealth.scale[0] += math.log(_LARGEST)
-            total /= _LARGEST
+        if total > _LARGEST or wealth.scale[0] > 1.0:
+            total *= _change_unit(wealth, total)
         log_e[i] = math.log(max(total / n_arms, _SMALLEST)) + wealth.scale[0]
+
+
+@part
+def _change_unit(wealth: _Wealth, total: float) -> float:
+    """Keep the total wealth within float64's range, and return the factor by which it changes.
+
+    The unit rises and falls: rows of one instant that are sorted by arm raise E for a while, although it is not read
+    there. Wealth below the range is lost. It must not stay at the smallest number, which is not small in a large unit.
+    """
+    factor = 1.0 / _LARGEST if total > _LARGEST else _LARGEST if total < 1.0 / _LARGEST else 1.0
+    for a in range(wealth.tilts.shape[0]):
+        for k in range(_TILTS.size):
+            wealth.tilts[a, k] = factor * wealth.tilts[a, k] if wealth.tilts[a, k] > _LOST else 0.0
+        for k in range(_BETS.size):
+            wealth.bets[a, k] = factor * wealth.bets[a, k] if wealth.bets[a, k] > _LOST else 0.0
+    wealth.scale[0] -= math.log(factor)
+    return factor
 
 
 @inlined
@@ -146,6 +158,13 @@ class Calibration(EProcess):
         """The largest Σ |p − π| that the claim allows for each arm, (K,)."""
         return self._wealth.sums[ALLOWED].copy()
 
+    @property
+    def strongest(self) -> tuple[int, float]:
+        """The arm whose bets have won most, and its tilt λ that has won most."""
+        tilts = _WEIGHTS * self._wealth.tilts
+        arm = int(((1.0 - BETS_SHARE) * tilts.sum(axis=1) + BETS_SHARE * self._wealth.bets.mean(axis=1)).argmax())
+        return arm, float(_TILTS[tilts[arm].argmax()])
+
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return (low, high) for Σ (p_t(a) − π_t(a)), valid for all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
@@ -170,7 +189,8 @@ class Calibration(EProcess):
     def _arrays(self) -> dict[str, Any]:
         return self._wealth._asdict()
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+        # Products of fixed bets do not depend on the order of an instant's rows.
         _test_rows(self.within, self._wealth, arms, log_pi, log_e)
 
 

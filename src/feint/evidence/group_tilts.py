@@ -4,7 +4,8 @@ r"""Which of many groups are not pulled as claimed? A small test of every group,
 exp(λX)/(1 + π_a·(e^λ − 1)), as in `calibration`; E_j is their mean, and `within` has the same meaning as there. With
 eight tilts, a group needs 8·K numbers.
 
-**Groups that arrive.** Group j is the j-th by its first row in the log and has the weight
+**Groups that arrive.** Group j is the j-th by its first row in the log (by label among those that arrive in one
+instant, whose order may depend on the draws) and has the weight
 
     γ_j = 1/log₂(j + 1) − 1/log₂(j + 2),        Σ_j γ_j = 1,
 
@@ -126,6 +127,15 @@ class GroupTilts:
     def tested(self) -> IntArray:
         """The number of tested pulls of each group, (G,)."""
         return self._tested[: self._arrived].copy()
+
+    @property
+    def strongest(self) -> tuple[int, int, float]:
+        """The group with the largest γ_j·E_j, and the arm and the tilt that won most in it."""
+        _, log_e, log_weights, _ = self._evidence
+        group = int((log_weights + log_e)[: self._arrived].argmax())
+        logs = self._evidence.logs[group]
+        arm, k = np.unravel_index(logs.argmax(), logs.shape)
+        return group, int(arm), float(_TILTS[k])
 
     def admit(self, arrived: int) -> None:
         """Say how many groups have arrived, whether or not they are tested."""

@@ -26,6 +26,7 @@ class _Piece(NamedTuple):
     arms: IntArray
     groups: IntArray
     rows: IntArray
+    begins: BoolArray  # which rows begin an instant
 
 
 _TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
@@ -45,11 +46,15 @@ def explain_log(
     limit = rows_looked_at(report.rejected_at, arms.n)
     pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
     log_pi, tested = _read(pieces, make_mode(mode, claim, arms))
-    pulled, rows = (np.concatenate(parts) for parts in ([p.arms for p in pieces], [p.rows for p in pieces]))
+    pulled, rows, groups, begins = (
+        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("arms", "rows", "groups", "begins")
+    )
     tested &= ~np.isneginf(log_pi[np.arange(pulled.size), pulled])
     tested[limit:] = False
     if not tested.any():
         return None
+    instants = np.cumsum(begins)[tested]
+    tested_begins = np.diff(instants, prepend=0) != 0
     alternatives = []
     for kind, words, other in _others(claim) if mode == RecomputedReference.NAME else ():
         try:
@@ -59,7 +64,8 @@ def explain_log(
         its_log_pi = np.where(its_tested[:, None], its_log_pi, log_pi)[
             tested
         ]  # where it is silent nothing speaks for it
-        stands = _stands(make_mode(mode, other, arms), pulled[tested], its_log_pi, report.alpha)
+        log_e = _log_e_of(make_mode(mode, other, arms), pulled[tested], its_log_pi, groups[tested], tested_begins)
+        stands = log_e.max(initial=0.0) < -math.log(report.alpha)
         alternatives.append(Alternative(kind, words + (", which would not be rejected" if stands else ""), its_log_pi))
     return diagnose(pulled[tested], log_pi[tested], rows[tested], arms.names(), alternatives)
 
@@ -107,9 +113,9 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     for chunk in chunks:
         checked = check(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
-        groups = group_ids(chunk, checked.good, ids)
+        groups = group_ids(chunk, checked, ids)
         arms = chunk.arm.values[good].astype(np.int64)
-        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good]))
+        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins))
         if sum(piece.rows.size for piece in pieces) >= limit:
             break
     return pieces
@@ -127,8 +133,9 @@ def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
     return np.concatenate(tables), np.concatenate(masks)
 
 
-def _stands(mode: Mode, pulled: IntArray, log_pi: FloatArray, alpha: float) -> bool:
-    """Return whether a claim would not have been rejected on these rows."""
+def _log_e_of(mode: Mode, pulled: IntArray, log_pi: FloatArray, groups: IntArray, begins: BoolArray) -> FloatArray:
+    """Return log E of a claim after each instant of these rows, without the bet on groups; ∞ if one is impossible."""
     if np.isneginf(log_pi[np.arange(pulled.size), pulled]).any():
-        return False
-    return float(mode.test(pulled, log_pi).max(initial=0.0)) < -math.log(alpha)
+        return np.array([math.inf])
+    log_e: FloatArray = mode.test(pulled, log_pi, groups, begins)[np.append(begins[1:], True)]
+    return log_e

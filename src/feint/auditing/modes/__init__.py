@@ -21,7 +21,7 @@ _MODES: dict[str, type[Mode]] = {
 }
 
 
-def make_mode(name: str, claim: Claim, arms: LogArms) -> Mode:
+def make_mode(name: str, claim: Claim, arms: LogArms, *, grouped: bool = False) -> Mode:
     """Return the mode of this name, which has learned nothing; the reference is checked whether or not it is used."""
     reference_settings(claim.reference, claim.family, arms.n)
-    return _MODES[name](claim, arms)
+    return _MODES[name](claim, arms, grouped=grouped)

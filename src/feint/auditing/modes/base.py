@@ -1,9 +1,10 @@
 """The contract of modes: how rows are checked, what the claim says about every pull, and which tests fit.
 
 With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
-are known E is 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits as
-quick to see as by a test made for those (docs/audit.md). Where groups are tested too, E is 0.9 of that and 0.1 of a bet
-on the groups (`evidence/group_tilts.py`).
+are known the tests of single pulls are 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the
+shares make wrong splits as quick to see as by a test made for those (docs/audit.md). E is 0.95 of these and 0.05 of a
+bet on serial dependence (`evidence/serial.py`). Where groups are tested too, E is 0.9 of that and 0.1 of a bet on the
+groups (`evidence/group_tilts.py`).
 """
 
 import math
@@ -16,16 +17,17 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim, ModeName
-from feint.evidence import BoostMixture, Calibration, PropensityMixture
+from feint.evidence import BoostMixture, Calibration, PropensityMixture, SerialMixture
 from feint.evidence.calibration import BETS_SHARE
 
-_BOOSTS = 0.3  # share of E that bets on boosts
+_BOOSTS = 0.3  # share of the tests of single pulls that bets on boosts
+SERIAL_SHARE = 0.05  # share of E that bets on serial dependence
 GROUPS_SHARE = 0.1  # share of E that bets on groups, where they are tested
 
 
 def intervals_share(grouped: bool) -> float:
     """Return the intervals' share of α, such that E ≥ 1/α where one leaves out 0."""
-    return (1.0 - _BOOSTS) * BETS_SHARE * (1.0 - GROUPS_SHARE if grouped else 1.0)
+    return (1.0 - _BOOSTS) * BETS_SHARE * (1.0 - SERIAL_SHARE) * (1.0 - GROUPS_SHARE if grouped else 1.0)
 
 
 class Mode(ABC):
@@ -33,7 +35,7 @@ class Mode(ABC):
 
     NAME: ClassVar[ModeName]
 
-    def __init__(self, claim: Claim, arms: LogArms) -> None:
+    def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
         if claim.floor * arms.n > 1:
             raise ValueError(
                 f"`floor` is {claim.floor:g}, which {arms.n} arms cannot all have; give at most 1/{arms.n}."
@@ -41,6 +43,7 @@ class Mode(ABC):
         self.claim, self.arms = claim, arms
         self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, within=claim.within)
         self.calibration: Calibration | None = Calibration(arms.n, within=claim.within)
+        self.serial = SerialMixture(arms.n, within=claim.within, n_groups=0 if grouped else None)
 
     @abstractmethod
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -54,17 +57,30 @@ class Mode(ABC):
     def words(self) -> str:
         """Return the claim in words."""
 
-    def test(self, arms: IntArray, log_pi: FloatArray) -> FloatArray:
-        """Return log E after each row."""
-        log_e = self.boosts.extend(arms, log_pi)
-        if self.calibration is None:
-            return log_e
-        free = self.calibration.extend(arms, log_pi)
-        return np.asarray(np.logaddexp(log_e + math.log(_BOOSTS), free + math.log(1.0 - _BOOSTS)))
+    def test(self, arms: IntArray, log_pi: FloatArray, groups: IntArray, begins: BoolArray) -> FloatArray:
+        """Return log E after each row, without the bet on groups; `begins` says which rows begin an instant, after
+        whose last row E may be read.
+        """
+        log_e = self.boosts.extend(arms, log_pi, begins)
+        if self.calibration is not None:
+            free = self.calibration.extend(arms, log_pi, begins)
+            log_e = np.logaddexp(log_e + math.log(_BOOSTS), free + math.log(1.0 - _BOOSTS))
+        serial = self.serial.extend_grouped(arms, log_pi, groups, begins)
+        return np.asarray(np.logaddexp(log_e + math.log(1.0 - SERIAL_SHARE), serial + math.log(SERIAL_SHARE)))
+
+    def stakes(self) -> dict[str, float]:
+        """Return the share of each test in `test`."""
+        boosts = 1.0 if self.calibration is None else _BOOSTS
+        shares = {"boosts": boosts} if self.calibration is None else {"boosts": boosts, "calibration": 1.0 - boosts}
+        return {name: (1.0 - SERIAL_SHARE) * share for name, share in shares.items()} | {"serial": SERIAL_SHARE}
 
     def fits(self) -> str:
         """Return what to make sure of where a pull is all but impossible under the claim, as a clause."""
         return "the logged probabilities are right"
+
+    def order_within_instants(self) -> str:
+        """Return what else must hold where several rows have one time, as a sentence after a blank; else nothing."""
+        return ""
 
     def warnings(self, skipped: int) -> list[str]:
         """Return what a reader must know; `skipped` rows were bad."""
@@ -74,12 +90,14 @@ class Mode(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, as plain JSON types."""
-        return {"boosts": self.boosts.state(), "calibration": self.calibration and self.calibration.state()}
+        calibration = self.calibration and self.calibration.state()
+        return {"boosts": self.boosts.state(), "calibration": calibration, "serial": self.serial.state()}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         self.boosts = type(self.boosts).from_state(state["boosts"])
         self.calibration = self.calibration and Calibration.from_state(state["calibration"])
+        self.serial = type(self.serial).from_state(state["serial"])
 
     def _reading(self, words: str) -> str:
         """Add to the words of a logged claim what is read in the place of small probabilities."""

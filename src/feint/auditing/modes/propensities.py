@@ -14,7 +14,7 @@ from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
-from feint.evidence import PropensityMixture
+from feint.evidence import PropensityMixture, PropensitySerialMixture
 from feint.evidence.propensity_mixture import shrink_propensities
 
 _MANY = 100  # rows from which a mean of 1/p says something
@@ -27,11 +27,12 @@ class LoggedPropensities(Mode):
 
     NAME = "propensities"
 
-    def __init__(self, claim: Claim, arms: LogArms) -> None:
-        super().__init__(claim, arms)
+    def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
+        super().__init__(claim, arms, grouped=grouped)
         self._two = arms.n == 2 and claim.propensity_draws is None
         if not self._two:
             self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
+            self.serial = PropensitySerialMixture(arms.n, within=claim.within, n_groups=self.serial.n_groups)
         # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1; each 1/p counts as 10·K at most.
         self._inverse = np.zeros(3)
         self._even = True  # whether all are 1/K

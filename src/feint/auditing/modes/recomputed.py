@@ -20,8 +20,8 @@ class RecomputedReference(Mode):
 
     NAME = "rewards"
 
-    def __init__(self, claim: Claim, arms: LogArms) -> None:
-        super().__init__(claim, arms)
+    def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
+        super().__init__(claim, arms, grouped=grouped)
         self.expected = Recomputation(claim.reference, claim.family, arms.n, claim.initial_round, claim.timing)
         self._all_binary = True
 
@@ -67,6 +67,12 @@ class RecomputedReference(Mode):
     def fits(self) -> str:
         """Return what to make sure of, as a clause."""
         return "sigma, prior and reference fit"
+
+    def order_within_instants(self) -> str:
+        """Say that the rewards of an instant were learnt row by row, where they are."""
+        if getattr(self.expected.reference, "ignores_rewards", False) or self.claim.timing.by_time:
+            return ""
+        return " The reference learnt their rewards in the order of the log, which must be that of the draws."
 
     def warnings(self, skipped: int) -> list[str]:
         """Return what a reader must know."""

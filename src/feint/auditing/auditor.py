@@ -11,10 +11,11 @@ from feint.auditing.groups import LogGroups
 from feint.auditing.history import History
 from feint.auditing.modes import Mode, intervals_share
 from feint.auditing.report import ArmReport, AuditReport, Impossible
+from feint.auditing.units import Units
 from feint.evidence import BoostMixture
 from feint.numerics._validate import restore_counts
 
-_VERSION = 4
+_VERSION = 5
 _EXAMPLES = 20  # of bad rows named in the report
 _SUSPICIOUS = math.log(1e-12)
 
@@ -32,12 +33,19 @@ class Auditor:
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
         self._history = History()
+        self._units = Units()
         self._groups = LogGroups(mode, grouped)
 
     @property
     def rejected_at(self) -> int | None:
         """Return the row at which the claim was rejected, None if it was not."""
         return self._rejected_at
+
+    @property
+    def only_changed(self) -> bool:
+        """Return whether rows that do not repeat their unit's first are all that refutes the claim."""
+        tests = self._impossible is not None or self._highest >= -math.log(self.alpha)
+        return self._units.changed is not None and not tests
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
@@ -49,7 +57,13 @@ class Auditor:
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
         groups = self._groups.number(chunk, good)
+        drawn, changed = self._units.draws(chunk, good, arms, groups)
         log_pi, tested = self.mode.read(chunk, good, arms, groups)
+        if drawn is not None:
+            log_pi, tested = log_pi[drawn[tested]], tested & drawn
+        if changed.size:
+            self._reject(int(rows[changed[0]]))
+            self._groups.refute(groups[changed])
         if log_pi.size:
             self._test(rows[tested], arms[tested], groups[tested], log_pi)
 
@@ -80,8 +94,8 @@ class Auditor:
             log_pi, pulled = log_pi[possible], pulled[possible]
         log_e = self._groups.extend(groups, arms, log_pi, self.mode.test(arms, log_pi))
         alarms = np.flatnonzero(log_e >= -math.log(self.alpha))
-        if alarms.size and (self._rejected_at is None or rows[alarms[0]] < self._rejected_at):
-            self._rejected_at = int(rows[alarms[0]])
+        if alarms.size:
+            self._reject(int(rows[alarms[0]]))
         self._log_e = float(log_e[-1])
         self._highest = max(self._highest, float(log_e.max()))
         least = int(pulled.argmin())
@@ -93,8 +107,11 @@ class Auditor:
         """Note pulls of arms to which the claim gives probability 0: E is infinite from the first of them on."""
         first = self._impossible or Impossible(int(rows[0]), int(arms[0]), 0)
         self._impossible = first._replace(pulls=first.pulls + rows.size)
-        if self._rejected_at is None:
-            self._rejected_at = int(rows[0])
+        self._reject(int(rows[0]))
+
+    def _reject(self, row: int) -> None:
+        if self._rejected_at is None or row < self._rejected_at:
+            self._rejected_at = row
 
     def report(self, warnings: list[str]) -> AuditReport:
         """Return what was found; `warnings` are the caller's, about how the log was read."""
@@ -106,7 +123,7 @@ class Auditor:
         if self._groups.log_e_value is not None:
             parts["groups"] = self._groups.log_e_value
         arm, size = boosts.likeliest
-        refuted = self._impossible is not None
+        refuted = self._impossible is not None or self._units.changed is not None
         return AuditReport(
             mode=self.mode.NAME,
             claim=self.mode.words(),
@@ -132,6 +149,8 @@ class Auditor:
             diagnosis=None,
             history_rows=history_rows,
             history_log_e_values=history_log_e,
+            repeated=self._units.repeated,
+            changed=self._units.changed,
         )
 
     def _arms(self) -> tuple[ArmReport, ...]:
@@ -161,6 +180,14 @@ class Auditor:
                 + (f", and {refuted - 1:,} more rows did the same" if refuted > 1 else "")
                 + ": that refutes it. If probabilities were rounded, read small ones as a larger number (`floor`)."
             )
+        if (changed := self._units.changed) is not None:
+            names = self.mode.arms.names()
+            found.append(
+                f"Row {changed.row} shows arm {names[changed.arm]} to the unit {changed.unit}, whose first row has arm "
+                f"{names[changed.first_arm]}"
+                + (f", and {changed.rows - 1:,} more rows do not repeat theirs" if changed.rows > 1 else "")
+                + ": that refutes the claim."
+            )
         if tested == 0:
             never = [str(a) for a in np.flatnonzero(self._observed == 0)[:10]]
             why = f"arm {', '.join(never)} was never pulled; do arms count from 0? Is there a prior?"
@@ -171,7 +198,7 @@ class Auditor:
             found.append(f"No row could be tested: {why}")
         elif self._observed[0] == 0 and self.mode.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
-        untested = self._rows - skipped - tested
+        untested = self._rows - skipped - tested - self._units.repeated
         if tested and untested > self.n_arms * max(1, len(self._groups)):
             found.append(
                 f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
@@ -204,6 +231,7 @@ class Auditor:
             "observed": self._observed.tolist(),
             "impossible": self._impossible,
             "groups": self._groups.state(),
+            "units": self._units.state(),
             "times": self._times.state(),
             "history": self._history.state(),
             **facts,
@@ -234,6 +262,7 @@ class Auditor:
             restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
             self._groups.recall(state["groups"])
+            self._units.recall(state["units"])
             self._times.recall(state["times"])
             self._history.recall(state["history"])
             for name, kinds in _FACTS.items():

@@ -7,7 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from feint.auditing.claim import Claim, Names, Option, shell_options
+from feint.auditing.claim import Claim, Names, shell_options
+from feint.auditing.option import Option
 
 # How a reference is written with its rewards: `read_reference` reads all of these together.
 _REFERENCE = {

@@ -64,6 +64,12 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
             f"Row {report.impossible.row:,} pulled arm {report.arms[report.impossible.arm].label}, to which the claim "
             f"gives probability 0. Such pulls: {report.impossible.pulls:,}."
         )
+    elif report.changed is not None:
+        tone, labels = "rejected", [arm.label for arm in report.arms]
+        means = (
+            f"Row {report.changed.row:,} shows arm {labels[report.changed.arm]} to the unit {report.changed.unit}, whose "
+            f"first row has arm {labels[report.changed.first_arm]}. Such rows: {report.changed.rows:,}."
+        )
     elif report.rejected:
         tone = "rejected"
         means = f"A true claim is rejected with probability at most {level}, wherever the log ends."
@@ -80,9 +86,11 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
 
 
 def _numbers(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
-    first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""
+    drawn = report.rows - report.left_out - report.repeated
+    first = " (the first have no posterior)" if drawn > report.tested else ""
     found = [
         ("pulls tested", f"{report.tested:,} of {report.rows:,}{first}"),
+        *([("not the first of their unit", f"{report.repeated:,}")] if report.repeated else ()),
         ("e-value", f"{power(report.log_e_value)} now, {power(report.highest_log_e_value)} at its highest"),
         ("anytime p-value", power(-report.highest_log_e_value)),
     ]

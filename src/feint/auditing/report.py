@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from feint.auditing.groups import GroupReport
 from feint.auditing.modes import intervals_share
+from feint.auditing.units import ChangedUnit
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class AuditReport:
         What explains a rejected log best.
     history_rows, history_log_e_values
         (n,) rows and log E there, for a figure.
+    repeated, changed
+        How many rows are not the first of their unit, and those among them that do not have its arm; None if all do.
 
     Examples
     --------
@@ -116,6 +119,8 @@ class AuditReport:
     diagnosis: "Diagnosis | None"
     history_rows: npt.NDArray[np.int64]
     history_log_e_values: npt.NDArray[np.float64]
+    repeated: int = 0
+    changed: ChangedUnit | None = None
 
     @property
     def rejected(self) -> bool:
@@ -177,6 +182,8 @@ class AuditReport:
             "log_e_value": _finite(self.log_e_value),
             "highest_log_e_value": _finite(self.highest_log_e_value),
             "impossible": None if self.impossible is None else self.impossible._asdict(),
+            "repeated": self.repeated,
+            "changed": None if self.changed is None else self.changed._asdict(),
             "p_value": self.p_value,
             "log_e_values": self.log_e_values,
             "arms": [vars(arm) for arm in self.arms],

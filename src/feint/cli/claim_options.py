@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import typer
 
-from feint.auditing.claim import Option
+from feint.auditing.option import Option
 from feint.auditing.command_line import audit_options
 
 _Command = TypeVar("_Command", bound=Callable[..., None])

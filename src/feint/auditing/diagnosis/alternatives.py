@@ -14,6 +14,7 @@ from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.weighing import Alternative, Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
+from feint.auditing.units import Units
 from feint.families import Bernoulli, Gaussian
 from feint.references import ThompsonSampling
 
@@ -26,6 +27,7 @@ class _Piece(NamedTuple):
     arms: IntArray
     groups: IntArray
     rows: IntArray
+    drawn: BoolArray | None  # all, if None: those that are not a later row of their unit
 
 
 _TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
@@ -66,7 +68,7 @@ def explain_log(
 
 def _others(claim: Claim) -> Iterator[tuple[str, str, Claim]]:
     """Yield claims that are often the true one, as (kind, words, claim)."""
-    if not claim.timing.by_time and claim.needs_rewards:
+    if not claim.timing.by_clock and claim.needs_rewards:
         for delay in (1, 10, 50):
             if delay != claim.delay:
                 yield (
@@ -103,13 +105,14 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     """Return the first rows of a log that can be tested."""
     pieces: list[_Piece] = []
     ids: dict[str, int] = {}
-    times = Times()
+    times, units = Times(), Units()
     for chunk in chunks:
         checked = check(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
         groups = group_ids(chunk, checked.good, ids)
         arms = chunk.arm.values[good].astype(np.int64)
-        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good]))
+        drawn, _ = units.draws(chunk, checked.good, arms, groups)
+        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], drawn))
         if sum(piece.rows.size for piece in pieces) >= limit:
             break
     return pieces
@@ -123,7 +126,7 @@ def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
         table = np.zeros((tested.size, mode.arms.n))
         table[tested] = log_pi
         tables.append(table)
-        masks.append(tested)
+        masks.append(tested if piece.drawn is None else tested & piece.drawn)
     return np.concatenate(tables), np.concatenate(masks)
 
 

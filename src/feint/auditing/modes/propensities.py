@@ -14,6 +14,7 @@ from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
+from feint.auditing.probability_of import of_pulled_arm, place_of
 from feint.evidence import PropensityMixture
 from feint.evidence.propensity_mixture import shrink_propensities
 
@@ -29,6 +30,12 @@ class LoggedPropensities(Mode):
 
     def __init__(self, claim: Claim, arms: LogArms) -> None:
         super().__init__(claim, arms)
+        self._place = None if claim.probability_of is None else place_of(claim.probability_of, arms)
+        if claim.names.available is not None:
+            raise ValueError(
+                "Which arms were available (`available`) says nothing about the propensities of pulled arms alone: leave "
+                "it out, log the probabilities of all arms, or recompute a reference (`mode`)."
+            )
         self._two = arms.n == 2 and claim.propensity_draws is None
         if not self._two:
             self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
@@ -50,7 +57,10 @@ class LoggedPropensities(Mode):
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the logged propensities, of both arms if there are two; all rows are tested."""
         assert chunk.propensity is not None
-        p = np.maximum(np.minimum(chunk.propensity.values[good], 1.0), self.claim.floor)
+        p = np.minimum(chunk.propensity.values[good], 1.0)
+        if self._place is not None:
+            p = of_pulled_arm(p, arms, self._place)
+        p = np.maximum(p, self.claim.floor)
         if self.claim.propensity_draws is not None:
             p = shrink_propensities(p, self.claim.propensity_draws)
         self._even &= bool((abs(p - 1.0 / self.arms.n) <= self.claim.tolerance).all())
@@ -73,7 +83,8 @@ class LoggedPropensities(Mode):
             if self.claim.propensity_draws is None
             else f", estimated from {self.claim.propensity_draws:,} draws each"
         )
-        return self._reading(f"the logged propensities are those of the pulls{drawn}")
+        whose = "the pulls" if self._place is None else f"arm {self.arms.names()[self._place]}"
+        return self._reading(f"the logged propensities are those of {whose}{drawn}")
 
     def warnings(self, skipped: int) -> list[str]:
         """Return what a reader must know."""
@@ -83,7 +94,9 @@ class LoggedPropensities(Mode):
         if rows >= _MANY and total > clearly * self.arms.n * rows:
             names = self.arms.names()
             instead = (
-                f"; as the probability of arm {names[1]} it would be {other / rows:.3g}" if self.arms.n == 2 else ""
+                f"; as the probability of arm {names[1]} it would be {other / rows:.3g} (`probability_of`)"
+                if self.arms.n == 2 and self._place is None
+                else ""
             )
             found.append(
                 f"The mean of 1/propensity is at least {total / rows:.3g}, which cannot stay above the number of arms, "

@@ -112,7 +112,7 @@ class Claim:
     )
     floor: float = field(
         default=0.0,
-        metadata=_about("Logged probabilities below this are claimed to have been this, for logs that were rounded."),
+        metadata=_about("Logged probabilities below this may have been anything up to it: they were rounded."),
     )
     within: float = field(
         default=0.0,

@@ -65,7 +65,7 @@ def audit(
     available
         The arms that could be drawn in each row: n lists of arms, or (n, K) booleans.
     units
-        (n,) or (n, 2), a unit and a version: later rows of a unit repeat its first, which is tested.
+        (n,) or (n, 2), a unit and a version: later rows of a unit repeat its first.
     options
         OPTIONS
 

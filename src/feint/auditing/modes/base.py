@@ -1,6 +1,7 @@
 """The contract of modes: how rows are checked, what the claim says about every pull, and which tests fit.
 
-With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
+With `within` = w the null is that every probability lies within the share w of the one claimed; with a `floor`, that
+those logged below it were anything up to it (`evidence/slack.py`). Where all probabilities
 are known E is 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits as
 quick to see as by a test made for those (docs/audit.md). Where groups are tested too, E is 0.9 of that and 0.1 of a bet
 on the groups (`evidence/group_tilts.py`).
@@ -39,8 +40,10 @@ class Mode(ABC):
                 f"`floor` is {claim.floor:g}, which {arms.n} arms cannot all have; give at most 1/{arms.n}."
             )
         self.claim, self.arms = claim, arms
-        self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, within=claim.within)
-        self.calibration: Calibration | None = Calibration(arms.n, within=claim.within)
+        self.floor = 0.0 if self.NAME == "rewards" else claim.floor
+        allowed = {"within": claim.within, "floor": self.floor}
+        self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, **allowed)
+        self.calibration: Calibration | None = Calibration(arms.n, **allowed)
 
     @abstractmethod
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -82,9 +85,9 @@ class Mode(ABC):
         self.calibration = self.calibration and Calibration.from_state(state["calibration"])
 
     def _reading(self, words: str) -> str:
-        """Add to the words of a logged claim what is read in the place of small probabilities."""
+        """Add to the words of a logged claim what small probabilities may have been."""
         floor = self.claim.floor
-        return self._allowing(words + (f", those below {floor:g} read as {floor:g}" if floor else ""))
+        return self._allowing(words + (f", those below {floor:g} being anything up to {floor:g}" if floor else ""))
 
     def _allowing(self, words: str) -> str:
         share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""

@@ -51,7 +51,7 @@ class LoggedProbabilities(Mode):
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the logged probabilities, normalised; all rows are tested."""
-        table = np.maximum(_table(chunk)[good], self.claim.floor)
+        table = np.maximum(_table(chunk)[good], self.floor)
         if chunk.available is not None:
             table[~chunk.available[good]] = 0.0
         return _log_normalised(table), np.ones(arms.size, dtype=bool)

@@ -60,9 +60,8 @@ class LoggedPropensities(Mode):
         p = np.minimum(chunk.propensity.values[good], 1.0)
         if self._place is not None:
             p = of_pulled_arm(p, arms, self._place)
-        p = np.maximum(p, self.claim.floor)
         if self.claim.propensity_draws is not None:
-            p = shrink_propensities(p, self.claim.propensity_draws)
+            p = shrink_propensities(np.maximum(p, self.floor), self.claim.propensity_draws)
         self._even &= bool((abs(p - 1.0 / self.arms.n) <= self.claim.tolerance).all())
         least = 1.0 / (_LARGEST_INVERSE * self.arms.n)
         other = np.where(arms == 1, p, 1.0 - p)
@@ -70,10 +69,13 @@ class LoggedPropensities(Mode):
         tested = np.ones(arms.size, dtype=bool)
         with np.errstate(divide="ignore"):
             if not self._two:
-                return np.log(p), tested
+                return np.log(np.maximum(p, self.floor)), tested
             table = np.empty((arms.size, 2))
             table[np.arange(arms.size), arms] = np.log(p)
             table[np.arange(arms.size), 1 - arms] = np.log1p(-p)
+            if self.floor:  # of both arms: which was pulled must not decide
+                table = np.maximum(table, np.log(self.floor))
+                table -= np.logaddexp(table[:, 0], table[:, 1])[:, np.newaxis]
         return table, tested
 
     def words(self) -> str:

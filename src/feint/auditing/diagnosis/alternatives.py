@@ -42,13 +42,12 @@ def rows_looked_at(rejected_at: int, n_arms: int) -> int:
 def explain_log(
     chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, report: AuditReport
 ) -> Diagnosis | None:
-    """Return which kind of departure explains the log best; None where every pull tested was impossible."""
+    """Return which kind of departure explains the log best; None where no row is tested before too many."""
     assert report.rejected_at is not None
     limit = rows_looked_at(report.rejected_at, arms.n)
     pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
     log_pi, tested = _read(pieces, make_mode(mode, claim, arms))
     pulled, rows = (np.concatenate(parts) for parts in ([p.arms for p in pieces], [p.rows for p in pieces]))
-    tested &= ~np.isneginf(log_pi[np.arange(pulled.size), pulled])
     tested[limit:] = False
     if not tested.any():
         return None

@@ -69,6 +69,8 @@ class AmongAvailable:
     def __init__(self, expected: Recomputation) -> None:
         self._expected = expected
         self._by_arms: dict[bytes, Recomputation] = {}
+        if not expected.is_own:
+            among_arms(expected.reference, range(expected.n_arms))  # refuses what it cannot restrict
 
     def rows(self, known: KnownRewards, group: IntArray, available: BoolArray) -> tuple[FloatArray, BoolArray]:
         """Return log π (m, K) of the tested rows, and which rows these are, (n,)."""

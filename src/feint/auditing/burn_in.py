@@ -1,7 +1,7 @@
 """A burn-in: the first rows of every agent are drawn with fixed shares, whatever the reference says.
 
-These rows are tested by their shares, and their rewards are known later as all rewards are. Where not every arm could be
-drawn (`available`), the shares of the others are divided by their sum. NumPy waits inside, as in `claim`.
+These rows are tested by their shares, and their rewards are known later as all rewards are. Where not every arm could
+be drawn (`available`), the shares of the others are divided by their sum. NumPy waits inside, as in `claim`.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     names = replace(claim.names, time=NO_TIME) if claim.ignore_time else claim.names
     _check_names(columns, names)
     time = names.time or next((name for name in _TIME_NAMES if name in columns), None)
-    labels = [name[len(names.prefix) :] for name in columns if name.startswith(names.prefix) and name != names.prefix]
+    others = (names.prefix, names.propensity)
+    labels = [name[len(names.prefix) :] for name in columns if name.startswith(names.prefix) and name not in others]
     numbered = [label for label in labels if label.isdecimal() and label.isascii()]
     if numbered:  # p_0, p_1, … count, and what else begins so is something else
         labels = sorted(set(numbered), key=int)
@@ -114,7 +115,17 @@ def _lone_arm(labels: list[str], claim: Claim) -> str | None:
 
 def _check_names(columns: list[str], names: Names) -> None:
     usual = Names()
-    for option in ("arm", "reward", "propensity", "probabilities", "time", "reward_time", "group", "stage", "available"):
+    for option in (
+        "arm",
+        "reward",
+        "propensity",
+        "probabilities",
+        "time",
+        "reward_time",
+        "group",
+        "stage",
+        "available",
+    ):
         name = getattr(names, option)
         if name and name not in columns and (option == "arm" or name != getattr(usual, option)):
             what = "name the arms' with `arm`" if option == "arm" else f"correct `{option}`"

@@ -16,7 +16,6 @@ from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.report import AuditReport
 from feint.numerics._validate import check_flag
 
-
 _SELDOM = ("stages", "available", "units")
 
 

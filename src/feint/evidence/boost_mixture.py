@@ -59,9 +59,7 @@ class Bets(NamedTuple):
     ratios: FloatArray  # (J, K) r_b(A), relative to exp(gains)
 
 
-def bets(
-    n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float = 0.0, floor: float = 0.0
-) -> Bets:
+def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float = 0.0, floor: float = 0.0) -> Bets:
     """Return the bets before the first pull."""
     usual = epsilons.size == len(EPSILONS) and bool((epsilons == np.array(EPSILONS)).all())
     stakes = np.array(_STAKES) if usual else np.ones(epsilons.size)

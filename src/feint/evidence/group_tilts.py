@@ -121,9 +121,7 @@ class GroupTilts:
     True
     """
 
-    def __init__(
-        self, n_arms: int, within: float = 0.0, n_groups: int | None = None, floor: float = 0.0
-    ) -> None:
+    def __init__(self, n_arms: int, within: float = 0.0, n_groups: int | None = None, floor: float = 0.0) -> None:
         self._n_arms, self._n_groups = n_arms, n_groups
         self._allowed = float(floor), float(within)
         self._arrived = 0

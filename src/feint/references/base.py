@@ -50,7 +50,9 @@ class ReferenceView:
         self.time = time
         self.pulls: IntArray = read_only(belief.pulls)
         self.public_means: FloatArray = read_only(belief.means)
-        self.available: BoolArray = read_only(np.ones(len(belief.means), dtype=bool) if available is None else available)
+        self.available: BoolArray = read_only(
+            np.ones(len(belief.means), dtype=bool) if available is None else available
+        )
 
 
 class HasLogProbabilities(Protocol):

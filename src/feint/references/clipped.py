@@ -12,7 +12,13 @@ from feint.families.base import Belief
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import as_number
 from feint.references.base import (
-    Reference, among_arms, describe, expect, min_pulls_per_arm, reference_prior, reference_settings,
+    Reference,
+    among_arms,
+    describe,
+    expect,
+    min_pulls_per_arm,
+    reference_prior,
+    reference_settings,
 )  # fmt: skip
 
 

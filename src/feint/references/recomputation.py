@@ -15,7 +15,12 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
 from feint.references.base import (
-    PlainReference, describe, expect, min_pulls_per_arm, reference_prior, reference_settings,
+    PlainReference,
+    describe,
+    expect,
+    min_pulls_per_arm,
+    reference_prior,
+    reference_settings,
 )  # fmt: skip
 from feint.references.past import KnownRewards, Past, Timing
 

@@ -1,7 +1,7 @@
 """Logs of agents that burn in, learn in stages, lack arms or meet units again, without any code of feint.
 
-`make(rng, n_logs, rows, bent)` of a `Case` returns as many logs: the arguments of `feint.audit` that hold the data. With
-`bent`, 5 % of the draws go to arm 0 whatever the agent meant to do. `claim` are the options under which an honest log
+`make(rng, n_logs, rows, bent)` of a `Case` returns as many logs: the arguments of `feint.audit` that hold the data.
+With `bent`, 5 % of the draws go to arm 0 whatever the agent meant to do. `claim` are the options under which an honest log
 must pass, and `misstated` is what is wrong with `wrong`.
 """
 

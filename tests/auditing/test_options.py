@@ -1,4 +1,4 @@
-"""Burn-ins, stages, available arms, units, floors and the probability of one arm: valid, powerful, and at every door."""
+"""Burn-ins, stages, available arms, units, floors, the probability of one arm: valid, powerful, at every door."""
 
 import csv
 import itertools
@@ -427,9 +427,14 @@ def test_a_reference_that_cannot_be_restricted_is_refused(monkeypatch):
 
 def test_words_of_a_shell():
     assert read_words("--within=1% --skip-bad") == {"within": "1%", "skip_bad": True}
-    for wrong, sentence in (("--bach 2", "did you mean --batch?"), ("batch", "There is no option batch here"),
-                            ("--batch x", "--batch is 'x'; give a whole number."), ("--batch", "--batch needs a value."),
-                            ("--unit 'a", "A quote is not closed"), ("--prior 1,1", "There is no option --prior")):  # fmt: skip
+    for wrong, sentence in (
+        ("--bach 2", "did you mean --batch?"),
+        ("batch", "There is no option batch here"),
+        ("--batch x", "--batch is 'x'; give a whole number."),
+        ("--batch", "--batch needs a value."),
+        ("--unit 'a", "A quote is not closed"),
+        ("--prior 1,1", "There is no option --prior"),
+    ):
         with pytest.raises(ValueError, match=re.escape(sentence)):
             read_words(wrong)
 

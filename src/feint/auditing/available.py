@@ -28,8 +28,7 @@ def read_available(cells: Any, arms: LogArms, malformed: dict[int, str]) -> Bool
         if cells.shape[1] != arms.n:
             raise ValueError(f"`available` has {cells.shape[1]} columns for {arms.n} arms; give one per arm.")
         mask = cells.astype(bool)
-        for i in np.flatnonzero(~mask.any(axis=1)):
-            malformed.setdefault(int(i), "no arm was available")
+        malformed.update(dict.fromkeys(np.flatnonzero(~mask.any(axis=1)).tolist(), "no arm was available"))
         return mask
     places = {name: a for a, name in enumerate(arms.names())}
     mask = np.zeros((len(cells), arms.n), dtype=bool)

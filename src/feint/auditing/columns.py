@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 from feint.auditing.arms import given_labels
@@ -109,23 +109,14 @@ def _lone_arm(labels: list[str], claim: Claim) -> str | None:
     """
     if len(labels) != 1 or claim.mode == "probabilities":
         return None
-    named = labels[0] in (given_labels(claim.n_arms) or [claim.probability_of])
+    named = labels[0] in (given_labels(claim.n_arms) or [str(claim.probability_of)])
     return labels[0] if named or labels[0] in ("0", "1", "2") else None
 
 
 def _check_names(columns: list[str], names: Names) -> None:
     usual = Names()
-    for option in (
-        "arm",
-        "reward",
-        "propensity",
-        "probabilities",
-        "time",
-        "reward_time",
-        "group",
-        "stage",
-        "available",
-    ):
+    single = [f.name for f in fields(Names) if f.name not in ("prefix", "unit")]
+    for option in single:
         name = getattr(names, option)
         if name and name not in columns and (option == "arm" or name != getattr(usual, option)):
             what = "name the arms' with `arm`" if option == "arm" else f"correct `{option}`"

@@ -65,10 +65,11 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
             f"gives probability 0. Such pulls: {report.impossible.pulls:,}."
         )
     elif report.changed is not None:
-        tone, labels = "rejected", [arm.label for arm in report.arms]
+        tone, changed = "rejected", report.changed
+        arm, first_arm = (report.arms[a].label for a in (changed.arm, changed.first_arm))
         means = (
-            f"Row {report.changed.row:,} shows arm {labels[report.changed.arm]} to the unit {report.changed.unit}, whose "
-            f"first row has arm {labels[report.changed.first_arm]}. Such rows: {report.changed.rows:,}."
+            f"Row {changed.row:,} shows arm {arm} to the unit {changed.unit}, whose first row has arm {first_arm}. "
+            f"Such rows: {changed.rows:,}."
         )
     elif report.rejected:
         tone = "rejected"

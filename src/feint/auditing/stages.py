@@ -1,7 +1,7 @@
 """Stages of a log: rewards become known when a column changes, as at the interim analyses of a trial.
 
-The stages of an agent are numbered from 0 by the changes of the column among its rows. A reward of stage s is then known
-from the time s + 1 on, where the time of a row is its stage.
+The stages of an agent are numbered from 0 by the changes of the column among its rows. A reward of stage s is then
+known from the time s + 1 on, where the time of a row is its stage.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Units that are shown the same arm again: a visitor who comes back, or a patient with several visits.
 
 The first row of a unit is a draw and is tested. Later rows are no draws: they must have the arm of the first, with
-probability 1 under the claim. A row that does not refutes it, as a pull of probability 0 does. Units of different groups
-are different. Of every unit a digest of 16 bytes and its arm are kept, so that labels of any length may be units; two
-of 10⁹ units share a digest with probability 10⁻²¹.
+probability 1 under the claim. A row that does not refutes it, as a pull of probability 0 does. Units of different
+groups are different. Of every unit a digest of 16 bytes and its arm are kept, so that labels of any length may be
+units; any two of 10⁹ units share a digest with probability 10⁻²¹.
 """
 
 from hashlib import blake2b

@@ -75,7 +75,8 @@ def experts(
         np.empty(n_sizes),
         np.empty((n_sizes, prior.size)),
         np.empty((n_sizes, n_arms)),
-        *np.zeros((2, n_sizes)),
+        np.zeros(n_sizes),
+        np.zeros(n_sizes),
         np.zeros((2, n_arms)),
     )
     empty.log_e[:], empty.weights[:], empty.alone[:] = _NOTHING, prior, 0.0

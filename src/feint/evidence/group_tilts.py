@@ -1,7 +1,7 @@
 r"""Which of many groups are not pulled as claimed? A small test of every group, e-BH over them, and a bet on all.
 
 **One group.** For group j, arm a and tilt λ of the arm's log-odds, E_{j,a,λ} is the product over the group's rows of
-exp(λX)/(1 + π_a·(e^λ − 1)), as in `calibration`; E_j is their mean, and `within` and `floor` mean the same as there. With
+exp(λX)/(1 + π_a·(e^λ − 1)), as in `calibration`; E_j is their mean; `within` and `floor` mean the same as there. With
 eight tilts, a group needs 8·K numbers.
 
 **Groups that arrive.** Group j is the j-th by its first row in the log and has the weight

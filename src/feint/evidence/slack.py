@@ -25,7 +25,7 @@ _SAME = 1e-12  # relative: rare arms all have the same c
 
 @part
 def fill_slack(floor: float, within: float, log_pi: FloatArray, slack: FloatArray) -> None:
-    """Fill `slack` (2, K): how far each true probability may lie below and above the one that is tested, exp(log_pi)."""
+    """Fill `slack` (2, K): how far each true probability may lie below and above the one tested, exp(log_pi)."""
     least, rare = math.inf, 0
     for a in range(log_pi.size):
         if log_pi[a] > -math.inf:

@@ -4,9 +4,9 @@ In plain Python a reference is anything with
 
     log_probabilities(view) -> K floats
 
-where `view` has `time` (the pulls made so far) and the arrays `pulls`, `public_means` and `available` over arms: where an
-audit says which arms could be drawn, the others are False there and must have probability 0. A reference with a kernel
-has instead
+where `view` has `time` (the pulls made so far) and the arrays `pulls`, `public_means` and `available` over arms: where
+an audit says which arms could be drawn, the others are False there and must have probability 0. A reference with a
+kernel has instead
 
 - `kernel(family, n_arms)`, which returns its settings for public rewards of this `family`: a NamedTuple whose class has
   the part `expect` below and `own_samples`, whether the observer sees its own samples, not the agent's public rewards;
@@ -108,10 +108,11 @@ def _checked_logs(reference: Any, view: ReferenceView, shape: tuple[int, ...]) -
             f"{where} returned {logs.tolist()}, probabilities that sum to {total:.9g}; they must sum to 1 "
             "(normalise them: log π − log Σ π)."
         )
-    if not np.isneginf(logs[~view.available]).all():
+    wrong = np.flatnonzero(~view.available & ~np.isneginf(logs))
+    if wrong.size:
         raise OwnPartError(
-            f"{where} gave arm {int(np.flatnonzero(~view.available & ~np.isneginf(logs))[0])} a probability, but it was "
-            "not available; return -inf where view.available is False."
+            f"{where} gave arm {wrong[0]} a probability, but it was not available; return -inf where view.available is "
+            "False."
         )
     return np.minimum(logs, 0.0)
 

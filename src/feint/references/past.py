@@ -44,8 +44,8 @@ class Timing:
             )
         if (self.delay > 0) + (self.batch > 1) + self.by_time + self.by_stage > 1:
             raise ValueError(
-                "Rewards are known late (`delay`), in batches (`batch`), by time (`reward_time`) or by stage (`stage`); "
-                "give only one."
+                "Rewards are known late (`delay`), in batches (`batch`), by time (`reward_time`) or by stage "
+                "(`stage`); give only one."
             )
         what = "`discount`, by which the past fades with every row, must be a number above 0 and at most 1"
         number = as_number(self.discount, what)
@@ -101,7 +101,7 @@ class KnownRewards(NamedTuple):
 
     def of(self, arms: IntArray) -> "KnownRewards":
         """Return what was known of the chosen arms."""
-        return KnownRewards(*(table[:, arms] for table in self[:3]), self.numbers)
+        return KnownRewards(self.counts[:, arms], self.sums[:, arms], self.spreads[:, arms], self.numbers)
 
 
 @part

@@ -194,15 +194,15 @@ class Share(ExpertFamily[tuple[int, float]]):
 
 
 class Forced(ExpertFamily[int]):
-    """With probability λ one arm is pulled whatever its π: q = (1 − λ)·π + λ·1{a = b}, for arms b that were pulled where
-    they have probability 0. A multiple of their odds or a boost of 0 would be 0 too.
+    """With probability λ one arm is pulled whatever its π: q = (1 − λ)·π + λ·1{a = b}, for arms b that were pulled
+    where they have probability 0. A multiple of their odds would be 0 too.
     """
 
     SIZES, LARGEST = _MIXED, 0.999
 
     def labels(self) -> Sequence[int]:
         """Return the arms that were pulled at probability 0."""
-        return np.unique(self.log.arms[self.log.pulled <= _REFUTED]).tolist()
+        return [int(arm) for arm in np.unique(self.log.arms[self.log.pulled <= _REFUTED])]
 
     def log_ratios(self, label: int, size: float) -> FloatArray:
         """Return ℓ_t of every row; see the class."""

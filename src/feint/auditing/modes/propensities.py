@@ -33,8 +33,8 @@ class LoggedPropensities(Mode):
         self._place = None if claim.probability_of is None else place_of(claim.probability_of, arms)
         if claim.names.available is not None:
             raise ValueError(
-                "Which arms were available (`available`) says nothing about the propensities of pulled arms alone: leave "
-                "it out, log the probabilities of all arms, or recompute a reference (`mode`)."
+                "Which arms were available (`available`) says nothing about the propensities of pulled arms alone: "
+                "leave it out, log the probabilities of all arms, or recompute a reference (`mode`)."
             )
         self._two = arms.n == 2 and claim.propensity_draws is None
         if not self._two:

@@ -1,8 +1,8 @@
 """Logs of agents that burn in, learn in stages, lack arms or meet units again, without any code of feint.
 
 `make(rng, n_logs, rows, bent)` of a `Case` returns as many logs: the arguments of `feint.audit` that hold the data.
-With `bent`, 5 % of the draws go to arm 0 whatever the agent meant to do. `claim` are the options under which an honest log
-must pass, and `misstated` is what is wrong with `wrong`.
+With `bent`, 5 % of the draws go to arm 0 whatever the agent meant to do. `claim` are the options under which an honest
+log must pass, and `misstated` is what is wrong with `wrong`.
 """
 
 from collections.abc import Callable
@@ -133,9 +133,11 @@ CASES = {
 
 
 def first_rejections(case, rng, n_logs, rows, *, bent=False, wrong=False):
-    """Return the row of rejection of each log, ∞ where there is none."""
+    """Return the row of rejection of each log, ∞ where there is none; ten logs at a time share arms that are down, or
+    units.
+    """
     found = []
-    for log in case.make(rng, n_logs, rows, bent):
+    for log in (log for _ in range(0, n_logs, 10) for log in case.make(rng, 10, rows, bent)):
         options = log | case.claim | (case.wrong if wrong else {})
         arms, rewards = options.pop("arms"), options.pop("rewards", None)
         options = {name: value for name, value in options.items() if value is not None}

@@ -97,7 +97,8 @@ def _numbers(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
     ]
     kind = None if report.diagnosis is None else report.diagnosis.kind
     # Where something else explains the log, this would name the wrong reason.
-    if report.boosted_arm is not None and kind in (None, BOOSTED, SHARE, UNCLEAR):
+    by_units = report.changed is not None and report.diagnosis is None
+    if report.boosted_arm is not None and not by_units and kind in (None, BOOSTED, SHARE, UNCLEAR):
         size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
         words = f"arm {report.arms[report.boosted_arm].label}{size}"
         found.append(("most likely boosted", words + ("" if report.rejected else ", if any")))

@@ -91,4 +91,4 @@ class Mode(ABC):
 
     def _allowing(self, words: str) -> str:
         share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""
-        return words + share
+        return words + share + (", and the later rows of a unit repeat its first" if self.claim.names.unit else "")

@@ -181,6 +181,15 @@ def test_a_floor_of_two_propensities_does_not_depend_on_the_pull():
     assert math.isclose(one.log_e_value, other.log_e_value, rel_tol=1e-12)
 
 
+def test_honest_logs_with_a_rare_arm_keep_a_large_floor():
+    """FINDINGS 3.3: an arm of 0.001, floor 0.1, 400 rows; all of 40 were rejected."""
+    rng = np.random.default_rng(9)
+    logs = (rng.random((40, 400)) < 0.001).astype(int)
+    table = np.tile([0.999, 0.001], (400, 1))
+    found = [feint.audit(arms, probabilities=table, floor=0.1, explain=False).rejected for arms in logs]
+    assert sum(found) <= binom.isf(1e-6, 40, 0.05)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_honest_logs_pass_and_misstated_ones_do_not(name):
     """At most 5 % of honest logs are rejected: more than 13 of 50 would be with probability below 1e-6."""

@@ -92,7 +92,7 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         stage=names.stage if chosen == "rewards" else None,
         available=names.available,
         units=unit_columns(names.unit, columns),
-        probability_of=claim.probability_of if lone is None else lone,
+        probability_of=lone if lone is not None and chosen == "propensities" else claim.probability_of,
     )
     if found.reward_time is not None and found.time is None:
         raise ValueError("Where rewards are known by time (`reward_time`), pulls need one too: name it with `time`.")

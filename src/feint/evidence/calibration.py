@@ -102,8 +102,11 @@ def _fill_slack(floor: float, within: float, log_pi: FloatArray, slack: FloatArr
         fill_slack(floor, within, log_pi, slack)
         return
     for a in range(log_pi.size):
-        p, rest = exp_and_complement(log_pi[a])
-        slack[BELOW, a] = slack[ABOVE, a] = within * min(p, rest)
+        allowed = 0.0
+        if within > 0.0:
+            p, rest = exp_and_complement(log_pi[a])
+            allowed = within * min(p, rest)
+        slack[BELOW, a] = slack[ABOVE, a] = allowed
 
 
 @inlined
@@ -180,14 +183,17 @@ class Calibration(EProcess):
         p, rest = np.exp(log_pi), -np.expm1(log_pi)
         pulled = np.arange(self.n_arms) == arms[:, np.newaxis]
         surprise = np.where(pulled, rest, -p)
-        slack = np.empty((arms.size, 2, self.n_arms))
-        for row, table in zip(log_pi, slack, strict=True):
-            _fill_slack(self.floor, self.within, row, table)
+        allowed = self.within * np.minimum(p, rest)
+        if self.floor:
+            slack = np.empty((2, self.n_arms))
+            for i, row in enumerate(log_pi):
+                fill_slack(self.floor, self.within, row, slack)
+                allowed[i] = slack.max(axis=0)
         for row, terms in (
             (OBSERVED, pulled),
             (EXCESS, surprise),
             (VARIANCE, surprise**2),
-            (ALLOWED, slack.max(axis=1)),
+            (ALLOWED, allowed),
         ):
             self._wealth.sums[row] += terms.sum(axis=0)
 

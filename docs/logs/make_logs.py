@@ -16,10 +16,11 @@ Every log comes from an agent that does what it claims; `…-bent` comes from on
 
 The last five show an option each. Where nothing else is said, bent agents send 5 % of their draws to one arm.
 
-- burn-in.csv: 1,000 patients, three doses, the first 150 drawn uniformly, then Thompson Sampling with Beta(1, 1) priors.
+- burn-in.csv: 1,000 patients, three doses, the first 150 drawn uniformly, then Thompson Sampling with Beta(1, 1)
+  priors.
 - interim.csv: the same method; outcomes are known at the interim analyses, after 60, 180, 300, 500 and 750 patients.
-- visits.csv: 3,000 visits of about 1,500 visitors to two experiments with three pages each; who comes back sees the same
-  page. Bent: 2 % of those who come back see any page.
+- visits.csv: 3,000 visits of about 1,500 visitors to two experiments with three pages each; who comes back sees the
+  same page. Bent: 2 % of those who come back see any page.
 - fleet.jsonl: 2,000 requests, three models, of which some are down now and then.
 - pilot.csv: 1,500 messages, sent or not, with the probability of sending in every row. Bent: 15 % more are sent.
 """

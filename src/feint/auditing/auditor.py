@@ -178,7 +178,7 @@ class Auditor:
             found.append(
                 f"Row {self._impossible.row} pulled arm {arm}, to which the claim gives probability 0"
                 + (f", and {refuted - 1:,} more rows did the same" if refuted > 1 else "")
-                + ": that refutes it. If probabilities were rounded, read small ones as a larger number (`floor`)."
+                + f": that refutes it.{self.mode.ROUNDED}"
             )
         if (changed := self._units.changed) is not None:
             names = self.mode.arms.names()

@@ -33,6 +33,8 @@ class Mode(ABC):
     """A test of a claim by columns of one kind; see the module's docstring."""
 
     NAME: ClassVar[ModeName]
+    # What to do about a pull of probability 0, as a sentence after another.
+    ROUNDED: ClassVar[str] = " If probabilities were rounded, say below which number they may have been (`floor`)."
 
     def __init__(self, claim: Claim, arms: LogArms) -> None:
         if claim.floor * arms.n > 1:

@@ -22,6 +22,7 @@ class RecomputedReference(Mode):
     """See the module's docstring."""
 
     NAME = "rewards"
+    ROUNDED = ""
 
     def __init__(self, claim: Claim, arms: LogArms) -> None:
         super().__init__(claim, arms)

@@ -13,6 +13,16 @@ Every log comes from an agent that does what it claims; `…-bent` comes from on
 - ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
   probabilities of the next decision.
 - split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
+
+The last five show an option each. Where nothing else is said, bent agents send 5 % of their draws to one arm.
+
+- burn-in.csv: 1,000 patients, three doses, the first 150 drawn uniformly, then Thompson Sampling with Beta(1, 1)
+  priors.
+- interim.csv: the same method; outcomes are known at the interim analyses, after 60, 180, 300, 500 and 750 patients.
+- visits.csv: 3,000 visits of about 1,500 visitors to two experiments with three pages each; who comes back sees the
+  same page. Bent: 2 % of those who come back see any page.
+- fleet.jsonl: 2,000 requests, three models, of which some are down now and then.
+- pilot.csv: 1,500 messages, sent or not, with the probability of sending in every row. Bent: 15 % more are sent.
 """
 
 import csv
@@ -122,6 +132,93 @@ def split(rng, bent):
         yield (START + timedelta(seconds=row)).isoformat(), "treatment" if treated else "control"
 
 
+class Doses:
+    """Thompson Sampling with Beta(1, 1) priors on three doses."""
+
+    def __init__(self, rng, bent, favoured):
+        self.rng, self.bent, self.favoured = rng, bent, favoured
+        self.known = np.ones((2, 3))
+
+    def forced(self):
+        """Return whether a bent agent takes its favoured arm whatever it drew."""
+        return self.bent and self.rng.random() < 0.05
+
+    def draw(self, arms=(0, 1, 2)):
+        """Return the best of one draw per arm."""
+        draws = self.rng.beta(*self.known)
+        return self.favoured if self.forced() else max(arms, key=lambda arm: draws[arm])
+
+    def learn(self, arm, outcome):
+        """Add an outcome."""
+        self.known[1 - outcome, arm] += 1
+
+
+def burn_in(rng, bent):
+    """Yield a trial whose first 150 patients are randomised evenly."""
+    doses, effects, agent = ["control", "low", "high"], [0.3, 0.5, 0.4], Doses(rng, bent, 0)
+    yield "dose", "response"
+    for row in range(1_000):
+        arm = agent.draw() if row >= 150 else int(rng.integers(3))
+        outcome = int(rng.random() < effects[arm])
+        agent.learn(arm, outcome)
+        yield doses[arm], outcome
+
+
+def interim(rng, bent):
+    """Yield a trial that looks at its outcomes five times."""
+    doses, effects, agent = ["control", "low", "high"], [0.3, 0.5, 0.4], Doses(rng, bent, 0)
+    looks, waiting = [60, 180, 300, 500, 750], []
+    yield "look", "dose", "response"
+    for row in range(1_200):
+        if row in looks:
+            for item in waiting:
+                agent.learn(*item)
+            waiting = []
+        arm = agent.draw()
+        outcome = int(rng.random() < effects[arm])
+        waiting.append((arm, outcome))
+        yield sum(row >= look for look in looks), doses[arm], outcome
+
+
+def visits(rng, bent):
+    """Yield visits to two experiments; a visitor who comes back to one sees the same page, and all purchases count."""
+    pages, rates, agent = ["plain", "photo", "video"], [0.1, 0.3, 0.2], Doses(rng, False, 0)
+    seen = {}
+    yield "visitor", "experiment", "page", "bought"
+    for _ in range(3_000):
+        visitor, experiment = int(rng.integers(1_500)), "AB"[int(rng.integers(2))]
+        if (visitor, experiment) not in seen:
+            seen[visitor, experiment] = agent.draw()
+        elif bent and rng.random() < 0.02:
+            seen[visitor, experiment] = int(rng.integers(3))
+        arm = seen[visitor, experiment]
+        bought = int(rng.random() < rates[arm])
+        agent.learn(arm, bought)
+        yield f"v{visitor}", experiment, pages[arm], bought
+
+
+def fleet(rng, bent):
+    """Yield requests to models that go down and come up again."""
+    models, quality, agent = ["small", "large", "code"], [0.4, 0.7, 0.6], Doses(rng, bent, 0)
+    up = np.ones(3, dtype=bool)
+    for row in range(2_000):
+        flipped = up ^ (rng.random(3) < np.where(up, (0.0, 0.03, 0.01), 0.1))
+        up = flipped if flipped.any() else up
+        arm = agent.draw(np.flatnonzero(up).tolist())
+        good = int(rng.random() < quality[arm])
+        agent.learn(arm, good)
+        yield {"id": row, "up": [models[a] for a in np.flatnonzero(up)], "model": models[arm], "good": good}
+
+
+def pilot(rng, bent):
+    """Yield decisions to send a message or not, with the probability of sending."""
+    yield "sent", "probability"
+    for _ in range(1_500):
+        p = round(float(rng.uniform(0.2, 0.8)), 4)
+        forced = bent and rng.random() < 0.15
+        yield "yes" if forced or rng.random() < p else "no", p
+
+
 def write(path, rows):
     """Write tuples as CSV and dictionaries as JSON lines."""
     with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
@@ -140,6 +237,13 @@ def main(folder):
         write(folder / name, rows(np.random.default_rng([seed, 0]), False))
         write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng([seed, 1]), True))
     write(folder / "pages.csv", pages(np.random.default_rng(5)))
+    options = {
+        "burn-in.csv": burn_in, "interim.csv": interim, "visits.csv": visits, "fleet.jsonl": fleet, "pilot.csv": pilot,
+    }  # fmt: skip
+    for seed, (name, rows) in enumerate(options.items(), 10):
+        stem, _, ending = name.partition(".")
+        write(folder / name, rows(np.random.default_rng([seed, 0]), False))
+        write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng([seed, 1]), True))
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ def test_the_command_of_an_audit_gives_the_same(claim, tmp_path):
     form = Audit()
     form.claim.value = claim
     form.alpha.value, form.arms.value = "0.012345678", "4"
+    form.more.value = "--burn-in 9 --batch 2 --no-initial-round"
     if claim == "a split with these shares":
         form.number.value = "0.7,0.1,0.1,0.1"
     asked = form.asked()

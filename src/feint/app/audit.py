@@ -17,7 +17,7 @@ from feint.app.background import in_background
 from feint.app.messages import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Claim
 from feint.auditing.columns import choose_columns
-from feint.auditing.command_line import WrittenClaim
+from feint.auditing.command_line import WrittenClaim, read_words
 from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
@@ -95,6 +95,12 @@ class Audit:
             css_classes=["arms-known"],
             **stretch,
         )
+        self.more = pn.widgets.TextInput(
+            label="Other options, as in a shell",
+            placeholder="--batch 100 --burn-in 150 --unit user",
+            css_classes=["more"],
+            **stretch,
+        )
         self.skip_bad = pn.widgets.Checkbox(label="Leave bad rows out", css_classes=["skip-bad"], **stretch)
         self.ask = pn.widgets.Button(label="Audit it", color="primary", width=100, margin=4, disabled=True)
         self._seen, self._command, self._found = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
@@ -104,7 +110,7 @@ class Audit:
         )  # fmt: skip
         self.drop.param.watch(self._dropped, "value")
         self.claim.param.watch(self._chosen, "value")
-        for widget in (self.number, self.alpha, self.arm, self.reward, self.arms, self.skip_bad):
+        for widget in (self.number, self.alpha, self.arm, self.reward, self.arms, self.more, self.skip_bad):
             widget.param.watch(lambda event: self._outdated(), "value")
         self.ask.on_click(self._audit)
         if pn.state.curdoc is not None:
@@ -115,8 +121,9 @@ class Audit:
             for group in ((self.claim, self.number), (self.arm, self.reward), (self.arms, self.alpha))
         ]
         self.view = pn.Column(
-            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.skip_bad,
-            self.ask, self._verdict.view, self._command, self._downloads, self._found, sizing_mode="stretch_width",
+            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.more,
+            self.skip_bad, self.ask, self._verdict.view, self._command, self._downloads, self._found,
+            sizing_mode="stretch_width",
         )  # fmt: skip
         kinds = "CSV, TSV, Parquet, JSON lines or dsjson, also compressed"
         self._line.say(f"Drop a log: {kinds}, up to {MOST_MEGABYTES} MB. It stays on this machine.")
@@ -180,17 +187,18 @@ class Audit:
         if arms.isdecimal():
             number_of(arms, "The number of arms", int, 2, _MOST_ARMS)
         reference = f"{choice.reference}:{number}" if choice.number == "reference" else choice.reference
-        return WrittenClaim(
-            mode=choice.mode,
-            reference=reference,
-            sigma=number if choice.number == "sigma" and number != "1" else None,
-            split=number if choice.number == "split" else None,
-            arm=self.arm.value,
-            reward=self.reward.value,
-            arms=arms or None,
-            alpha=number_of(self.alpha.value, "α", float, 1e-9, 0.5),
-            skip_bad=self.skip_bad.value,
-        )
+        fields = {
+            "mode": choice.mode,
+            "reference": reference,
+            "sigma": number if choice.number == "sigma" and number != "1" else None,
+            "split": number if choice.number == "split" else None,
+            "arm": self.arm.value,
+            "reward": self.reward.value,
+            "arms": arms or None,
+            "alpha": number_of(self.alpha.value, "α", float, 1e-9, 0.5),
+            "skip_bad": self.skip_bad.value,
+        }
+        return WrittenClaim(**(fields | read_words(self.more.value)))
 
     def _audit(self, event: Any) -> None:
         log = self._log

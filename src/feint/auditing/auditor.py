@@ -11,6 +11,7 @@ from feint.auditing.groups import LogGroups
 from feint.auditing.modes import Mode, intervals_share
 from feint.auditing.readings import Readings
 from feint.auditing.report import ArmReport, AuditReport, Impossible
+from feint.auditing.units import Units
 from feint.evidence import BoostMixture
 from feint.numerics._validate import restore_counts
 
@@ -31,12 +32,19 @@ class Auditor:
         self._times = Times()
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
+        self._units = Units()
         self._groups = LogGroups(mode, grouped)
 
     @property
     def rejected_at(self) -> int | None:
         """Return the row at which the claim was rejected, None if it was not."""
         return self._readings.rejected_at
+
+    @property
+    def only_changed(self) -> bool:
+        """Return whether rows that do not repeat their unit's first are all that refutes the claim."""
+        tests = self._impossible is not None or self._readings.highest >= -math.log(self.alpha)
+        return self._units.changed is not None and not tests
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
@@ -48,7 +56,13 @@ class Auditor:
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
         groups = self._groups.number(chunk, checked)
+        drawn, changed = self._units.draws(chunk, good, arms, groups)
         log_pi, tested = self.mode.read(chunk, good, arms, groups)
+        if drawn is not None:
+            log_pi, tested = log_pi[drawn[tested]], tested & drawn
+        if changed.size:
+            self._readings.reject(int(rows[changed[0]]))
+            self._groups.refute(groups[changed])
         instants = self._readings.number(checked.begins)
         if log_pi.size:
             self._test(rows[tested], arms[tested], groups[tested], log_pi, instants[tested])
@@ -98,7 +112,7 @@ class Auditor:
         history_rows, history_log_e = self._readings.history.all()
         boosts = self.mode.boosts
         arm, size = boosts.likeliest
-        refuted = self._impossible is not None
+        refuted = self._impossible is not None or self._units.changed is not None
         return AuditReport(
             mode=self.mode.NAME,
             claim=self.mode.words(),
@@ -124,6 +138,8 @@ class Auditor:
             diagnosis=None,
             history_rows=history_rows,
             history_log_e_values=history_log_e,
+            repeated=self._units.repeated,
+            changed=self._units.changed,
         )
 
     def log_e_values(self) -> dict[str, float]:
@@ -159,7 +175,15 @@ class Auditor:
             found.append(
                 f"Row {self._impossible.row} pulled arm {arm}, to which the claim gives probability 0"
                 + (f", and {refuted - 1:,} more rows did the same" if refuted > 1 else "")
-                + ": that refutes it. If probabilities were rounded, read small ones as a larger number (`floor`)."
+                + f": that refutes it.{self.mode.ROUNDED}"
+            )
+        if (changed := self._units.changed) is not None:
+            names = self.mode.arms.names()
+            found.append(
+                f"Row {changed.row} shows arm {names[changed.arm]} to the unit {changed.unit}, whose first row has arm "
+                f"{names[changed.first_arm]}"
+                + (f", and {changed.rows - 1:,} more rows do not repeat theirs" if changed.rows > 1 else "")
+                + ": that refutes the claim."
             )
         if tested == 0:
             never = [str(a) for a in np.flatnonzero(self._observed == 0)[:10]]
@@ -171,7 +195,7 @@ class Auditor:
             found.append(f"No row could be tested: {why}")
         elif self._observed[0] == 0 and self.mode.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
-        untested = self._rows - skipped - tested
+        untested = self._rows - skipped - tested - self._units.repeated
         if tested and untested > self.n_arms * max(1, len(self._groups)):
             found.append(
                 f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
@@ -207,6 +231,7 @@ class Auditor:
             "observed": self._observed.tolist(),
             "impossible": self._impossible,
             "groups": self._groups.state(),
+            "units": self._units.state(),
             "times": self._times.state(),
             **self._readings.state(),
             **facts,
@@ -237,6 +262,7 @@ class Auditor:
             restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
             self._groups.recall(state["groups"])
+            self._units.recall(state["units"])
             self._times.recall(state["times"])
             self._readings.recall(state)
             for name, kinds in _FACTS.items():

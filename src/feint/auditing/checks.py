@@ -37,6 +37,9 @@ class Chunk(NamedTuple):
     reward_times: Sequence[Any] | None
     groups: Sequence[Any] | None
     malformed: dict[int, str]  # position in the chunk -> what is wrong with the line as such
+    stages: Sequence[Any] | None = None
+    available: BoolArray | None = None  # (n, K)
+    units: Sequence[Sequence[Any]] = ()  # a column of units, or of units and of versions
 
 
 class Findings:
@@ -100,6 +103,9 @@ def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None],
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
     _check_arms(chunk, arms, findings)
     claim(chunk, findings)
+    for name, cells in (("stage", chunk.stages), *(("unit", cells) for cells in chunk.units)):
+        missing = [i for i, cell in enumerate(() if cells is None else cells) if not label_of(cell)]
+        findings.add(missing, "missing", lambda i, name=name: f"{name} is missing")
     begins = _check_times(chunk, times, findings)
     good = np.ones(chunk.arm.values.size, dtype=bool)
     good[list(findings.found)] = False

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from feint.auditing.arms import LogArms
+from feint.auditing.available import read_available
 from feint.auditing.checks import Chunk
 from feint.auditing.columns import LogColumns
 from feint.auditing.numbers import Column, as_column, as_columns
@@ -40,6 +41,7 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         probabilities = _columns_of_lists(cells(columns.listed), arms, malformed)
     else:
         probabilities = as_columns([table[name] for name in columns.probabilities])
+    available = None if columns.available is None else read_available(cells(columns.available), arms, malformed)
     return Chunk(
         rows=np.arange(first, first + batch.n),
         lines=batch.lines,
@@ -51,6 +53,9 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         reward_times=cells(columns.reward_time),
         groups=cells(columns.group),
         malformed=malformed,
+        stages=cells(columns.stage),
+        available=available,
+        units=[cells(name) for name in columns.units],
     )
 
 

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import NamedTuple
 
+from feint.auditing.arms import given_labels
 from feint.auditing.claim import MODE_NAMES, NO_TIME, Claim, Names
 from feint.auditing.readers.base import places
+from feint.auditing.units import unit_columns
 
 _TIME_NAMES = ("time", "timestamp")
 # What others call the probability of the pulled arm, or of all arms.
@@ -29,11 +31,15 @@ class LogColumns(NamedTuple):
     group: str | None
     labels: list[str] | None  # of the arms, where the columns of probabilities tell
     unused: list[str]  # columns that look like a claim
+    stage: str | None = None
+    available: str | None = None
+    units: Sequence[str] = ()
+    probability_of: str | int | None = None  # the arm whose probability `propensity` holds, where it is always the same
 
     def used(self) -> list[str]:
         """Return the columns that are read."""
         wanted = [self.arm, self.reward, self.propensity, *self.probabilities, self.listed]
-        wanted += [self.time, self.reward_time, self.group]
+        wanted += [self.time, self.reward_time, self.group, self.stage, self.available, *self.units]
         return [name for name in dict.fromkeys(wanted) if name is not None]
 
 
@@ -42,16 +48,18 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     names = replace(claim.names, time=NO_TIME) if claim.ignore_time else claim.names
     _check_names(columns, names)
     time = names.time or next((name for name in _TIME_NAMES if name in columns), None)
-    labels = [name[len(names.prefix) :] for name in columns if name.startswith(names.prefix) and name != names.prefix]
+    others = (names.prefix, names.propensity)
+    labels = [name[len(names.prefix) :] for name in columns if name.startswith(names.prefix) and name not in others]
     numbered = [label for label in labels if label.isdecimal() and label.isascii()]
     if numbered:  # p_0, p_1, … count, and what else begins so is something else
         labels = sorted(set(numbered), key=int)
     numbers = [int(label) for label in labels] if numbered else []
     from_0, from_1 = (bool(numbers) and numbers == [*range(first, first + len(numbers))] for first in (0, 1))
     listed = names.probabilities if names.probabilities in columns else None
+    lone = None if listed is not None or names.propensity in columns else _lone_arm(labels, claim)
     there = {
-        "probabilities": bool(numbered) or len(labels) > 1 or listed is not None,
-        "propensities": names.propensity in columns,
+        "probabilities": lone is None and (bool(numbered) or len(labels) > 1 or listed is not None),
+        "propensities": lone is not None or names.propensity in columns,
         "rewards": names.reward in columns or not claim.needs_rewards,
     }
     chosen = claim.mode or next((name for name in MODE_NAMES if there[name]), None)
@@ -73,7 +81,7 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         mode=chosen,
         arm=names.arm,
         reward=names.reward if chosen == "rewards" and claim.needs_rewards else None,
-        propensity=names.propensity if chosen == "propensities" else None,
+        propensity=None if chosen != "propensities" else names.propensity if lone is None else names.prefix + lone,
         probabilities=[names.prefix + label for label in labels] if single else [],
         listed=listed if chosen == "probabilities" else None,
         time=time if names.time != NO_TIME else None,
@@ -81,6 +89,10 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         group=names.group,
         labels=labels if single and not from_0 else None,
         unused=[],
+        stage=names.stage if chosen == "rewards" else None,
+        available=names.available,
+        units=unit_columns(names.unit, columns),
+        probability_of=lone if lone is not None and chosen == "propensities" else claim.probability_of,
     )
     if found.reward_time is not None and found.time is None:
         raise ValueError("Where rewards are known by time (`reward_time`), pulls need one too: name it with `time`.")
@@ -91,9 +103,20 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     )
 
 
+def _lone_arm(labels: list[str], claim: Claim) -> str | None:
+    """Return the arm of the only column of probabilities, if it is one: a number, or one of two labels that were given.
+    The other arm's is then known too.
+    """
+    if len(labels) != 1 or claim.mode == "probabilities":
+        return None
+    named = labels[0] in (given_labels(claim.n_arms) or [str(claim.probability_of)])
+    return labels[0] if named or labels[0] in ("0", "1", "2") else None
+
+
 def _check_names(columns: list[str], names: Names) -> None:
     usual = Names()
-    for option in ("arm", "reward", "propensity", "probabilities", "time", "reward_time", "group"):
+    single = [f.name for f in fields(Names) if f.name not in ("prefix", "unit")]
+    for option in single:
         name = getattr(names, option)
         if name and name not in columns and (option == "arm" or name != getattr(usual, option)):
             what = "name the arms' with `arm`" if option == "arm" else f"correct `{option}`"

@@ -65,6 +65,13 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
             f"Row {report.impossible.row:,} pulled arm {report.arms[report.impossible.arm].label}, to which the claim "
             f"gives probability 0. Such pulls: {report.impossible.pulls:,}."
         )
+    elif report.changed is not None:
+        tone, changed = "rejected", report.changed
+        arm, first_arm = (report.arms[a].label for a in (changed.arm, changed.first_arm))
+        means = (
+            f"Row {changed.row:,} shows arm {arm} to the unit {changed.unit}, whose first row has arm {first_arm}. "
+            f"Such rows: {changed.rows:,}."
+        )
     elif report.rejected:
         tone = "rejected"
         means = f"A true claim is rejected with probability at most {level}, wherever the log ends."
@@ -81,9 +88,11 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
 
 
 def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
-    first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""
+    drawn = report.rows - report.left_out - report.repeated
+    first = " (the first have no posterior)" if drawn > report.tested else ""
     found = [
         ("pulls tested", f"{report.tested:,} of {report.rows:,}{first}"),
+        *([("not the first of their unit", f"{report.repeated:,}")] if report.repeated else ()),
         ("e-value", f"{power(report.log_e_value)} now, {power(report.highest_log_e_value)} at its highest"),
         ("anytime p-value", power(-report.highest_log_e_value)),
     ]
@@ -94,7 +103,8 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
     kind = None if report.diagnosis is None else report.diagnosis.kind
     # Where something else explains the log, this would name the wrong reason.
     caused = report.cause is None or report.boosted_arm in report.cause.arms
-    if report.boosted_arm is not None and caused and kind in (None, BOOSTED, SHARE, UNCLEAR):
+    by_units = report.changed is not None and report.diagnosis is None
+    if report.boosted_arm is not None and caused and not by_units and kind in (None, BOOSTED, SHARE, UNCLEAR):
         size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
         words = f"arm {report.arms[report.boosted_arm].label}{size}"
         found.append(("most likely boosted", words + ("" if report.rejected else ", if any")))

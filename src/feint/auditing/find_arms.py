@@ -54,8 +54,9 @@ def _count_arms(
     length, largest, first = 0, -1, 1
     bad: BadRow | None = None
     only = columns._replace(
-        reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None
-    )
+        reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None,
+        stage=None, available=None, units=(),
+    )  # fmt: skip
     wanted = [name for name in (columns.arm, columns.listed) if name is not None]
     for batch in log.batches(wanted, max(1, CELLS_PER_CHUNK // len(wanted)), tick):
         if columns.listed is not None:

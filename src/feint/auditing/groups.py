@@ -32,7 +32,9 @@ class LogGroups:
         claim = mode.claim
         self._ids: dict[str, int] = {}
         self._test = (
-            GroupTilts(mode.arms.n, claim.within, claim.n_groups) if grouped and mode.calibration is not None else None
+            GroupTilts(mode.arms.n, claim.within, claim.n_groups, mode.floor)
+            if grouped and mode.calibration is not None
+            else None
         )
 
     def __len__(self) -> int:

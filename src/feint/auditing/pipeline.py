@@ -29,7 +29,7 @@ def audit_source(
 
 def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Progress = no_progress) -> AuditReport:
     """Feed an `Auditor`, and look for reasons where it rejects."""
-    columns = choose_columns(log.columns, claim)
+    claim, columns = _choose(log, claim)
     warnings: list[str] = []
     arms = find_arms(log, columns, claim, warnings, progress)
     grouped = columns.group is not None
@@ -39,7 +39,7 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
     report = auditor.report(warnings)
-    if explain and report.rejected_at is not None and report.tested:
+    if explain and report.rejected_at is not None and report.tested and not auditor.only_changed:
         cause = find_cause(
             chunks(log, columns, arms, lambda done: None),
             make_mode(columns.mode, claim, arms, grouped=grouped),
@@ -61,7 +61,7 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
     """
     with naming(log.name):
         claim = _recomputed_if_it_needs_no_rewards(claim)
-        columns = choose_columns(log.columns, claim)
+        claim, columns = _choose(log, claim)
         arms = find_arms(log, columns, claim, [], None)
         grouped = columns.group is not None
         auditor = Auditor(make_mode(columns.mode, claim, arms, grouped=grouped), grouped=grouped)
@@ -80,6 +80,12 @@ def followed_state(auditor: Auditor, log: FollowedLog) -> dict[str, Any]:
     return {**auditor.state(), "seen": log.seen.state()}
 
 
+def _choose(log: Log, claim: Claim) -> tuple[Claim, LogColumns]:
+    """Return the columns that matter, and the claim with what their names say."""
+    columns = choose_columns(log.columns, claim)
+    return replace(claim, probability_of=columns.probability_of), columns
+
+
 def _recomputed_if_it_needs_no_rewards(claim: Claim) -> Claim:
     """Choose the mode of a split: its shares are the claim, whatever else the log has."""
     if claim.mode is not None or claim.needs_rewards:
@@ -94,6 +100,8 @@ def _unused(claim: Claim, columns: LogColumns) -> list[str]:
         found.append(f"Reference, prior and rewards are not used: the log has {columns.mode} of its own (see `mode`).")
     if columns.mode != LoggedPropensities.NAME and claim.propensity_draws is not None:
         found.append(f"`propensity_draws` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    if columns.mode != LoggedPropensities.NAME and claim.probability_of is not None:
+        found.append(f"`probability_of` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode == RecomputedReference.NAME and claim.floor > 0:
         found.append("`floor` is not used: it is for probabilities that were logged.")
     if claim.n_groups is not None and columns.group is None:

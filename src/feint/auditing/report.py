@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from feint.auditing.groups import GroupReport
 from feint.auditing.modes import intervals_share
+from feint.auditing.units import ChangedUnit
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class AuditReport:
         (n,) rows and log E there, for a figure.
     cause
         The bet by which the log was rejected, a `Cause`; None where nothing was to be explained.
+    repeated, changed
+        How many rows are not the first of their unit, and those among them that do not have its arm; None if all do.
 
     Examples
     --------
@@ -139,6 +142,8 @@ class AuditReport:
     history_rows: npt.NDArray[np.int64]
     history_log_e_values: npt.NDArray[np.float64]
     cause: Cause | None = None
+    repeated: int = 0
+    changed: ChangedUnit | None = None
 
     @property
     def rejected(self) -> bool:
@@ -200,6 +205,8 @@ class AuditReport:
             "log_e_value": _finite(self.log_e_value),
             "highest_log_e_value": _finite(self.highest_log_e_value),
             "impossible": None if self.impossible is None else self.impossible._asdict(),
+            "repeated": self.repeated,
+            "changed": None if self.changed is None else self.changed._asdict(),
             "p_value": self.p_value,
             "log_e_values": self.log_e_values,
             "arms": [vars(arm) for arm in self.arms],

@@ -46,6 +46,7 @@ class Experts(NamedTuple):
     prior: FloatArray  # (M,) v⁰
     share: float  # η
     within: float  # the null hypothesis: every probability lies within this share of the one claimed
+    floor: float  # and smaller probabilities were logged rounded (`slack`)
     pulls: FloatArray  # (1,) t
     counts: FloatArray  # (K,) tested pulls of each arm
     log_e: FloatArray  # (J,) log I_j
@@ -55,10 +56,17 @@ class Experts(NamedTuple):
     instant: FloatArray  # (K,) tested pulls of each arm in the instant of the last pull
     totals: FloatArray  # (J,) Σ_m v_m·r_m, relative to exp(gains)
     gains: FloatArray  # (J,)
+    slack: FloatArray  # (2, K) how far the true probabilities may lie below and above those claimed, with a floor
 
 
 def experts(
-    n_arms: int, sizes: FloatArray, stakes: FloatArray, prior: FloatArray, share: float, within: float
+    n_arms: int,
+    sizes: FloatArray,
+    stakes: FloatArray,
+    prior: FloatArray,
+    share: float,
+    within: float,
+    floor: float = 0.0,
 ) -> Experts:
     """Return the experts before the first pull."""
     n_sizes = sizes.size
@@ -68,6 +76,7 @@ def experts(
         prior,
         share,
         within,
+        floor,
         np.zeros(1),
         np.zeros(n_arms),
         np.empty(n_sizes),
@@ -75,7 +84,9 @@ def experts(
         np.empty((n_sizes, n_arms)),
         np.empty((n_sizes, prior.size)),
         np.zeros(n_arms),
-        *np.zeros((2, n_sizes)),
+        np.zeros(n_sizes),
+        np.zeros(n_sizes),
+        np.zeros((2, n_arms)),
     )
     empty.log_e[:], empty.weights[:], empty.alone[:], empty.unshared[:] = _NOTHING, prior, 0.0, prior
     return empty

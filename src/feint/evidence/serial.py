@@ -16,6 +16,8 @@ among the rows of the same group, and the balance within the group. All groups a
 has mean at most 1. Away from S it bets on the other K − |S| arms. An arm is then behind if Σ 1{A = a}/ρ is below the
 number of rows. 1/ρ counts as 1e100 at most, so that E stays finite.
 
+**Floor.** With a `floor` the bound of π(S) is the sum of its arms' bounds (`slack`).
+
 **Within.** Where each probability may lie within a share w of the one claimed, π(S) may be as large as π(S) +
 w·min(π(S), 1 − π(S)), which replaces it for λ > 0; for λ < 0 the sign is −. With propensities alone, a bet is divided
 by 1 + q·w.
@@ -38,6 +40,7 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
 from feint.evidence.serial_bet import BEHIND, LARGEST_INVERSE, SerialBet
+from feint.evidence.slack import ABOVE, BELOW, fill_slack
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import is_whole
 
@@ -65,11 +68,13 @@ class _Bets(NamedTuple):
     now: FloatArray  # (n, LAGS + K) the same with the rows of the instant
     sizes: FloatArray  # (len(TILTS),) e^λ − 1, or q
     pi: FloatArray  # (K,) scratch
+    slack: FloatArray  # (2, K) how far the true probabilities may lie below and above those claimed, with a floor
 
 
 @kernel
 def _bet_rows(
     within: float,
+    floor: float,
     bets: _Bets,
     groups: IntArray,
     arms: IntArray,
@@ -87,6 +92,8 @@ def _bet_rows(
         if known:
             for a in range(bets.pi.size):
                 bets.pi[a] = math.exp(log_pi[i, a])
+            if floor > 0.0:
+                fill_slack(floor, within, log_pi[i], bets.slack)
         else:
             inverse = min(math.exp(-log_pi[i, 0]), LARGEST_INVERSE)
         total = facts[_RESERVE] * (math.exp(-facts[_SCALE]) if facts[_SCALE] > 1.0 else 1.0)
@@ -96,7 +103,7 @@ def _bet_rows(
                 bets.stamps[g] = facts[_INSTANTS]
                 for m in range(bets.now.shape[1]):
                     bets.before[g, m] = bets.now[g, m]
-            total += _bet(within, bets, bets.wealth[past], bets.before[g], arms[i], inverse)
+            total += _bet(within, floor, bets, bets.wealth[past], bets.before[g], arms[i], inverse)
             _remember(bets, bets.now[g], arms[i], inverse)
         if total > _LARGEST or facts[_SCALE] > 1.0:
             # The unit rises and falls: rows of an instant that are sorted raise E for a while.
@@ -130,7 +137,9 @@ def _release(bets: _Bets) -> None:
 
 
 @inlined
-def _bet(within: float, bets: _Bets, wealth: FloatArray, before: FloatArray, arm: int, inverse: float) -> float:
+def _bet(
+    within: float, floor: float, bets: _Bets, wealth: FloatArray, before: FloatArray, arm: int, inverse: float
+) -> float:
     """Bet on one row by one past, and return the wealth of all bets.
 
     Each is multiplied by (1 + c·x)/(1 + c·y), where y bounds the mean of x. With all probabilities known, c = e^λ − 1,
@@ -138,18 +147,29 @@ def _bet(within: float, bets: _Bets, wealth: FloatArray, before: FloatArray, arm
     """
     won, n_sets, n_tilts, n_arms = 0.0, wealth.shape[0], bets.sizes.size, bets.pi.size
     for s in range(n_sets):
-        p, size, hit = 0.0, 0.0, 0.0
+        p, size, hit, below, above = 0.0, 0.0, 0.0, 0.0, 0.0
         if s < n_sets - 1:
             if before[s] != _NO_ARM:
-                p, size, hit = bets.pi[int(before[s])], 1.0, 1.0 if int(before[s]) == arm else 0.0
+                a = int(before[s])
+                p, size, hit, below, above = (
+                    bets.pi[a],
+                    1.0,
+                    1.0 if a == arm else 0.0,
+                    bets.slack[BELOW, a],
+                    bets.slack[ABOVE, a],
+                )
         else:
             for a in range(n_arms):
                 if before[LAGS + a] > BEHIND:
                     p += bets.pi[a]
                     size += 1.0
                     hit += 1.0 if a == arm else 0.0
-        towards, away, more = hit, hit, within * min(p, 1.0 - p)
-        most, least = p + more, p - more
+                    below += bets.slack[BELOW, a]
+                    above += bets.slack[ABOVE, a]
+        if floor == 0.0:
+            below = above = within * min(p, 1.0 - p)
+        towards, away = hit, hit
+        most, least = min(p + above, 1.0), max(p - below, 0.0)
         if inverse > 0.0:
             most, least = within, within
             if 0.0 < size < n_arms:
@@ -181,6 +201,8 @@ class SerialMixture(EProcess):
     ----------
     within
         The claim tested is that every probability lies within this share of the one given.
+    floor
+        Probabilities below this may have been anything up to it.
     n_groups
         The number of groups so far, whose own pasts are bet on too; None where rows have no groups.
 
@@ -192,21 +214,28 @@ class SerialMixture(EProcess):
     'the arm of the row before was pulled again more rarely than claimed'
     """
 
-    def __init__(self, n_arms: int, *, within: float = 0.0, n_groups: int | None = None) -> None:
+    def __init__(self, n_arms: int, *, within: float = 0.0, floor: float = 0.0, n_groups: int | None = None) -> None:
         super().__init__(n_arms)
-        self.within = check_within(within)
+        self.within, self.floor = check_within(within), floor
         if n_groups is not None and not is_whole(n_groups, 0):
             raise ValueError(f"n_groups is {n_groups!r}; give a whole number of groups, or None.")
         self.n_groups = n_groups
         shape = (1 if n_groups is None else 2, _SETS, TILTS.size)
         width = LAGS + self.n_arms
         empty = np.zeros(0), np.zeros((0, width)), np.zeros((0, width))
-        self._bets = _Bets(np.zeros(shape), np.array([0.0, 1.0, 0.0]), *empty, self._sizes(), np.zeros(self.n_arms))
+        self._bets = _Bets(
+            np.zeros(shape),
+            np.array([0.0, 1.0, 0.0]),
+            *empty,
+            self._sizes(),
+            np.zeros(self.n_arms),
+            np.zeros((2, self.n_arms)),
+        )
         self._make_space(_FIRST_SPACE if n_groups is None else max(_FIRST_SPACE, n_groups + 1))
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
-        return ("n_arms", "within", "n_groups")
+        return ("n_arms", "within", "floor", "n_groups")
 
     def _sizes(self) -> FloatArray:
         return np.expm1(TILTS)
@@ -230,7 +259,7 @@ class SerialMixture(EProcess):
                 self._make_space(2 * self.n_groups)
         log_e = np.empty(arms.size)
         table = log_pi if log_pi.ndim == 2 else log_pi[:, np.newaxis]
-        _bet_rows(self.within, self._bets, groups, arms, table, begins, log_e)
+        _bet_rows(self.within, self.floor, self._bets, groups, arms, table, begins, log_e)
         return log_e
 
     def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:

@@ -4,7 +4,8 @@ In plain Python a reference is anything with
 
     log_probabilities(view) -> K floats
 
-where `view` has `time` (the pulls made so far) and the arrays `pulls` and `public_means` over arms. A reference with a
+where `view` has `time` (the pulls made so far) and the arrays `pulls`, `public_means` and `available` over arms: where
+an audit says which arms could be drawn, the others are False there and must have probability 0. A reference with a
 kernel has instead
 
 - `kernel(family, n_arms)`, which returns its settings for public rewards of this `family`: a NamedTuple whose class has
@@ -14,17 +15,19 @@ kernel has instead
 
 If `follows_posterior` is true, it pulls every arm with its probability of being the best, and the engine can bound it.
 A reference has probabilities once every arm has been pulled once, or `min_pulls_per_arm(family)` times if it has that
-method. One with a true `ignores_rewards` can be audited without rewards. One whose settings have
+method. With `among(arms)`, which returns the reference of these arms alone, it can be recomputed where only some arms
+are available. One with a true `ignores_rewards` can be audited without rewards. One whose settings have
 `log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs (`recomputation`); if they also
 have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior.
 """
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import read_only
@@ -43,10 +46,13 @@ def expect(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: Float
 class ReferenceView:
     """What a reference in plain Python may look at."""
 
-    def __init__(self, time: int, belief: Any) -> None:
+    def __init__(self, time: int, belief: Any, available: BoolArray | None = None) -> None:
         self.time = time
         self.pulls: IntArray = read_only(belief.pulls)
         self.public_means: FloatArray = read_only(belief.means)
+        self.available: BoolArray = read_only(
+            np.ones(len(belief.means), dtype=bool) if available is None else available
+        )
 
 
 class HasLogProbabilities(Protocol):
@@ -73,12 +79,14 @@ class PlainReference(Plain):
         self.reference = reference
         self.time = -1  # of the answer
         self.answer: FloatArray = np.empty(0)
+        self.available: BoolArray | None = None  # the arms that can be drawn in the coming step, where that is known
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
         if t != settings.time:
-            settings.answer = _checked_logs(settings.reference, ReferenceView(int(t), belief), log_pi.shape)
+            view = ReferenceView(int(t), belief, settings.available)
+            settings.answer = _checked_logs(settings.reference, view, log_pi.shape)
             settings.time = t
         log_pi[:] = settings.answer
         pi[:] = np.exp(log_pi)
@@ -99,6 +107,12 @@ def _checked_logs(reference: Any, view: ReferenceView, shape: tuple[int, ...]) -
         raise OwnPartError(
             f"{where} returned {logs.tolist()}, probabilities that sum to {total:.9g}; they must sum to 1 "
             "(normalise them: log π − log Σ π)."
+        )
+    wrong = np.flatnonzero(~view.available & ~np.isneginf(logs))
+    if wrong.size:
+        raise OwnPartError(
+            f"{where} gave arm {wrong[0]} a probability, but it was not available; return -inf where view.available is "
+            "False."
         )
     return np.minimum(logs, 0.0)
 
@@ -130,6 +144,16 @@ def min_pulls_per_arm(reference: Any, family: Any) -> int:
 def reference_prior(reference: Any, family: Any) -> Any:
     """Return the prior of the public posterior: two numbers, or two per arm as (2, K)."""
     return reference.prior_of(family) if hasattr(reference, "prior_of") else usual_prior(family)
+
+
+def among_arms(reference: Any, arms: Sequence[int]) -> Any:
+    """Return the reference of these arms alone; refuse one that does not say what that is."""
+    if not hasattr(reference, "among"):
+        raise ValueError(
+            f"{type(reference).__name__} cannot be recomputed where only some arms are available (`available`); leave "
+            "that out, or claim a reference of your own that looks at view.available (docs/extending.md)."
+        )
+    return reference.among(arms)
 
 
 def describe(reference: Any, family: Any) -> str:

@@ -1,6 +1,7 @@
 """A reference whose probabilities are kept away from 0."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,7 +11,15 @@ from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import as_number
-from feint.references.base import Reference, describe, expect, min_pulls_per_arm, reference_prior, reference_settings
+from feint.references.base import (
+    Reference,
+    among_arms,
+    describe,
+    expect,
+    min_pulls_per_arm,
+    reference_prior,
+    reference_settings,
+)  # fmt: skip
 
 
 @shared
@@ -97,6 +106,10 @@ class Clipped:
     def min_pulls_per_arm(self, family: Any) -> int:
         """Return the number of pulls that the reference inside needs."""
         return min_pulls_per_arm(self.reference, family)
+
+    def among(self, arms: Sequence[int]) -> "Clipped":
+        """Return the reference of these arms alone: that inside is clipped among them."""
+        return Clipped(among_arms(self.reference, arms), self.low)
 
     def kernel(self, family: Any, n_arms: int) -> ClippedKernel | ClippedRows:
         """Return the settings for kernels."""

@@ -5,6 +5,8 @@ number
 
     m + 1 + delay,    or    (⌊m/batch⌋ + 1)·batch,    or from the first row whose time is not before the reward's time
 
+(with stages, the number of a row's stage is its time, and that of its reward is one more)
+
 on. With a discount γ, everything known is multiplied by γ at every row of the agent, before new rewards are added. For
 every agent and arm the tables hold the (faded) number of known rewards, their sum, and the sum of squares about their
 mean by Welford's rule, which avoids cancellation. What is known before a row does not depend on how the log is cut into
@@ -27,27 +29,34 @@ _TABLES = "counts", "sums", "spreads"  # of known rewards; the last is Σ (rewar
 
 @dataclass(frozen=True)
 class Timing:
-    """When rewards become known, and how the past fades. At most one of the first three may be set."""
+    """When rewards become known, and how the past fades. At most one of all but the discount may be set."""
 
     delay: int = 0
     batch: int = 1
     by_time: bool = False
     discount: float = 1.0
+    by_stage: bool = False
 
     def __post_init__(self) -> None:
         if not is_whole(self.delay, 0, 10**9) or not is_whole(self.batch, 1, 10**9):
             raise ValueError(
                 f"`delay` is {self.delay!r} and `batch` {self.batch!r}; they must be whole numbers of rows, up to 1e9."
             )
-        if (self.delay > 0) + (self.batch > 1) + self.by_time > 1:
+        if (self.delay > 0) + (self.batch > 1) + self.by_time + self.by_stage > 1:
             raise ValueError(
-                "Rewards are known late (`delay`), in batches (`batch`) or by time (`reward_time`); give only one."
+                "Rewards are known late (`delay`), in batches (`batch`), by time (`reward_time`) or by stage "
+                "(`stage`); give only one."
             )
         what = "`discount`, by which the past fades with every row, must be a number above 0 and at most 1"
         number = as_number(self.discount, what)
         if not 0 < number <= 1:
             raise ValueError(f"{what}; got {self.discount!r}.")
         object.__setattr__(self, "discount", number)
+
+    @property
+    def by_clock(self) -> bool:
+        """Return whether rows and rewards have times."""
+        return self.by_time or self.by_stage
 
     def words(self) -> str:
         """Return a clause that describes the timing, empty where every reward is known at once and nothing fades."""
@@ -58,6 +67,8 @@ class Timing:
             found.append(f"rewards known after every {self.batch} rows")
         if self.by_time:
             found.append("rewards known from their own time on")
+        if self.by_stage:
+            found.append("rewards known from the next stage on")
         if self.discount < 1:
             found.append(f"a discount of {self.discount:g} per row")
         return " and ".join(found)
@@ -83,6 +94,14 @@ class KnownRewards(NamedTuple):
     sums: FloatArray
     spreads: FloatArray
     numbers: IntArray
+
+    def at(self, rows: Any) -> "KnownRewards":
+        """Return what was known before the chosen rows."""
+        return KnownRewards(*(array[rows] for array in self))
+
+    def of(self, arms: IntArray) -> "KnownRewards":
+        """Return what was known of the chosen arms."""
+        return KnownRewards(self.counts[:, arms], self.sums[:, arms], self.spreads[:, arms], self.numbers)
 
 
 @part
@@ -140,9 +159,10 @@ class Past:
         self._make_space(int(group.max(initial=0)))
         order = np.lexsort((np.arange(group.size), group))
         numbers = self._numbers(group, order)
-        due = reward_times if self.timing.by_time else self._due(numbers)
+        np.add.at(self._made, group, 1)
+        due = reward_times if self.timing.by_clock else self._due(numbers)
         there = ~np.isnan(rewards)
-        if self.timing.by_time:
+        if self.timing.by_clock:
             there &= due != _NEVER if np.asarray(due).dtype.kind == "i" else ~np.isnan(due)
         own = np.concatenate([np.full(self._waiting.group.size, -1), np.flatnonzero(there)])
         fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there])
@@ -158,6 +178,11 @@ class Past:
         self._waiting = items.at(left)
         return KnownRewards(known[0], known[1], known[2], numbers)
 
+    def number_rows(self, group: IntArray) -> IntArray:
+        """Return the number of each coming row among its agent's rows, (n,), counted from 0."""
+        self._make_space(int(group.max(initial=0)))
+        return self._numbers(group, np.lexsort((np.arange(group.size), group)))
+
     def _due(self, numbers: IntArray) -> IntArray:
         if self.timing.batch > 1:
             return (numbers // self.timing.batch + 1) * self.timing.batch
@@ -169,7 +194,6 @@ class Past:
         starts = np.searchsorted(grouped, grouped, side="left")
         numbers = np.empty(group.size, dtype=np.int64)
         numbers[order] = np.arange(group.size) - starts + self._made[grouped]
-        np.add.at(self._made, group, 1)
         return numbers
 
     def _positions(
@@ -179,7 +203,7 @@ class Past:
         n = group.size
         grouped = group[order]
         start, end = (np.searchsorted(grouped, items.group, side=side) for side in ("left", "right"))
-        if self.timing.by_time:
+        if self.timing.by_clock:
             # Times grow within each agent's rows, not always over all rows: a log may be sorted by agent first.
             moments, ranks = np.unique(times, return_inverse=True)
             place = np.searchsorted(

@@ -14,7 +14,14 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
-from feint.references.base import describe, expect, min_pulls_per_arm, reference_prior, reference_settings
+from feint.references.base import (
+    PlainReference,
+    describe,
+    expect,
+    min_pulls_per_arm,
+    reference_prior,
+    reference_settings,
+)  # fmt: skip
 from feint.references.past import KnownRewards, Past, Timing
 
 
@@ -54,6 +61,7 @@ class Recomputation:
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
         self._plain = has_plain((self._settings, self._belief.family))
+        self.is_own = isinstance(self._settings, PlainReference)  # and is asked row by row
         self._settings_of_group: dict[int, Any] = {}  # in plain Python, which may keep state
         ignores = getattr(reference, "ignores_rewards", False)  # such a reference needs no initial round
         self.untested = n_arms if initial_round and not ignores else 0
@@ -65,12 +73,19 @@ class Recomputation:
     ) -> tuple[FloatArray, BoolArray]:
         """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past."""
         known = self.past.rows(group, arms, rewards, times, reward_times)
-        tested = (known.numbers >= self.untested) & (known.counts.min(axis=1) > self._least - 1)
-        if hasattr(self._settings, "has_posterior"):
-            tested &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
-        return self._log_pi(KnownRewards(*(array[tested] for array in known)), group[tested]), tested
+        tested = (known.numbers >= self.untested) & self.has_probabilities(known)
+        return self.log_pi(known.at(tested), group[tested]), tested
 
-    def _log_pi(self, known: KnownRewards, group: IntArray) -> FloatArray:
+    def has_probabilities(self, known: KnownRewards, available: BoolArray | None = None) -> BoolArray:
+        """Return for which rows enough is known, (n,): of all arms, or of those `available`, (n, K)."""
+        counts = known.counts if available is None else np.where(available, known.counts, np.inf)
+        enough: BoolArray = counts.min(axis=1) > self._least - 1
+        if hasattr(self._settings, "has_posterior"):
+            enough &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
+        return enough
+
+    def log_pi(self, known: KnownRewards, group: IntArray, available: BoolArray | None = None) -> FloatArray:
+        """Return log π (n, K) of rows for which enough is known; only plain Python looks at `available` (n, K)."""
         if not known.numbers.size:
             return np.empty((0, self.n_arms))
         if hasattr(self._settings, "log_probabilities"):
@@ -82,9 +97,11 @@ class Recomputation:
             _expect_rows(self._settings, self._belief, known.numbers, known.counts, known.sums, pi, found)
             return found
         for i, g in enumerate(group.tolist()):
-            row = slice(i, i + 1)
+            row, settings = slice(i, i + 1), self._plain_settings(g)
             what = known.numbers[row], known.counts[row], known.sums[row]
-            _expect_rows.py_func(self._plain_settings(g), self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
+            if available is not None and isinstance(settings, PlainReference):
+                settings.available = available[i]
+            _expect_rows.py_func(settings, self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
         return found
 
     def _plain_settings(self, group: int) -> Any:

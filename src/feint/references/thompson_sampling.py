@@ -1,5 +1,6 @@
 """Thompson Sampling on the public rewards: the paper's reference."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -80,6 +81,11 @@ class ThompsonSampling:
         """Return 0 where the prior alone gives every arm a posterior, and 1 otherwise."""
         proper = hasattr(family, "kernel") and all(family.is_proper(family.prior(pair)) for pair in self._pairs)
         return 0 if proper else 1
+
+    def among(self, arms: Sequence[int]) -> "ThompsonSampling":
+        """Return the reference of these arms alone: the best among them is drawn, each with its own prior."""
+        pairs = self._pairs
+        return self if len(pairs) == 1 else ThompsonSampling(tuple(pairs[a] for a in arms))
 
     def kernel(self, family: Any, n_arms: int) -> ThompsonSamplingKernel:
         """Return empty settings: the prior is part of the belief."""

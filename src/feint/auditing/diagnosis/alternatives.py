@@ -14,6 +14,7 @@ from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.weighing import Alternative, Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
+from feint.auditing.units import Units
 from feint.families import Bernoulli, Gaussian
 from feint.references import ThompsonSampling
 
@@ -27,6 +28,7 @@ class _Piece(NamedTuple):
     groups: IntArray
     rows: IntArray
     begins: BoolArray  # which rows begin an instant
+    drawn: BoolArray | None  # all, if None: those that are not a later row of their unit
 
 
 _TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
@@ -41,7 +43,7 @@ def rows_looked_at(rejected_at: int, n_arms: int) -> int:
 def explain_log(
     chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, report: AuditReport
 ) -> Diagnosis | None:
-    """Return which kind of departure explains the log best; None where every pull tested was impossible."""
+    """Return which kind of departure explains the log best; None where no row is tested before too many."""
     assert report.rejected_at is not None
     limit = rows_looked_at(report.rejected_at, arms.n)
     pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
@@ -49,7 +51,6 @@ def explain_log(
     pulled, rows, groups, begins = (
         np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("arms", "rows", "groups", "begins")
     )
-    tested &= ~np.isneginf(log_pi[np.arange(pulled.size), pulled])
     tested[limit:] = False
     if not tested.any():
         return None
@@ -72,7 +73,7 @@ def explain_log(
 
 def _others(claim: Claim) -> Iterator[tuple[str, str, Claim]]:
     """Yield claims that are often the true one, as (kind, words, claim)."""
-    if not claim.timing.by_time and claim.needs_rewards:
+    if not claim.timing.by_clock and claim.needs_rewards:
         for delay in (1, 10, 50):
             if delay != claim.delay:
                 yield (
@@ -109,13 +110,14 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     """Return the first rows of a log that can be tested."""
     pieces: list[_Piece] = []
     ids: dict[str, int] = {}
-    times = Times()
+    times, units = Times(), Units()
     for chunk in chunks:
         checked = check(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
         groups = group_ids(chunk, checked, ids)
         arms = chunk.arm.values[good].astype(np.int64)
-        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins))
+        drawn, _ = units.draws(chunk, checked.good, arms, groups)
+        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins, drawn))
         if sum(piece.rows.size for piece in pieces) >= limit:
             break
     return pieces
@@ -129,7 +131,7 @@ def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
         table = np.zeros((tested.size, mode.arms.n))
         table[tested] = log_pi
         tables.append(table)
-        masks.append(tested)
+        masks.append(tested if piece.drawn is None else tested & piece.drawn)
     return np.concatenate(tables), np.concatenate(masks)
 
 

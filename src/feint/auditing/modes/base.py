@@ -1,10 +1,11 @@
 """The contract of modes: how rows are checked, what the claim says about every pull, and which tests fit.
 
-With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
-are known the tests of single pulls are 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the
-shares make wrong splits as quick to see as by a test made for those (docs/audit.md). E is 0.95 of these and 0.05 of a
-bet on serial dependence (`evidence/serial.py`). Where groups are tested too, E is 0.9 of that and 0.1 of a bet on the
-groups (`evidence/group_tilts.py`).
+With `within` = w the null is that every probability lies within the share w of the one claimed; with a `floor`, that
+those logged below it were anything up to it (`evidence/slack.py`). Where all probabilities are known the tests of
+single pulls are 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits
+as quick to see as by a test made for those (docs/audit.md). E is 0.95 of these and 0.05 of a bet on serial dependence
+(`evidence/serial.py`). Where groups are tested too, E is 0.9 of that and 0.1 of a bet on the groups
+(`evidence/group_tilts.py`).
 """
 
 import math
@@ -34,6 +35,8 @@ class Mode(ABC):
     """A test of a claim by columns of one kind; see the module's docstring."""
 
     NAME: ClassVar[ModeName]
+    # What to do about a pull of probability 0, as a sentence after another.
+    ROUNDED: ClassVar[str] = " If probabilities were rounded, say below which number they may have been (`floor`)."
 
     def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
         if claim.floor * arms.n > 1:
@@ -41,9 +44,11 @@ class Mode(ABC):
                 f"`floor` is {claim.floor:g}, which {arms.n} arms cannot all have; give at most 1/{arms.n}."
             )
         self.claim, self.arms = claim, arms
-        self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, within=claim.within)
-        self.calibration: Calibration | None = Calibration(arms.n, within=claim.within)
-        self.serial = SerialMixture(arms.n, within=claim.within, n_groups=0 if grouped else None)
+        self.floor = 0.0 if self.NAME == "rewards" else claim.floor
+        allowed = {"within": claim.within, "floor": self.floor}
+        self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, **allowed)
+        self.calibration: Calibration | None = Calibration(arms.n, **allowed)
+        self.serial = SerialMixture(arms.n, **allowed, n_groups=0 if grouped else None)
 
     @abstractmethod
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -100,10 +105,10 @@ class Mode(ABC):
         self.serial = type(self.serial).from_state(state["serial"])
 
     def _reading(self, words: str) -> str:
-        """Add to the words of a logged claim what is read in the place of small probabilities."""
+        """Add to the words of a logged claim what small probabilities may have been."""
         floor = self.claim.floor
-        return self._allowing(words + (f", those below {floor:g} read as {floor:g}" if floor else ""))
+        return self._allowing(words + (f", those below {floor:g} being anything up to {floor:g}" if floor else ""))
 
     def _allowing(self, words: str) -> str:
         share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""
-        return words + share
+        return words + share + (", and the later rows of a unit repeat its first" if self.claim.names.unit else "")

@@ -30,6 +30,16 @@ class LoggedProbabilities(Mode):
             sums = table.sum(1)
             suspects = np.flatnonzero(~(abs(sums - 1) <= tolerance))
             wrong = [i for i in suspects if not abs(sums[i] - 1) <= tolerance + _rounding(chunk, int(i))]
+        if chunk.available is not None:
+            claimed = np.where(chunk.available, 0.0, table) > tolerance
+            findings.add(
+                claimed.any(1),
+                "not available",
+                lambda i: (
+                    f"arm {self.arms.names()[int(claimed[i].argmax())]} has the probability "
+                    f"{table[i][claimed[i]][0]:.6g}, but was not available"
+                ),
+            )
         findings.add(
             wrong,
             "probabilities do not sum to 1",
@@ -41,9 +51,10 @@ class LoggedProbabilities(Mode):
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the logged probabilities, normalised; all rows are tested."""
-        return _log_normalised(np.maximum(_probability_table(chunk)[good], self.claim.floor)), np.ones(
-            arms.size, dtype=bool
-        )
+        table = np.maximum(_probability_table(chunk)[good], self.floor)
+        if chunk.available is not None:
+            table[~chunk.available[good]] = 0.0
+        return _log_normalised(table), np.ones(arms.size, dtype=bool)
 
     def words(self) -> str:
         """Return the claim in words."""

@@ -6,10 +6,13 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
+from feint.auditing.available import AmongAvailable
+from feint.auditing.burn_in import read_burn_in
 from feint.auditing.checks import Chunk, Findings, shown
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
 from feint.auditing.numbers import NEVER, as_moments
+from feint.auditing.stages import Stages
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
 from feint.references.recomputation import Recomputation
@@ -19,10 +22,17 @@ class RecomputedReference(Mode):
     """See the module's docstring."""
 
     NAME = "rewards"
+    ROUNDED = ""
 
     def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
         super().__init__(claim, arms, grouped=grouped)
         self.expected = Recomputation(claim.reference, claim.family, arms.n, claim.initial_round, claim.timing)
+        self._among = None if claim.names.available is None else AmongAvailable(self.expected)
+        self._stages = Stages()
+        self._burn_in = read_burn_in(claim.burn_in)
+        if self._burn_in is not None:
+            self._burn_in.log_shares(arms.n)  # it checks their number
+            self.expected.untested = max(self.expected.untested, self._burn_in.rows)
         self._all_binary = True
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -49,20 +59,38 @@ class RecomputedReference(Mode):
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the reference's probabilities, recomputed from the rows before."""
-        if chunk.reward is None:
-            return self.expected.rows(groups, arms, np.zeros(arms.size))
-        rewards = chunk.reward.values[good]
+        rewards = np.zeros(arms.size) if chunk.reward is None else chunk.reward.values[good]
         self._all_binary &= bool((np.isnan(rewards) | (rewards == 0) | (rewards == 1)).all())
+        times, due = self._clock(chunk, np.flatnonzero(good), groups)
+        numbers = self.expected.past.number_rows(groups) if self._burn_in is not None else None
+        available = None
+        if self._among is None:
+            log_pi, tested = self.expected.rows(groups, arms, rewards, times, due)
+        else:
+            assert chunk.available is not None
+            available = chunk.available[good]
+            known = self.expected.past.rows(groups, arms, rewards, times, due)
+            log_pi, tested = self._among.rows(known, groups, available)
+        if self._burn_in is None or numbers is None:
+            return log_pi, tested
+        return self._burn_in.overlay(numbers, log_pi, tested, available)
+
+    def _clock(self, chunk: Chunk, rows: IntArray, groups: IntArray) -> tuple[Any, Any]:
+        """Return the times of these rows and those from which their rewards are known, None where there are none."""
+        if chunk.stages is not None:
+            stages = self._stages.number([chunk.stages[int(i)] for i in rows], groups)
+            return stages, stages + 1
         if chunk.reward_times is None:
-            return self.expected.rows(groups, arms, rewards)
+            return None, None
         assert chunk.times is not None
-        rows = np.flatnonzero(good)
         times, due = (as_moments([cells[int(i)] for i in rows]) for cells in (chunk.times, chunk.reward_times))
-        return self.expected.rows(groups, arms, rewards, times, due)
+        return times, due
 
     def words(self) -> str:
         """Return the claim in words."""
-        return self._allowing(self.expected.describe())
+        among = ", among the available arms" if self._among is not None else ""
+        burnt = f", {self._burn_in.words()}" if self._burn_in is not None else ""
+        return self._allowing(self.expected.describe() + among + burnt)
 
     def fits(self) -> str:
         """Return what to make sure of, as a clause."""
@@ -93,10 +121,12 @@ class RecomputedReference(Mode):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, with the past."""
-        return {**super().state(), "past": self.expected.past.state(), "all_binary": self._all_binary}
+        learnt = {"past": self.expected.past.state(), "stages": self._stages.state(), "all_binary": self._all_binary}
+        return super().state() | learnt
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         super().recall(state)
         self.expected.past.recall(state["past"])
+        self._stages.recall(state["stages"])
         self._all_binary = bool(state["all_binary"])

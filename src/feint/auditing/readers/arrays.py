@@ -42,6 +42,18 @@ def as_vector(values: ArrayLike, name: str, size: int | None = None) -> NDArray[
     return array
 
 
+def as_cells(values: Any, name: str, size: int) -> Any:
+    """Return a cell per pull, which may be a list; a table of booleans stays one."""
+    try:
+        cells = values if isinstance(values, np.ndarray) else np.asarray(values)
+    except ValueError:  # lists of different lengths
+        cells = np.empty(0)
+    found = cells if cells.ndim == 2 and cells.dtype.kind == "b" else list(values)
+    if len(found) != size:
+        raise ValueError(f"There are {size} arms but {len(found)} {name}; each pull needs one of each.")
+    return found
+
+
 def as_table(values: ArrayLike, size: int) -> NDArray[Any]:
     try:
         array = np.asarray(values)

@@ -174,16 +174,16 @@ class AuditReport:
             "rows": self.rows,
             "tested": self.tested,
             "alpha": self.alpha,
-            "log_e_value": _finite(self.log_e_value),
-            "highest_log_e_value": _finite(self.highest_log_e_value),
+            "log_e_value": finite_or_none(self.log_e_value),
+            "highest_log_e_value": finite_or_none(self.highest_log_e_value),
             "impossible": None if self.impossible is None else self.impossible._asdict(),
             "p_value": self.p_value,
             "log_e_values": self.log_e_values,
             "arms": [vars(arm) for arm in self.arms],
-            "groups": [group._asdict() | {"log_e_value": _finite(group.log_e_value)} for group in self.groups],
+            "groups": [group._asdict() | {"log_e_value": finite_or_none(group.log_e_value)} for group in self.groups],
             "n_groups": self.n_groups,
             "n_named": self.n_named,
-            "diagnosis": None if self.diagnosis is None else _as_json(self.diagnosis),
+            "diagnosis": None if self.diagnosis is None else as_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,
             "boosted_epsilon": self.boosted_epsilon,
             "smallest_log_probability": self.smallest_log_probability,
@@ -219,11 +219,12 @@ class AuditReport:
         )
 
 
-def _as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+def as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+    """Return a diagnosis as plain JSON types."""
     found = [explanation._asdict() for explanation in diagnosis.explanations]
     return {"kind": diagnosis.kind, "words": diagnosis.words, "rows": diagnosis.rows, "explanations": found}
 
 
-def _finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Return a finite number, or None for ∞, which JSON lacks."""
     return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""What commands share that give a verdict: it is printed at once, and exit code 1 means a rejection and nothing else."""
+"""What commands with a verdict share: it is printed at once, and exit code 1 means a rejection and nothing else."""
 
 import os
 import sys

@@ -34,11 +34,11 @@ _LARGEST_LOG_RATIO = 700.0  # a larger ratio counts as this one, which can only 
 
 
 class Likeliest(NamedTuple):
-    """The bet that has won most: "repeats" or "old", its lag in steps, and its log E."""
+    """The bet that stands out most: "repeats" or "old", its lag in steps, and by how many nats it stands out."""
 
     kind: str
     lag: int
-    log_e_value: float
+    log_gain: float
 
 
 class Replays:
@@ -66,12 +66,18 @@ class Replays:
 
     @property
     def likeliest(self) -> Likeliest:
-        """The bet that has won most so far."""
-        found = []
-        for kind, lags, log_e in (("repeats", _LAGS, self._repeats), ("old", _OLD, self._old)):
-            lag, size = np.unravel_index(log_e.argmax(), log_e.shape)
-            found.append(Likeliest(kind, int(lags[lag]), float(log_e[lag, size])))
-        return max(found, key=lambda bet: bet.log_e_value)
+        """The bet that stands out most so far. An arm that is pulled too often repeats at every lag, so a bet on
+        repeats counts by how much more it won than any at a lag that is no multiple of its own.
+        """
+        won = self._repeats.max(axis=1)
+        lag = _LAGS[won.argmax()]
+        others = won[_LAGS % lag != 0] if lag > 1 else won[1:]
+        old = _OLD[self._old.max(axis=1).argmax()]
+        found = (
+            Likeliest("repeats", int(lag), float(won.max() - max(others.max(), 0.0))),
+            Likeliest("old", int(old), float(self._old.max())),
+        )
+        return max(found, key=lambda bet: bet.log_gain)
 
     def extend(self, arms: IntArray, log_pi: FloatArray) -> FloatArray:
         """Test pulls (n,) in order and return log E after each; `log_pi` (n, K) is what was said before each."""
@@ -114,7 +120,7 @@ def _mix(*kinds: FloatArray) -> FloatArray:
     """Return the log of the mean over kinds of the mean of each one's E, (n,), from log E (n, L, J) of every bet."""
     means = []
     for log_e in kinds:
-        flat = log_e.reshape(len(log_e), -1)
+        flat = log_e.reshape(len(log_e), math.prod(log_e.shape[1:]))
         top = flat.max(axis=1, initial=-math.inf)
         means.append(top + np.log(np.exp(flat - top[:, np.newaxis]).mean(axis=1)))
     return np.asarray(np.logaddexp.reduce(means) - math.log(len(kinds)))

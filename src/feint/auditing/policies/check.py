@@ -177,8 +177,10 @@ class _Check:
             arms, said = (np.concatenate(parts) for parts in zip(*self._first, strict=True))
             found = explain_log(self._chunks(arms, said), self._claim, self._mode.NAME, self._arms, audit)
             audit = replace(audit, diagnosis=found)
-            if audit.impossible is None and self._mode.replays.log_e_value > self._mode.log_e_of_audit:
-                replay = self._mode.replays.likeliest
+            likeliest = self._mode.replays.likeliest
+            won_most = self._mode.replays.log_e_value > self._mode.log_e_of_audit
+            if audit.impossible is None and won_most and likeliest.log_gain > -math.log(audit.alpha):
+                replay = likeliest
         assert self._mode.calibration is not None
         observed, excess = self._mode.calibration.observed, self._mode.calibration.excess
         low, high = self._mode.departures()

@@ -29,7 +29,7 @@ def _meaning(report: PolicyReport) -> str:
     if (impossible := report.audit.impossible) is not None:
         return (
             f"Step {impossible.row:,} pulled arm {impossible.arm}, after the policy had said that its probability "
-            "was 0."
+            "was 0. If it rounds what it says, it must say more digits."
         )
     if report.rejected:
         return f"A policy that draws what it says is rejected with probability at most {level}."

@@ -15,6 +15,7 @@ from feint.support.printable import short_repr
 
 METHODS = ("probabilities", "pull", "update")
 TOLERANCE = 1e-5  # of the sum of probabilities, which may be computed in float32
+_KEY = 0x6665696E74  # a policy may use default_rng(seed) itself: its numbers and ours must differ
 _SMALLEST_UNIFORM = 2.0**-54  # normal rewards have no quantile at 0
 
 
@@ -23,9 +24,9 @@ class Player:
 
     def __init__(self, policy: Any, bandit: Bandit, contexts: Any, seed: int) -> None:
         self._bandit, self._n_arms = bandit, bandit.n_arms
-        self._rewards, self._drawn_contexts = (np.random.default_rng([seed, stream]) for stream in range(2))
+        self._rewards, for_contexts = (np.random.default_rng([seed, _KEY, stream]) for stream in (1, 2))
         self._policy = make_policy(policy, bandit.n_arms)
-        self._contexts = _contexts(contexts, self._drawn_contexts)
+        self._contexts = _contexts(contexts, for_contexts)
         self._step = 0
 
     @property
@@ -58,10 +59,12 @@ class Player:
         if not ((found >= 0) & (found <= 1 + TOLERANCE)).all():
             wrong = found[~((found >= 0) & (found <= 1 + TOLERANCE))][0]
             raise self._refuse("probabilities", f"{wrong:.12g} as a probability; it must lie between 0 and 1")
-        off = abs(found.sum() - 1)
-        if off > TOLERANCE and off > TOLERANCE + sum_rounding(found.tolist()):
-            raise self._refuse("probabilities", f"numbers that sum to {found.sum():.9g}; they must sum to 1")
-        return found
+        total = float(found.sum())
+        if abs(total - 1) <= TOLERANCE:
+            return found
+        if abs(total - 1) > TOLERANCE + sum_rounding([max(f"{p:.2f}", repr(p), key=len) for p in found.tolist()]):
+            raise self._refuse("probabilities", f"numbers that sum to {total:.9g}; they must sum to 1")
+        return found / total  # they were rounded, to two digits or more
 
     def _arm(self, pulled: Any) -> int:
         if isinstance(pulled, np.ndarray) and pulled.shape == () and pulled.dtype.kind in "iu":

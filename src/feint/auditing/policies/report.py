@@ -45,7 +45,8 @@ class PolicyReport:
     arms
         One `PolicyArm` per arm.
     replay
-        Where bets on replays won most: their kind ("repeats" or "old"), lag in steps and log E; otherwise None.
+        Where bets on replays won most: the one that stands out, its kind ("repeats" or "old"), its lag in steps, and by
+        how many nats it stands out; otherwise None.
     audit
         The `AuditReport` of the steps, with the evidence and what explains a rejection best.
 

@@ -75,10 +75,10 @@ class TestHonest:
 
     @pytest.mark.slow
     def test_keep_the_level_of_many(self):
-        """With 2,000 checks at α = 0.05, more than 148 rejections have probability below 1e-6."""
-        assert stats.binom.sf(148, 2_000, 0.05) < 1e-6
+        """With 2,000 checks at α = 0.05, more than 150 rejections have probability below 1e-6."""
+        assert stats.binom.sf(150, 2_000, 0.05) < 1e-6
         options = {"steps": 600, "alpha": 0.05}
-        assert sum(check(HONEST[i % len(HONEST)](i), seed=i, **options).rejected for i in range(2_000)) <= 148
+        assert sum(check(HONEST[i % len(HONEST)](i), seed=i, **options).rejected for i in range(2_000)) <= 150
 
     def test_what_was_handed_in_does_not_change(self):
         policy = Softmax()

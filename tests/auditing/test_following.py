@@ -15,7 +15,7 @@ from shell import typed
 
 HEADER = "arm,reward\n"
 ROWS = [f"{t % 2},{t % 3 / 7:.3f}\n" for t in range(60)]
-OPTIONS = ("--follow", "--arms", "2")
+OPTIONS = ("--follow", "--until-end", "--arms", "2")
 
 
 @pytest.fixture

@@ -383,7 +383,7 @@ class TestCommand:
     @pytest.mark.parametrize("name", ["mine_to_check.py:Uniform", "mine_to_check:Uniform", "mine_to_check:made"])
     def test_an_honest_one_ends_with_0(self, name, run):
         result = run(name, "--steps", "2e3")
-        assert (result.returncode, result.stderr) == (0, "")
+        assert result.returncode == 0, result.stderr
         assert "Uniform: no evidence against what it says (α = 0.001)" in result.stdout
         assert "2,000 of 2,000" in result.stdout
 

@@ -160,12 +160,20 @@ class AuditReport:
             return f"rejected at row {self.rejected_at}"
         return "no evidence against" if self.tested else "nothing could be tested against"
 
+    @property
+    def severity(self) -> str:
+        """Return "alarm" once E has reached 1/α, "watch" while E is at least 1/√α, halfway there, and else "none"."""
+        if self.rejected:
+            return "alarm"
+        return "watch" if self.log_e_value >= -0.5 * math.log(self.alpha) else "none"
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain JSON types; `feint_audit` is the version of this schema (docs/audit.md)."""
         return {
             "feint_audit": SCHEMA,
             "feint": VERSION,
             "verdict": self.verdict,
+            "severity": self.severity,
             "rejected": self.rejected,
             "rejected_at": self.rejected_at,
             "mode": self.mode,

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 import feint
-import policies
+import planted_policies as policies
 from audit_reports import PageReader
 from feint.auditing.facts import caret
 from feint.auditing.policies.facts import facts_of_check
-from policies import BANDIT, HONEST, MUTATIONS, Contextual, Honest, Softmax
+from planted_policies import BANDIT, HONEST, MUTATIONS, Contextual, Honest, Softmax
 from shell import typed
 
 STEPS = 20_000

@@ -174,8 +174,8 @@ class _Check:
         audit = replace(audit, log_e_values={**audit.log_e_values, "replays": self._mode.replays.log_e_value})
         replay = None
         if audit.rejected:
-            arms, said = (np.concatenate(parts) for parts in zip(*self._first, strict=True))
-            found = explain_log(self._chunks(arms, said), self._claim, self._mode.NAME, self._arms, audit)
+            first = (np.concatenate(parts) for parts in zip(*self._first, strict=True))
+            found = explain_log(self._chunks(*first), self._claim, self._mode.NAME, self._arms, audit)
             audit = replace(audit, diagnosis=found)
             likeliest = self._mode.replays.likeliest
             won_most = self._mode.replays.log_e_value > self._mode.log_e_of_audit
@@ -184,7 +184,9 @@ class _Check:
         assert self._mode.calibration is not None
         observed, excess = self._mode.calibration.observed, self._mode.calibration.excess
         low, high = self._mode.departures()
-        numbers = (observed, observed - excess, excess, low, high)
+        said = observed - excess
+        low, high = np.maximum(low, -said), np.minimum(high, audit.rows - said)  # no probability is below 0 or above 1
+        numbers = (observed, said, excess, low, high)
         return PolicyReport(
             policy=self._player.name,
             steps=audit.rows,

@@ -358,6 +358,7 @@ class Breaks(Uniform):
 
 class Seeing(Uniform):
     def probabilities(self, x):
+        print("probabilities of", x)
         return [x, 1 - x]
     def pull(self, x):
         return int(self.rng.random() >= x)

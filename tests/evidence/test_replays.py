@@ -66,16 +66,16 @@ def plain(arms, pi):
     return math.log((np.mean(kinds[0]) + np.mean(kinds[1])) / 2)
 
 
-@pytest.mark.parametrize("pieces", [(320,), (1, 99, 100, 0, 120), (64, 256)])
+@pytest.mark.parametrize("pieces", [(270,), (1, 99, 0, 170)])
 def test_the_formulas(pieces):
     rng = np.random.default_rng(5)
-    pi = rng.dirichlet([2.0, 1.0, 0.7], 320)
+    pi = rng.dirichlet([2.0, 1.0, 0.7], 270)
     arms = np.array([rng.choice(3, p=law) for law in pi])
     test, log_e = Replays(3), []
     for start, size in zip(np.cumsum((0, *pieces)), pieces, strict=False):
         log_e += test.extend(arms[start : start + size], np.log(pi[start : start + size])).tolist()
-    assert len(log_e) == 320
-    for t in (1, 2, 5, 77, 261, 320):
+    assert len(log_e) == 270
+    for t in (1, 5, 77, 270):
         assert log_e[t - 1] == pytest.approx(plain(arms[:t], pi[:t]), abs=1e-9)
     assert test.log_e_value == pytest.approx(log_e[-1], abs=1e-12)
 
@@ -83,10 +83,10 @@ def test_the_formulas(pieces):
 def test_a_period_beyond_what_was_kept_counts_from_its_first_repeat():
     """The window is as long as the longest lag."""
     rng = np.random.default_rng(6)
-    arms = np.tile(rng.integers(2, size=10_000), 2)[:10_050]
+    arms = np.tile(rng.integers(2, size=10_000), 2)[:10_060]
     test = Replays(2)
-    for start in range(0, arms.size, 500):
-        piece = arms[start : start + 500]
+    for start in range(0, arms.size, 2_500):
+        piece = arms[start : start + 2_500]
         before = test.log_e_value
         test.extend(piece, np.log(np.full((piece.size, 2), 0.5)))
     assert test.log_e_value > before + 10

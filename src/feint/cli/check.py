@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,15 +51,16 @@ def check(
     found = find_own(policy, "The policy", Path())
     given: Any = None if contexts is None else find_own(contexts, "--contexts", Path())
     try:
-        report = check_policy(
-            found,
-            bandit,
-            steps=parse_whole(steps, "--steps"),
-            alpha=alpha,
-            precision=precision,
-            contexts=given,
-            seed=seed,
-        )
+        with redirect_stdout(sys.stderr):  # what the policy prints is no part of the report
+            report = check_policy(
+                found,
+                bandit,
+                steps=parse_whole(steps, "--steps"),
+                alpha=alpha,
+                precision=precision,
+                contexts=given,
+                seed=seed,
+            )
     except KeyboardInterrupt:
         typer.echo("feint: interrupted, nothing was decided.", err=True)
         sys.exit(130)

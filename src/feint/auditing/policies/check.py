@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,16 +31,32 @@ _REPLAYS = 0.1  # share of E that bets on replays
 
 
 class Policy(Protocol):
-    """What is checked: with `contexts`, each method takes one more argument, the context."""
+    """What is checked where there are no contexts."""
 
     def probabilities(self) -> ArrayLike:
         """Return the probability of every arm for the coming pull."""
 
-    def pull(self) -> int:
+    def pull(self) -> SupportsIndex:
         """Draw an arm and return its number, from 0."""
 
     def update(self, arm: int, reward: float, /) -> object:
         """Learn the reward of the arm that was pulled."""
+
+
+class ContextualPolicy(Protocol):
+    """What is checked with contexts."""
+
+    def probabilities(self, context: Any, /) -> ArrayLike:
+        """Return the probability of every arm for the coming pull."""
+
+    def pull(self, context: Any, /) -> SupportsIndex:
+        """Draw an arm and return its number, from 0."""
+
+    def update(self, arm: int, reward: float, context: Any, /) -> object:
+        """Learn the reward of the arm that was pulled."""
+
+
+AnyPolicy = Policy | ContextualPolicy
 
 
 class SaidProbabilities(LoggedProbabilities):
@@ -64,7 +81,7 @@ class SaidProbabilities(LoggedProbabilities):
 
 
 def check_policy(
-    policy: Policy | Any,
+    policy: AnyPolicy | Callable[[], AnyPolicy],
     bandit: Bandit,
     *,
     steps: int,
@@ -174,8 +191,8 @@ class _Check:
         audit = replace(audit, log_e_values={**audit.log_e_values, "replays": self._mode.replays.log_e_value})
         replay = None
         if audit.rejected:
-            first = (np.concatenate(parts) for parts in zip(*self._first, strict=True))
-            found = explain_log(self._chunks(*first), self._claim, self._mode.NAME, self._arms, audit)
+            arms, probabilities = (np.concatenate(parts) for parts in zip(*self._first, strict=True))
+            found = explain_log(self._chunks(arms, probabilities), self._claim, self._mode.NAME, self._arms, audit)
             audit = replace(audit, diagnosis=found)
             likeliest = self._mode.replays.likeliest
             won_most = self._mode.replays.log_e_value > self._mode.log_e_of_audit

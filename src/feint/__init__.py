@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
     # What goes beyond it
     from feint.auditing import AuditReport as AuditReport
+    from feint.auditing import PolicyReport as PolicyReport
     from feint.auditing import audit as audit
     from feint.auditing import audit_log as audit_log
+    from feint.auditing import check_policy as check_policy
     from feint.budgets import PowerLaw as PowerLaw
     from feint.budgets import RisingBudget as RisingBudget
     from feint.budgets import TotalBudget as TotalBudget
@@ -96,8 +98,10 @@ _HOME = {
     "boost_probability_approx": "feint.numerics",
     # What goes beyond it
     "AuditReport": "feint.auditing",
+    "PolicyReport": "feint.auditing",
     "audit": "feint.auditing",
     "audit_log": "feint.auditing",
+    "check_policy": "feint.auditing",
     "PowerLaw": "feint.budgets",
     "RisingBudget": "feint.budgets",
     "TotalBudget": "feint.budgets",

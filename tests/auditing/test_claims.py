@@ -733,7 +733,7 @@ def split_logs(tmp_path_factory):
 
 
 class TestCommand:
-    @pytest.mark.parametrize("options", [(), ("--json",), ("--follow",)], ids=str)
+    @pytest.mark.parametrize("options", [(), ("--json",), ("--follow", "--until-end")], ids=str)
     def test_a_closed_pipe_changes_no_exit_code(self, split_logs, options):
         for path, code in zip(split_logs, (0, 1), strict=True):
             reading, writing = os.pipe()
@@ -750,7 +750,7 @@ class TestCommand:
     @pytest.mark.parametrize("cut", [1, 400, 2_999])
     @pytest.mark.parametrize("kind", ["honest", "wrong", "rewards", "times"])
     def test_a_restart_goes_on_identically(self, kind, cut, split_logs, tmp_path):
-        options = ["--follow"]
+        options = ["--follow", "--until-end"]
         if kind in ("rewards", "times"):
             rng = np.random.default_rng(1)
             arms, rewards, known = honest.play(
@@ -783,6 +783,8 @@ class TestCommand:
             said[-1] += str(code)
             states.append(json.loads(state.read_text()))
         assert said[0] == said[1]
+        if kind == "wrong":  # it ends at the alarm, with what had arrived by then
+            states = [state["rejected_at"] for state in states]
         assert states[0] == states[1]
         assert said[0].count("rejected") == said[0].count("\n") == 1 if kind == "wrong" else "rejected" not in said[0]
 
@@ -799,7 +801,7 @@ class TestCommand:
         first = write(tmp_path / "a.csv", "arm,reward", [("x", 1), (0, "y")])
         grown = [("x", 1), (0, "y"), *((row * row // 5 % 2, row % 3) for row in range(30))]
         second = write(tmp_path / "b.csv", "arm,reward", grown)
-        options = ["--follow", "--arms", "2", "--skip-bad", "--state", str(tmp_path / "s.json")]
+        options = ["--follow", "--until-end", "--arms", "2", "--skip-bad", "--state", str(tmp_path / "s.json")]
         for piece in (first, second):
             code, out = run(piece, *options)
             assert code == 0, out
@@ -808,7 +810,7 @@ class TestCommand:
     @pytest.mark.parametrize("state", ["[1]", "1", "null", "{}", "{", '{"feint_auditor": 1}', "damaged"])
     def test_states_that_are_none(self, state, split_logs, tmp_path):
         path = tmp_path / "s.json"
-        arguments = [str(split_logs[0]), "--follow", "--state", str(path)]
+        arguments = [str(split_logs[0]), "--follow", "--until-end", "--state", str(path)]
         if state != "damaged":
             path.write_text(state)
             code, out = run(*arguments)
@@ -832,6 +834,7 @@ class TestCommand:
             "--sigma unknown --prior 0,1,1,1;0,1,1,1", "--reference beta --sigma 1", "--reference normal:2 --sigma 1",
             "--prior missingfile", "--prior 0,1;0", "--prior 0,1;0,1;0,1", "--prior folder", "--prior ;",
             "--state s.json", "--follow --json", "--follow --group user", "--follow", "--group nobody",
+            "--until-end", "--on-alarm cat", "--follow --on-alarm nobody-has-this", "--follow --on-alarm '",
             "--reward-time nowhen", "--reward-time seen", "--reward-time seen --time when --batch 2",
             "--discount 0", "--discount 1.1", "--discount nan", "--reference softmax", "--reference softmax:0",
             "--reference softmax:1,2", "--reference epsilon-greedy:2", "--reference uniform:3", "--reference magic",

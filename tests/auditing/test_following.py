@@ -16,7 +16,7 @@ from shell import typed
 
 HEADER = "arm,reward\n"
 ROWS = [f"{arm},{t % 3 / 7:.3f}\n" for t, arm in enumerate(np.random.default_rng(0).integers(2, size=60))]
-OPTIONS = ("--follow", "--arms", "2")
+OPTIONS = ("--follow", "--until-end", "--arms", "2")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """One log from its columns to the report, whole or as it grows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -53,11 +53,14 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     return report
 
 
-def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
+def follow_log(
+    log: FollowedLog, claim: Claim, state: Any, keep: Callable[[Auditor], object] = lambda auditor: None
+) -> Iterator[Auditor]:
     """Audit a log that grows: yield the auditor before the first row, after every few rows, and at the end.
 
     `state` is what `followed_state` gave in an earlier run. For a file it is about its first rows, for a pipe about
-    the rows that came before.
+    the rows that came before. `keep` is called where another file has taken the place of the one that was followed: the
+    state is then about the new one, whose first row may be long in coming.
     """
     with naming(log.name):
         claim = _recomputed_if_it_needs_no_rewards(claim)
@@ -68,6 +71,7 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
         if state is not None:
             auditor.recall(state)
             log.resume(SeenLines.from_state(state.get("seen")))
+        log.on_rotation = lambda: keep(auditor)
         yield auditor
         for chunk in chunks(log, columns, arms, lambda done: None, first=auditor.rows + 1):
             auditor.feed(chunk)

@@ -188,12 +188,20 @@ class AuditReport:
             return f"rejected at row {self.rejected_at}"
         return "no evidence against" if self.tested else "nothing could be tested against"
 
+    @property
+    def severity(self) -> str:
+        """Return "alarm" once E has reached 1/α, "watch" while E is at least 1/√α, halfway there, and else "none"."""
+        if self.rejected:
+            return "alarm"
+        return "watch" if self.log_e_value >= -0.5 * math.log(self.alpha) else "none"
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain JSON types; `feint_audit` is the version of this schema (docs/audit.md)."""
         return {
             "feint_audit": SCHEMA,
             "feint": VERSION,
             "verdict": self.verdict,
+            "severity": self.severity,
             "rejected": self.rejected,
             "rejected_at": self.rejected_at,
             "mode": self.mode,
@@ -202,19 +210,19 @@ class AuditReport:
             "rows": self.rows,
             "tested": self.tested,
             "alpha": self.alpha,
-            "log_e_value": _finite(self.log_e_value),
-            "highest_log_e_value": _finite(self.highest_log_e_value),
+            "log_e_value": finite_or_none(self.log_e_value),
+            "highest_log_e_value": finite_or_none(self.highest_log_e_value),
             "impossible": None if self.impossible is None else self.impossible._asdict(),
             "repeated": self.repeated,
             "changed": None if self.changed is None else self.changed._asdict(),
             "p_value": self.p_value,
             "log_e_values": self.log_e_values,
             "arms": [vars(arm) for arm in self.arms],
-            "groups": [group._asdict() | {"log_e_value": _finite(group.log_e_value)} for group in self.groups],
+            "groups": [group._asdict() | {"log_e_value": finite_or_none(group.log_e_value)} for group in self.groups],
             "n_groups": self.n_groups,
             "n_named": self.n_named,
             "cause": None if self.cause is None else self.cause._asdict(),
-            "diagnosis": None if self.diagnosis is None else _diagnosis_json(self.diagnosis),
+            "diagnosis": None if self.diagnosis is None else diagnosis_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,
             "boosted_epsilon": self.boosted_epsilon,
             "smallest_log_probability": self.smallest_log_probability,
@@ -250,11 +258,12 @@ class AuditReport:
         )
 
 
-def _diagnosis_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+def diagnosis_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+    """Return a diagnosis as plain JSON types."""
     found = [explanation._asdict() for explanation in diagnosis.explanations]
     return {"kind": diagnosis.kind, "words": diagnosis.words, "rows": diagnosis.rows, "explanations": found}
 
 
-def _finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Return a finite number, or None for ∞, which JSON lacks."""
     return value if math.isfinite(value) else None

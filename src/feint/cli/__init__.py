@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from feint.cli import audit, open_page, plan, reproduce, run, sweep, warm
+from feint.cli import audit, check, open_page, plan, reproduce, run, sweep, warm
 from feint.cli.shared import app, in_options
 from feint.support import interrupts
 from feint.support.errors import is_users
@@ -24,7 +24,7 @@ from feint.version import VERSION
 _UsageError: Any = typer.BadParameter.__base__
 _WrongCommandLine: Any = _UsageError.__base__
 
-__all__ = ["app", "audit", "main", "open_page", "plan", "reproduce", "run", "sweep", "warm"]
+__all__ = ["app", "audit", "check", "main", "open_page", "plan", "reproduce", "run", "sweep", "warm"]
 
 
 def _show_version(asked: bool) -> None:
@@ -43,7 +43,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command and end the program: 0, or what the command chose (`feint audit`: 1 for a log that it rejects).
+    """Run the command and end the program: 0, or what the command chose (1: `feint audit` and `feint check` reject).
 
     Wrong input ends with one clear line and 2, an interrupt with 130, a reader that left with 141, and a bug of feint
     with 3. Nothing else ends with 1. A traceback is shown only if FEINT_DEBUG is set.

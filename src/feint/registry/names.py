@@ -162,14 +162,42 @@ def signatures(sort: str, known: Collection[str] = ()) -> list[str]:
 
 
 def _own_class(path: Path, attribute: str) -> type:
-    path = path.resolve()
-    if not path.is_file():
-        raise ValueError(f"There is no Python file {path}.")
-    module = _load(path, path.stat().st_mtime_ns)
-    cls = getattr(module, attribute, None)
+    cls = getattr(_run_file(path), attribute, None)
     if not isinstance(cls, type):
         raise ValueError(f"{path.name} has no class {attribute}; give FILE.py:CLASS with one that it has.")
     return cls
+
+
+def find_own(text: str, what: str, folder: Path) -> Any:
+    """Return the class, function or object that FILE.py:NAME or MODULE:NAME names; `what` is what it is for.
+
+    Files, and modules before all others, are looked for in `folder`.
+    """
+    place, colon, attribute = text.rpartition(":")
+    if not colon or not place or not attribute.isidentifier():
+        raise ValueError(f"{what} is {text[:80]!r}; give FILE.py:NAME or MODULE:NAME.")
+    if place.endswith(".py"):
+        module = _run_file(folder / place)
+    else:
+        if str(folder.resolve()) not in sys.path:
+            sys.path.insert(0, str(folder.resolve()))
+        try:
+            module = import_module(place)
+        except (Exception, SystemExit) as error:
+            raise ValueError(
+                f"{what} is {text[:80]!r}, but the module {place[:80]} cannot be imported: {type(error).__name__}: "
+                f"{error}"
+            ) from None
+    if not hasattr(module, attribute):
+        raise ValueError(f"{what} is {text[:80]!r}, but {place[:80]} has no {attribute}; give a name that it has.")
+    return getattr(module, attribute)
+
+
+def _run_file(path: Path) -> ModuleType:
+    path = path.resolve()
+    if not path.is_file():
+        raise ValueError(f"There is no Python file {path}.")
+    return _load(path, path.stat().st_mtime_ns)
 
 
 @cache

@@ -1,5 +1,8 @@
 """Every arm was pulled with the probability that the log has for it: P(A_t = a | past) = π_t(a) for all a."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
@@ -67,8 +70,12 @@ def _probability_table(chunk: Chunk) -> FloatArray:
 
 def _rounding(chunk: Chunk, i: int) -> float:
     """Return by how much a sum may be off since its numbers were rounded to the most digits that any of them has."""
-    digits = max(decimals(column.texts[i]) for column in chunk.probabilities)
-    return 0.5 * 10.0**-digits * len(chunk.probabilities)
+    return sum_rounding([column.texts[i] for column in chunk.probabilities])
+
+
+def sum_rounding(cells: Sequence[Any]) -> float:
+    """Return by how much the sum of these probabilities may be off for that reason."""
+    return 0.5 * 10.0 ** -max(map(decimals, cells)) * len(cells)
 
 
 def _log_normalised(table: FloatArray) -> FloatArray:

@@ -103,6 +103,8 @@ class Auditor:
         parts = {"boosts": boosts.log_e_value}
         if calibration is not None:
             parts["calibration"] = calibration.log_e_value
+        if self.mode.shares is not None:
+            parts["shares"] = self.mode.shares.log_e_value
         if self._groups.log_e_value is not None:
             parts["groups"] = self._groups.log_e_value
         arm, size = boosts.likeliest

@@ -37,6 +37,7 @@ class Chunk(NamedTuple):
     reward_times: Sequence[Any] | None
     groups: Sequence[Any] | None
     malformed: dict[int, str]  # position in the chunk -> what is wrong with the line as such
+    contexts: Sequence[Column] = ()
 
 
 class Findings:

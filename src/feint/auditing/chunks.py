@@ -51,7 +51,15 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         reward_times=cells(columns.reward_time),
         groups=cells(columns.group),
         malformed=malformed,
+        contexts=_contexts([table[name] for name in columns.contexts]),
     )
+
+
+def _contexts(cells: list[Any]) -> list[Column]:
+    """Return one column per feature: from one column each, or from a table in memory."""
+    if cells and isinstance(cells[0], np.ndarray) and cells[0].ndim > 1:
+        return [as_column(column) for column in cells[0].reshape(len(cells[0]), -1).T]
+    return as_columns(cells)
 
 
 def _listed(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:

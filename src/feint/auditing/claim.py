@@ -86,6 +86,13 @@ class Names:
     group: str | None = field(
         default=None, metadata=_about("Column that names the agent; each has its own past.", kind=str | None)
     )
+    context: str | None = field(
+        default=None,
+        metadata=_about(
+            "Columns of the context, with commas between; where arms share coefficients, NAME stands for NAME_<arm>.",
+            kind=str | None,
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +213,14 @@ class Claim:
     def needs_rewards(self) -> bool:
         """Return whether the reference cannot be recomputed without rewards."""
         return not getattr(self.reference, "ignores_rewards", False)
+
+    @property
+    def arms_have_contexts(self) -> bool:
+        """Return whether every arm has a context of its own."""
+        inner = self.reference
+        while hasattr(inner, "reference"):
+            inner = inner.reference
+        return bool(getattr(inner, "shared", False))
 
     @property
     def is_usual(self) -> bool:

@@ -33,6 +33,8 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
         return LogArms(width, columns.labels)
     if (labels := given_labels(n_arms)) is not None:
         return LogArms(len(labels), labels)
+    if n_arms is None and (count := _arms_with_contexts(log, columns, claim)):  # every arm has a context
+        return LogArms(count, columns.labels)
     if n_arms is not None:
         if not is_whole(n_arms, 2, MOST_ARMS):
             raise ValueError(f"`n_arms` is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
@@ -45,6 +47,13 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
     return _count_arms(log, columns, n_arms, warnings, progress("counting arms", log.size or 0))
 
 
+def _arms_with_contexts(log: Log, columns: LogColumns, claim: Claim) -> int:
+    """Return how many arms have contexts of their own; 0 where none has."""
+    if not columns.contexts or not claim.arms_have_contexts:
+        return 0
+    return getattr(log, "context_arms", 0) or len(columns.contexts) // len(str(claim.names.context).split(","))
+
+
 def _count_arms(
     log: Log, columns: LogColumns, n_arms: int | None, warnings: list[str], tick: Callable[[int], object]
 ) -> LogArms:
@@ -54,7 +63,7 @@ def _count_arms(
     length, largest, first = 0, -1, 1
     bad: BadRow | None = None
     only = columns._replace(
-        reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None
+        reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None, contexts=[]
     )
     wanted = [name for name in (columns.arm, columns.listed) if name is not None]
     for batch in log.batches(wanted, max(1, CELLS_PER_CHUNK // len(wanted)), tick):

@@ -120,7 +120,11 @@ def _arms(report: "AuditReport") -> FactTable:
             head=("arm", "observed"),
             rows=[(arm.label, f"{arm.observed:,}") for arm in report.arms],
             marks=[""] * report.n_arms,
-            notes=["Only propensities of pulled arms were logged, so how many pulls to expect of each is not known."],
+            notes=[
+                "The probabilities are estimated, so how many pulls to expect of each arm is not known exactly."
+                if "shares" in report.log_e_values
+                else "Only propensities of pulled arms were logged, so how many pulls to expect of each is not known."
+            ],
         )
     departing = any(arm.departs for arm in report.arms)
     notes = [

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from feint.auditing.claim import NO_TIME, ClaimOptions, LogOptions, Names, list_options, read_options
 from feint.auditing.pipeline import audit_opened, audit_source
 from feint.auditing.readers import Source
-from feint.auditing.readers.arrays import ArrayLog, as_table, as_vector
+from feint.auditing.readers.arrays import ArrayLog, as_contexts, as_table, as_vector
 from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.report import AuditReport
 from feint.numerics._validate import check_flag
@@ -24,6 +24,7 @@ def audit(
     times: ArrayLike | None = None,
     reward_times: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    contexts: ArrayLike | None = None,
     explain: bool = True,
     **options: Unpack[ClaimOptions],
 ) -> AuditReport:
@@ -45,6 +46,8 @@ def audit(
         (n,): when a pull was made and when its reward was known; the reward counts from then on.
     groups
         (n,): one agent for every value, each with its own past.
+    contexts
+        (n, d): what the reference knew of each row; (n, K, d) where arms have features of their own.
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     options
@@ -70,6 +73,7 @@ def audit(
         time=NO_TIME if times is None else "time",
         reward_time=None if reward_times is None else "reward_time",
         group=None if groups is None else "group",
+        context=None if contexts is None else "context",
     )
     claim = read_options(audit, options, ClaimOptions, names=names)
     chosen = as_vector(arms, "arms")
@@ -86,6 +90,8 @@ def audit(
             columns[column] = as_vector(values, name, chosen.size)
     if probabilities is not None:
         columns["probabilities"] = as_table(probabilities, chosen.size)
+    if contexts is not None:
+        columns["context"] = as_contexts(contexts, chosen.size, claim.arms_have_contexts)
     if claim.needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
     return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"))

@@ -4,8 +4,8 @@ In plain Python a reference is anything with
 
     log_probabilities(view) -> K floats
 
-where `view` has `time` (the pulls made so far) and the arrays `pulls` and `public_means` over arms. A reference with a
-kernel has instead
+where `view` has `time` (the pulls made so far), the arrays `pulls` and `public_means` over arms, and `context`, what was
+known about the coming pull (None where no contexts are given). A reference with a kernel has instead
 
 - `kernel(family, n_arms)`, which returns its settings for public rewards of this `family`: a NamedTuple whose class has
   the part `expect` below and `own_samples`, whether the observer sees its own samples, not the agent's public rewards;
@@ -16,7 +16,8 @@ If `follows_posterior` is true, it pulls every arm with its probability of being
 A reference has probabilities once every arm has been pulled once, or `min_pulls_per_arm(family)` times if it has that
 method. One with a true `ignores_rewards` can be audited without rewards. One whose settings have
 `log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs (`recomputation`); if they also
-have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior.
+have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior. One with a true
+`takes_contexts` is only for audits and the observer, and has settings as in `contexts`.
 """
 
 from typing import Any, Protocol
@@ -43,8 +44,9 @@ def expect(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: Float
 class ReferenceView:
     """What a reference in plain Python may look at."""
 
-    def __init__(self, time: int, belief: Any) -> None:
+    def __init__(self, time: int, belief: Any, context: FloatArray | None = None) -> None:
         self.time = time
+        self.context: FloatArray | None = None if context is None else read_only(context)
         self.pulls: IntArray = read_only(belief.pulls)
         self.public_means: FloatArray = read_only(belief.means)
 
@@ -73,12 +75,13 @@ class PlainReference(Plain):
         self.reference = reference
         self.time = -1  # of the answer
         self.answer: FloatArray = np.empty(0)
+        self.context: FloatArray | None = None  # of the coming pull
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
         if t != settings.time:
-            settings.answer = _checked_logs(settings.reference, ReferenceView(int(t), belief), log_pi.shape)
+            settings.answer = _checked_logs(settings.reference, ReferenceView(int(t), belief, settings.context), log_pi.shape)
             settings.time = t
         log_pi[:] = settings.answer
         pi[:] = np.exp(log_pi)
@@ -114,8 +117,28 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
     return call(own, "kernel", None, family, n_arms) if hasattr(own, "kernel") else PlainReference(own)
 
 
+def show_context(settings: Any, context: FloatArray | None) -> None:
+    """Tell a reference in plain Python, or one inside these settings, the context of the coming pull."""
+    if isinstance(settings, PlainReference):
+        if settings.context is not context:
+            settings.context, settings.time = context, -1
+    elif isinstance(settings, tuple):
+        for item in settings:
+            show_context(item, context)
+
+
+def takes_contexts(reference: Any) -> bool:
+    """Return whether a reference needs contexts."""
+    return bool(getattr(reference, "takes_contexts", False))
+
+
 def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return `reference_settings`, but refuse a reference that cannot be followed step by step."""
+    if takes_contexts(reference):
+        raise ValueError(
+            f"{type(reference).__name__} knows a context of every pull; a simulated or live agent has none, so it is for "
+            "audits and Observer."
+        )
     settings = reference_settings(reference, family, n_arms)
     if not hasattr(settings, "expect"):
         raise ValueError(f"{type(reference).__name__} is for audits of logs; it cannot be followed step by step.")
@@ -130,6 +153,11 @@ def min_pulls_per_arm(reference: Any, family: Any) -> int:
 def reference_prior(reference: Any, family: Any) -> Any:
     """Return the prior of the public posterior: two numbers, or two per arm as (2, K)."""
     return reference.prior_of(family) if hasattr(reference, "prior_of") else usual_prior(family)
+
+
+def reference_family(reference: Any, family: Any) -> Any:
+    """Return the family of the rewards: the reference's own if it has one."""
+    return reference.family_of(family) if hasattr(reference, "family_of") else family
 
 
 def describe(reference: Any, family: Any) -> str:

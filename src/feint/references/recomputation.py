@@ -14,7 +14,16 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
-from feint.references.base import describe, expect, min_pulls_per_arm, reference_prior, reference_settings
+from feint.references.base import (
+    describe,
+    expect,
+    min_pulls_per_arm,
+    reference_family,
+    reference_prior,
+    reference_settings,
+    show_context,
+    takes_contexts,
+)
 from feint.references.past import KnownRewards, Past, Timing
 
 
@@ -49,7 +58,10 @@ class Recomputation:
         initial_round: bool = True,
         timing: Timing = Timing(),  # noqa: B008 - frozen
     ) -> None:
+        family = reference_family(reference, family)
         self.reference, self.family, self.n_arms = reference, family, n_arms
+        if hasattr(reference, "check_timing"):
+            reference.check_timing(timing)
         self._settings = reference_settings(reference, family, n_arms)
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
@@ -61,16 +73,45 @@ class Recomputation:
         self.past = Past(n_arms, timing)
 
     def rows(
-        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+        self,
+        group: IntArray,
+        arms: IntArray,
+        rewards: FloatArray,
+        times: Any = None,
+        reward_times: Any = None,
+        contexts: FloatArray | None = None,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past."""
+        """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past.
+
+        `contexts` are (n, d), or (n, K·d) where arms have their own.
+        """
+        if takes_contexts(self.reference):
+            return self._rows_by_contexts(group, arms, rewards, times, reward_times, contexts)
         known = self.past.rows(group, arms, rewards, times, reward_times)
         tested = (known.numbers >= self.untested) & (known.counts.min(axis=1) > self._least - 1)
         if hasattr(self._settings, "has_posterior"):
             tested &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
-        return self._log_pi(KnownRewards(*(array[tested] for array in known)), group[tested]), tested
+        seen = None if contexts is None else contexts[tested]
+        return self._log_pi(KnownRewards(*(array[tested] for array in known)), group[tested], seen), tested
 
-    def _log_pi(self, known: KnownRewards, group: IntArray) -> FloatArray:
+    def _rows_by_contexts(
+        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any, reward_times: Any, contexts: Any
+    ) -> tuple[FloatArray, BoolArray]:
+        pulled = self._settings.contexts_of(contexts)
+        pulled = pulled[np.arange(arms.size), arms if pulled.shape[1] > 1 else 0]
+        known = self.past.rows(group, arms, rewards, times, reward_times, pulled)
+        fades = np.where(known.numbers > 0, self.past.timing.discount, 1.0)
+        log_pi, proper = self._settings.rows(group, known.numbers, fades, contexts, self.past.learnt)
+        tested = proper & (known.numbers >= self.untested)
+        return log_pi[tested[proper]], tested
+
+    @property
+    def draws(self) -> int | None:
+        """Return from how many of the auditor's own draws the probabilities come; None where they are exact."""
+        found: int | None = getattr(self._settings, "draws", None)
+        return found
+
+    def _log_pi(self, known: KnownRewards, group: IntArray, contexts: FloatArray | None) -> FloatArray:
         if not known.numbers.size:
             return np.empty((0, self.n_arms))
         if hasattr(self._settings, "log_probabilities"):
@@ -84,7 +125,9 @@ class Recomputation:
         for i, g in enumerate(group.tolist()):
             row = slice(i, i + 1)
             what = known.numbers[row], known.counts[row], known.sums[row]
-            _expect_rows.py_func(self._plain_settings(g), self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
+            settings = self._plain_settings(g)
+            show_context(settings, None if contexts is None else contexts[i])
+            _expect_rows.py_func(settings, self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
         return found
 
     def _plain_settings(self, group: int) -> Any:
@@ -92,6 +135,17 @@ class Recomputation:
         if group not in self._settings_of_group:
             self._settings_of_group[group] = reference_settings(self.reference, self.family, self.n_arms)
         return self._settings_of_group[group]
+
+    def state(self) -> dict[str, Any]:
+        """Return everything needed to continue identically, as plain JSON types."""
+        learnt = {"contexts": self._settings.state()} if takes_contexts(self.reference) else {}
+        return {**self.past.state(), **learnt}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Restore what `state` returned."""
+        self.past.recall(state)
+        if takes_contexts(self.reference):
+            self._settings.recall(state["contexts"])
 
     def describe(self) -> str:
         """Return a description for reports."""

@@ -18,6 +18,7 @@ from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim, ModeName
 from feint.evidence import BoostMixture, Calibration, PropensityMixture
 from feint.evidence.calibration import BETS_SHARE
+from feint.evidence.share_bets import ShareBets
 
 _BOOSTS = 0.3  # share of E that bets on boosts
 GROUPS_SHARE = 0.1  # share of E that bets on groups, where they are tested
@@ -26,6 +27,11 @@ GROUPS_SHARE = 0.1  # share of E that bets on groups, where they are tested
 def intervals_share(grouped: bool) -> float:
     """Return the intervals' share of α, such that E ≥ 1/α where one leaves out 0."""
     return (1.0 - _BOOSTS) * BETS_SHARE * (1.0 - GROUPS_SHARE if grouped else 1.0)
+
+
+def mix_bets(boosts: FloatArray, free: FloatArray) -> FloatArray:
+    """Return log E from that of the bet on boosts and of the one without a model of the deceiver."""
+    return np.asarray(np.logaddexp(boosts + math.log(_BOOSTS), free + math.log(1.0 - _BOOSTS)))
 
 
 class Mode(ABC):
@@ -41,6 +47,7 @@ class Mode(ABC):
         self.claim, self.arms = claim, arms
         self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, within=claim.within)
         self.calibration: Calibration | None = Calibration(arms.n, within=claim.within)
+        self.shares: ShareBets | None = None  # in its place, where probabilities are estimated
 
     @abstractmethod
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -59,8 +66,7 @@ class Mode(ABC):
         log_e = self.boosts.extend(arms, log_pi)
         if self.calibration is None:
             return log_e
-        free = self.calibration.extend(arms, log_pi)
-        return np.asarray(np.logaddexp(log_e + math.log(_BOOSTS), free + math.log(1.0 - _BOOSTS)))
+        return mix_bets(log_e, self.calibration.extend(arms, log_pi))
 
     def fits(self) -> str:
         """Return what to make sure of where a pull is all but impossible under the claim, as a clause."""
@@ -74,12 +80,14 @@ class Mode(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, as plain JSON types."""
-        return {"boosts": self.boosts.state(), "calibration": self.calibration and self.calibration.state()}
+        tests = {"boosts": self.boosts, "calibration": self.calibration, "shares": self.shares}
+        return {name: test and test.state() for name, test in tests.items()}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         self.boosts = type(self.boosts).from_state(state["boosts"])
         self.calibration = self.calibration and Calibration.from_state(state["calibration"])
+        self.shares = self.shares and ShareBets.from_state(state["shares"])
 
     def _reading(self, words: str) -> str:
         """Add to the words of a logged claim what is read in the place of small probabilities."""

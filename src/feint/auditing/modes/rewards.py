@@ -8,11 +8,15 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings, shown
 from feint.auditing.claim import Claim
-from feint.auditing.modes.base import Mode
+from feint.auditing.modes.base import Mode, mix_bets
 from feint.auditing.numbers import NEVER, as_moments
+from feint.evidence import PropensityMixture
+from feint.evidence.share_bets import ShareBets
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
+from feint.references.base import takes_contexts
 from feint.references.recomputation import Recomputation
+from feint.references.scores import shares_of
 
 
 class RecomputedReference(Mode):
@@ -22,11 +26,23 @@ class RecomputedReference(Mode):
 
     def __init__(self, claim: Claim, arms: LogArms) -> None:
         super().__init__(claim, arms)
+        if takes_contexts(claim.reference) and claim.names.context is None:
+            raise ValueError(
+                f"{type(claim.reference).__name__} needs contexts; name their columns, or give them (`context`)."
+            )
         self.expected = Recomputation(claim.reference, claim.family, arms.n, claim.initial_round, claim.timing)
+        if self.expected.draws is not None:
+            self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
+            self.shares = ShareBets(arms.n, within=claim.within)
         self._all_binary = True
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
         """Find the rows whose reward is not one of the family."""
+        for i, column in enumerate(chunk.contexts):
+            findings.add_column(column, f"number {i + 1} of the context")
+            findings.add(
+                np.isinf(column.values), "not a number", lambda row, i=i: f"number {i + 1} of the context is infinite"
+            )
         if chunk.reward is None:
             return
         reward, family = chunk.reward, self.expected.family
@@ -49,16 +65,24 @@ class RecomputedReference(Mode):
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the reference's probabilities, recomputed from the rows before."""
+        contexts = np.column_stack([column.values[good] for column in chunk.contexts]) if chunk.contexts else None
         if chunk.reward is None:
-            return self.expected.rows(groups, arms, np.zeros(arms.size))
+            return self.expected.rows(groups, arms, np.zeros(arms.size), contexts=contexts)
         rewards = chunk.reward.values[good]
         self._all_binary &= bool((np.isnan(rewards) | (rewards == 0) | (rewards == 1)).all())
         if chunk.reward_times is None:
-            return self.expected.rows(groups, arms, rewards)
+            return self.expected.rows(groups, arms, rewards, contexts=contexts)
         assert chunk.times is not None
         rows = np.flatnonzero(good)
         times, due = (as_moments([cells[int(i)] for i in rows]) for cells in (chunk.times, chunk.reward_times))
-        return self.expected.rows(groups, arms, rewards, times, due)
+        return self.expected.rows(groups, arms, rewards, times, due, contexts)
+
+    def test(self, arms: IntArray, log_pi: FloatArray) -> FloatArray:
+        """Return log E after each row; where probabilities are estimated, by bets that are valid with estimates."""
+        if self.shares is None:
+            return super().test(arms, log_pi)
+        boosts = self.boosts.extend(arms, log_pi[np.arange(arms.size), arms])
+        return mix_bets(boosts, self.shares.extend(arms, shares_of(log_pi)))
 
     def words(self) -> str:
         """Return the claim in words."""
@@ -77,7 +101,12 @@ class RecomputedReference(Mode):
                 f"{skipped} bad rows were left out. If the agent saw their rewards, this is no valid test: the "
                 "posterior lacks them, and an honest agent may be rejected."
             )
-        normal = not ignores and not isinstance(self.expected.family, Bernoulli)
+        if self.shares is not None:
+            found.append(
+                f"More than three arms share one draw: the probabilities are estimated from {self.expected.draws} draws "
+                "of the auditor's own per row. The test is valid, but weaker, and no expected pulls are known."
+            )
+        normal = not ignores and not takes_contexts(self.claim.reference) and not isinstance(self.expected.family, Bernoulli)
         if self._all_binary and self.boosts.tested and normal:
             found.append(
                 "All rewards are 0 or 1: is Thompson Sampling with Beta posteriors claimed (family=Bernoulli(); "
@@ -87,10 +116,10 @@ class RecomputedReference(Mode):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, with the past."""
-        return {**super().state(), "past": self.expected.past.state(), "all_binary": self._all_binary}
+        return {**super().state(), "past": self.expected.state(), "all_binary": self._all_binary}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         super().recall(state)
-        self.expected.past.recall(state["past"])
+        self.expected.recall(state["past"])
         self._all_binary = bool(state["all_binary"])

@@ -26,6 +26,7 @@ ModeName = Literal["probabilities", "propensities", "rewards"]  # the strongest 
 MODE_NAMES: tuple[ModeName, ...] = get_args(ModeName)
 MOST_ARMS = 10_000
 NO_TIME = ""  # in the place of a column's name
+TABLE_OF_CONTEXTS = "contexts in memory"  # likewise, for one column that holds all features
 
 
 class Option(NamedTuple):

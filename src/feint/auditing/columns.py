@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from feint.auditing.arms import given_labels
-from feint.auditing.claim import MODE_NAMES, NO_TIME, Claim, Names
+from feint.auditing.claim import MODE_NAMES, NO_TIME, TABLE_OF_CONTEXTS, Claim, Names
 from feint.auditing.readers.base import places
 from feint.numerics._validate import is_whole
 
@@ -98,6 +98,8 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
 
 def _with_contexts(found: LogColumns, columns: list[str], written: str, claim: Claim) -> LogColumns:
     """Add the columns of contexts. Where every arm has its own, they also tell what the arms are."""
+    if written == TABLE_OF_CONTEXTS:
+        return found._replace(contexts=[written])
     wanted = [name.strip() for name in written.split(",")]
     if not claim.arms_have_contexts:
         if missing := [name for name in wanted if name not in columns]:

@@ -31,10 +31,15 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
         if (labels := given_labels(n_arms)) is not None and set(labels) != set(columns.labels):
             raise ValueError(f"`n_arms` is {n_arms!r}, but the columns of probabilities are of {columns.labels}.")
         return LogArms(width, columns.labels)
-    if (labels := given_labels(n_arms)) is not None:
+    labels = given_labels(n_arms)
+    if columns.contexts and claim.arms_have_contexts:
+        features = len(str(claim.names.context).split(","))
+        count = getattr(log, "context_arms", 0) or len(columns.contexts) // features
+        if n_arms is not None and count != (n_arms if labels is None else len(labels)):
+            raise ValueError(f"`n_arms` is {n_arms!r}, but there are contexts of {count} arms; leave it out.")
+        return LogArms(count, columns.labels if labels is None else labels)
+    if labels is not None:
         return LogArms(len(labels), labels)
-    if n_arms is None and (count := _arms_with_contexts(log, columns, claim)):  # every arm has a context
-        return LogArms(count, columns.labels)
     if n_arms is not None:
         if not is_whole(n_arms, 2, MOST_ARMS):
             raise ValueError(f"`n_arms` is {n_arms!r}; it must be a whole number of arms from 2 to {MOST_ARMS:,}.")
@@ -45,13 +50,6 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
     if progress is None:
         raise ValueError("How many arms there are cannot be seen while a log grows: give `n_arms`.")
     return _count_arms(log, columns, n_arms, warnings, progress("counting arms", log.size or 0))
-
-
-def _arms_with_contexts(log: Log, columns: LogColumns, claim: Claim) -> int:
-    """Return how many arms have contexts of their own; 0 where none has."""
-    if not columns.contexts or not claim.arms_have_contexts:
-        return 0
-    return getattr(log, "context_arms", 0) or len(columns.contexts) // len(str(claim.names.context).split(","))
 
 
 def _count_arms(

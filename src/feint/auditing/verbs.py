@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from feint.auditing.claim import NO_TIME, ClaimOptions, LogOptions, Names, list_options, read_options
+from feint.auditing.claim import NO_TIME, TABLE_OF_CONTEXTS, ClaimOptions, LogOptions, Names, list_options, read_options
 from feint.auditing.pipeline import audit_opened, audit_source
 from feint.auditing.readers import Source
 from feint.auditing.readers.arrays import ArrayLog, as_contexts, as_table, as_vector
@@ -73,7 +73,7 @@ def audit(
         time=NO_TIME if times is None else "time",
         reward_time=None if reward_times is None else "reward_time",
         group=None if groups is None else "group",
-        context=None if contexts is None else "context",
+        context=None if contexts is None else TABLE_OF_CONTEXTS,
     )
     claim = read_options(audit, options, ClaimOptions, names=names)
     chosen = as_vector(arms, "arms")
@@ -91,7 +91,7 @@ def audit(
     if probabilities is not None:
         columns["probabilities"] = as_table(probabilities, chosen.size)
     if contexts is not None:
-        columns["context"] = as_contexts(contexts, chosen.size, claim.arms_have_contexts)
+        columns[TABLE_OF_CONTEXTS] = as_contexts(contexts, chosen.size, claim.arms_have_contexts)
     if claim.needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
     return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from feint.auditing.claim import MOST_ARMS
+from feint.auditing.claim import MOST_ARMS, TABLE_OF_CONTEXTS
 from feint.auditing.readers.base import Batch, Tick
 
 
@@ -19,7 +19,7 @@ class ArrayLog:
         self._table = columns
         self.columns = list(columns)
         self.width: int = columns["probabilities"].shape[1] if "probabilities" in columns else 0
-        contexts = columns.get("context")
+        contexts = columns.get(TABLE_OF_CONTEXTS)
         self.context_arms: int = contexts.shape[1] if contexts is not None and contexts.ndim == 3 else 0
         self.size: int | None = len(columns["arm"])
 

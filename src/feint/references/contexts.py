@@ -45,6 +45,13 @@ class ContextRows:
         given = contexts.reshape(len(contexts), self.n_arms if self.shared else 1, -1)
         if self._intercept:
             given = np.concatenate([given, np.ones((*given.shape[:2], 1))], axis=2)
+        if self._regressions is None:
+            self._begin(given.shape[2])
+        elif given.shape[2] != self._features:
+            fixed = int(self._intercept)
+            raise ValueError(
+                f"A context has {given.shape[2] - fixed} features, but those before have {self._features - fixed}."
+            )
         return given
 
     def rows(
@@ -52,10 +59,6 @@ class ContextRows:
     ) -> tuple[FloatArray, BoolArray]:
         """Return log π (m, K) of the m rows that have posteriors, and which these are, (n,)."""
         made = self.contexts_of(contexts)
-        if self._regressions is None:
-            self._begin(made.shape[2])
-        elif made.shape[2] != self._features:
-            raise ValueError(f"A context has {made.shape[2]} features, but those before have {self._features}.")
         assert self._regressions is not None
         means, roots, proper = self._regressions.rows(self.n_arms, group, fades, made, learnt)
         means, roots = means[proper], roots[proper]

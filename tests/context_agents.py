@@ -79,15 +79,21 @@ def play_logistic(rng, contexts, theta, *, prior_sd=1.0, batch=1, diagonal=False
 
 
 def laplace(precision, mean, seen, clicks, diagonal):
-    """Return precision and mode after a batch, by Newton steps of at most 1 in length until none moves."""
+    """Return precision and mode after a batch: Newton's method on the loss itself, until its gradient vanishes."""
+
+    def loss(w):
+        return 0.5 * (w - mean) @ precision @ (w - mean) + np.logaddexp(0.0, (1 - 2 * clicks) * (seen @ w)).sum()
+
     w = mean.copy()
-    for _ in range(500):
-        p = 1 / (1 + np.exp(-seen @ w))
-        hessian = precision + (seen.T * (p * (1 - p))) @ seen
-        step = np.linalg.solve(hessian, precision @ (w - mean) + seen.T @ (p - clicks))
-        w = w - step / max(1.0, float(np.linalg.norm(step)))
-        if np.abs(step).max() < 1e-14 * (1 + np.abs(w).max()):
+    for _ in range(200):
+        p = 1 / (1 + np.exp(-np.clip(seen @ w, -700, 700)))
+        gradient = precision @ (w - mean) + seen.T @ (p - clicks)
+        step = np.linalg.solve(precision + (seen.T * (p * (1 - p))) @ seen, gradient)
+        if gradient @ step < 1e-24:
             break
-    p = 1 / (1 + np.exp(-seen @ w))
+        size = 1.0
+        while gradient @ step > 1e-12 and loss(w - size * step) >= loss(w):
+            size /= 2
+        w = w - size * step
     more = (seen.T * (p * (1 - p))) @ seen
     return precision + (np.diag(np.diag(more)) if diagonal else more), w

@@ -72,13 +72,13 @@ def bernoulli_kl(q: mp.mpf, log_p: mp.mpf) -> mp.mpf:
     return left + right
 
 
-def log_orthant_by_angle(h: float, k: float, r: float, sign: int) -> mp.mpf:
+def log_orthant_by_angle(h: float, k: float, r: float, sign: int, digits: int = 140) -> mp.mpf:
     """Return log P(X > h, Y > k) of standard normals with correlation sign·√(1 − r²).
 
     Drezner and Genz's integral Φ(−h)Φ(−k) + ∫_0^asin ρ exp(−(h² + k² − 2hk·sin θ)/(2cos²θ)) dθ/2π, with so many digits
     that its cancellation does not matter.
     """
-    with mp.workdps(140):
+    with mp.workdps(digits):
         h, k, r = mp.mpf(h), mp.mpf(k), mp.mpf(r)
         last = sign * mp.acos(r)
 

@@ -58,6 +58,15 @@ PARTS = {
             feint.ThompsonSampling([(0, math.inf), (0, 1), (0, 2), (0, 3)]), 0.05
         ),
         "epsilon-greedy:0.1": feint.EpsilonGreedy(0.1),
+        "linear-thompson-sampling:0.5;inf,2,1;0,true,true,false": feint.LinearThompsonSampling(
+            (0.5, math.inf), 2.0, prior_mean=(1, 0), intercept=True, shared=True, joint=False
+        ),
+        "logistic-thompson-sampling:(1;0.5);(0.5;2),0.1,true,full,0.5": feint.LogisticThompsonSampling(
+            [[1, 0.5], [0.5, 2]], prior_mean=0.1, intercept=True, scale=0.5
+        ),
+        "logistic-thompson-sampling:2,0.1,true,diagonal,0.5": feint.LogisticThompsonSampling(
+            2.0, prior_mean=0.1, intercept=True, covariance="diagonal", scale=0.5
+        ),
         "normal-inverse-gamma:0;1;1;1": NormalInverseGamma((0, 1, 1, 1)),
         "softmax:0.5": feint.Softmax(0.5),
         "split:0.4;0.3;0.2;0.1": feint.Split([0.4, 0.3, 0.2, 0.1]),

@@ -241,11 +241,12 @@ class TestValidity:
             assert total == 1
         assert abs(_BETS).max() < 1  # else a factor could be 0 or below
         test = ShareBets(3)
-        test.extend(np.array([2, 0]), np.array([[0.2, 0.3, 0.5], [0.6, 0.4, 0.0]]))
-        by_hand = np.mean([
-            np.prod([1 + q * ((pull == a) - share[a]) for pull, share in ((2, (0.2, 0.3, 0.5)), (0, (0.6, 0.4, 0.0)))])
-            for a in range(3) for q in _BETS
-        ])  # fmt: skip
+        test.extend(np.array([2, 0]), np.array([[0.2, 0.3, 0.5, 2], [0.6, 0.4, 0.0, 1]]))  # arm 2 leads, then arm 1
+        rows = (2, (0.2, 0.3, 0.5), 2), (0, (0.6, 0.4, 0.0), 1)
+        of_arms = [np.prod([1 + q * ((pull == a) - share[a]) for pull, share, _ in rows]) for a in range(3)
+                   for q in _BETS]  # fmt: skip
+        of_leader = [np.prod([1 + q * ((pull == a) - share[a]) for pull, share, a in rows]) for q in _BETS]
+        by_hand = 0.5 * np.mean(of_arms) + 0.5 * np.mean(of_leader)
         assert math.isclose(test.log_e_value, math.log(by_hand), rel_tol=1e-12)
 
     @pytest.mark.parametrize(
@@ -400,7 +401,7 @@ class TestLibraries:
 
     @pytest.mark.parametrize("wrong", ["one draw", "A for its inverse", "1/q for its root"])
     def test_what_is_wrong_is_rejected(self, wrong):
-        arms, rewards, x = self.obp(0, rows=2000, wrong=wrong)
+        arms, rewards, x = self.obp(0, rows=1000, wrong=wrong)
         report = feint.audit(arms, rewards, contexts=x, n_arms=3, reference=Linear(), explain=False)
         assert report.rejected
 

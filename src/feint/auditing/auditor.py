@@ -1,6 +1,7 @@
 """The audit itself, fed chunk by chunk: check what was claimed, test it, and keep what the report needs."""
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,8 @@ class Auditor:
     def report(self, warnings: list[str]) -> AuditReport:
         """Return what was found; `warnings` are the caller's, about how the log was read."""
         history_rows, history_log_e = self._history.all()
-        boosts, calibration = self.mode.boosts, self.mode.calibration
-        parts = {"boosts": boosts.log_e_value}
-        if calibration is not None:
-            parts["calibration"] = calibration.log_e_value
-        if self.mode.shares is not None:
-            parts["shares"] = self.mode.shares.log_e_value
+        boosts = self.mode.boosts
+        parts = self.mode.log_e_values()
         if self._groups.log_e_value is not None:
             parts["groups"] = self._groups.log_e_value
         arm, size = boosts.likeliest
@@ -121,7 +118,7 @@ class Auditor:
             rejected_at=self._rejected_at,
             impossible=self._impossible,
             log_e_values=parts,
-            arms=self._arms(),
+            arms=self._arms(parts),
             all_groups=self._groups.reports(self.alpha),
             n_groups=len(self._groups),
             boosted_arm=arm if boosts.tested else None,
@@ -136,14 +133,13 @@ class Auditor:
             history_log_e_values=history_log_e,
         )
 
-    def _arms(self) -> tuple[ArmReport, ...]:
+    def _arms(self, parts: Collection[str]) -> tuple[ArmReport, ...]:
         calibration, names = self.mode.calibration, self.mode.arms.names()
         if calibration is None:
             return tuple(
                 ArmReport(a, names[a], int(n), None, None, None, None, None) for a, n in enumerate(self._observed)
             )
-        share = intervals_share(self._groups.log_e_value is not None)
-        low, high = calibration.confidence_sequence(self.alpha * share)
+        low, high = calibration.confidence_sequence(self.alpha * intervals_share(parts))
         observed, excess, allowed = calibration.observed, calibration.excess, calibration.allowed
         return tuple(
             ArmReport(

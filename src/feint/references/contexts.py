@@ -19,8 +19,8 @@ from feint.references.scores import DRAWS, MOST_ARMS_OF_ONE_DRAW, count_wins, lo
 class ContextRows:
     """A reference with contexts that follows a log.
 
-    `draws` is None where log π is exact, and otherwise the number of the auditor's own draws, from whose wins X the
-    rows log((X + 1)/(n + 1)) are made.
+    `draws` is None where log π is exact, and otherwise the number of the auditor's own draws. Rows then have
+    log((X + 1)/(n + 1)) of the wins X, and in a last column the number of the arm with the largest expected score.
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class ContextRows:
         if not proper.any():
             return np.empty((0, self.n_arms)), proper
         if self.draws is not None:
-            return log_shrunk(count_wins(means, roots, group[proper], numbers[proper])), proper
+            wins = count_wins(means, roots, group[proper], numbers[proper])
+            return np.column_stack([log_shrunk(wins), means.argmax(axis=1)]), proper
         return log_best_scores(means, roots, joint=self._joint), proper
 
     def _begin(self, features: int) -> None:

@@ -131,7 +131,7 @@ def log_shrunk(wins: IntArray) -> FloatArray:
     return np.asarray(np.log((wins + 1.0) / (DRAWS + 1.0)))
 
 
-def shares_of(log_shrunk: FloatArray) -> FloatArray:
-    """Return X/n from `log_shrunk`."""
-    wins = np.rint(np.exp(log_shrunk + math.log(DRAWS + 1.0))) - 1.0
-    return np.asarray(wins / DRAWS)
+def shares_of(rows: FloatArray) -> FloatArray:
+    """Return X/n from rows of `log_shrunk`; the last column stays."""
+    wins = np.rint(np.exp(rows[:, :-1] + math.log(DRAWS + 1.0))) - 1.0
+    return np.column_stack([wins / DRAWS, rows[:, -1]])

@@ -3,11 +3,14 @@
 With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
 are known E is 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits as
 quick to see as by a test made for those (docs/audit.md). Where groups are tested too, E is 0.9 of that and 0.1 of a bet
-on the groups (`evidence/group_tilts.py`).
+on the groups (`evidence/group_tilts.py`). Where a reference knows contexts, an arm can be likely in one row and unlikely in
+the next. An agent that is too greedy may then have every arm's share right, so 0.2 of E bets on the likeliest arm of
+each row (`Calibration` of two outcomes, that arm or another).
 """
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,11 +25,14 @@ from feint.evidence.share_bets import ShareBets
 
 _BOOSTS = 0.3  # share of E that bets on boosts
 GROUPS_SHARE = 0.1  # share of E that bets on groups, where they are tested
+LEADER_SHARE = 0.2  # share of E that bets on the likeliest arm, where there are contexts
+_SHARES = {"groups": GROUPS_SHARE, "leader": LEADER_SHARE}
 
 
-def intervals_share(grouped: bool) -> float:
-    """Return the intervals' share of α, such that E ≥ 1/α where one leaves out 0."""
-    return (1.0 - _BOOSTS) * BETS_SHARE * (1.0 - GROUPS_SHARE if grouped else 1.0)
+def intervals_share(parts: Collection[str]) -> float:
+    """Return the intervals' share of α, such that E ≥ 1/α where one leaves out 0; `parts` are the names of E's bets."""
+    groups, leader = (1.0 - share if name in parts else 1.0 for name, share in _SHARES.items())
+    return (1.0 - _BOOSTS) * BETS_SHARE * groups * leader
 
 
 def mix_bets(boosts: FloatArray, free: FloatArray) -> FloatArray:
@@ -48,6 +54,7 @@ class Mode(ABC):
         self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, within=claim.within)
         self.calibration: Calibration | None = Calibration(arms.n, within=claim.within)
         self.shares: ShareBets | None = None  # in its place, where probabilities are estimated
+        self.leader: Calibration | None = None
 
     @abstractmethod
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -80,14 +87,22 @@ class Mode(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, as plain JSON types."""
-        tests = {"boosts": self.boosts, "calibration": self.calibration, "shares": self.shares}
+        tests = {"boosts": self.boosts, **self._free_tests()}
         return {name: test and test.state() for name, test in tests.items()}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         self.boosts = type(self.boosts).from_state(state["boosts"])
-        self.calibration = self.calibration and Calibration.from_state(state["calibration"])
-        self.shares = self.shares and ShareBets.from_state(state["shares"])
+        for name, test in self._free_tests().items():
+            setattr(self, name, test and type(test).from_state(state[name]))
+
+    def _free_tests(self) -> dict[str, Calibration | ShareBets | None]:
+        return {"calibration": self.calibration, "shares": self.shares, "leader": self.leader}
+
+    def log_e_values(self) -> dict[str, float]:
+        """Return log E of every bet."""
+        free = {name: test.log_e_value for name, test in self._free_tests().items() if test is not None}
+        return {"boosts": self.boosts.log_e_value, **free}
 
     def _reading(self, words: str) -> str:
         """Add to the words of a logged claim what is read in the place of small probabilities."""

@@ -1,5 +1,6 @@
 """A reference, recomputed from arms and rewards, drew every pull."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,9 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings, shown
 from feint.auditing.claim import Claim
-from feint.auditing.modes.base import Mode, mix_bets
+from feint.auditing.modes.base import LEADER_SHARE, Mode, mix_bets
 from feint.auditing.numbers import NEVER, as_moments
-from feint.evidence import PropensityMixture
+from feint.evidence import Calibration, PropensityMixture
 from feint.evidence.share_bets import ShareBets
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
@@ -34,6 +35,8 @@ class RecomputedReference(Mode):
         if self.expected.draws is not None:
             self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
             self.shares = ShareBets(arms.n, within=claim.within)
+        elif takes_contexts(claim.reference):
+            self.leader = Calibration(2, within=claim.within)
         self._all_binary = True
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
@@ -79,10 +82,18 @@ class RecomputedReference(Mode):
 
     def test(self, arms: IntArray, log_pi: FloatArray) -> FloatArray:
         """Return log E after each row; where probabilities are estimated, by bets that are valid with estimates."""
-        if self.shares is None:
-            return super().test(arms, log_pi)
-        boosts = self.boosts.extend(arms, log_pi[np.arange(arms.size), arms])
-        return mix_bets(boosts, self.shares.extend(arms, shares_of(log_pi)))
+        if self.shares is not None:
+            boosts = self.boosts.extend(arms, log_pi[np.arange(arms.size), arms])
+            return mix_bets(boosts, self.shares.extend(arms, shares_of(log_pi)))
+        log_e = super().test(arms, log_pi)
+        if self.leader is None:
+            return log_e
+        log_rest = log_pi.copy()
+        leaders = log_pi.argmax(axis=1)
+        log_rest[np.arange(arms.size), leaders] = -np.inf
+        sides = np.column_stack([log_pi.max(axis=1), np.minimum(np.logaddexp.reduce(log_rest, axis=1), 0.0)])
+        on_leader = self.leader.extend((arms != leaders).astype(np.int64), sides)
+        return np.asarray(np.logaddexp(log_e + math.log(1.0 - LEADER_SHARE), on_leader + math.log(LEADER_SHARE)))
 
     def words(self) -> str:
         """Return the claim in words."""

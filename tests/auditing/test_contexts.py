@@ -38,7 +38,7 @@ def follow(reference, log, n_arms=2, timing=Timing(), pieces=1):  # noqa: B008 -
         group, arms, rewards = (log[name][rows] for name in ("group", "arms", "rewards"))
         contexts = log["contexts"][rows].reshape(rows.size, -1)
         log_pi, tested = expected.rows(group, arms, rewards, *columns, contexts)
-        table = np.full((rows.size, n_arms), np.nan)
+        table = np.full((rows.size, max(n_arms, log_pi.shape[1])), np.nan)
         table[tested] = log_pi
         found.append(table)
         state = json.dumps(expected.state())

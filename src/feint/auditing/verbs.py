@@ -47,7 +47,7 @@ def audit(
     groups
         (n,): one agent for every value, each with its own past.
     contexts
-        (n, d): what the reference knew of each row; (n, K, d) where arms have features of their own.
+        (n, d): what the reference knew of each row; (n, K, d) where arms have their own features.
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     options

@@ -463,7 +463,9 @@ class TestDoors:
         by_array = feint.audit(arms, rewards, contexts=x, reference=Linear(shared=True))
         assert [arm.label for arm in by_file.arms] == labels
         assert by_file.log_e_value == by_array.log_e_value
-        text = typed("audit", str(path), "--reference", "linear-thompson-sampling:1,1,0,false,true", "--context", "cost")
+        text = typed(
+            "audit", str(path), "--reference", "linear-thompson-sampling:1,1,0,false,true", "--context", "cost"
+        )
         assert text.returncode == 2
 
     def test_the_observer_bets_the_same(self, log):
@@ -538,8 +540,13 @@ class TestDoors:
         assert found.returncode == 2
         assert "it is for audits and Observer" in " ".join(found.stderr.split())
         with pytest.raises(ValueError, match="it is for audits and Observer"):
-            feint.Sweep(bandits={"b": feint.Bandit([0.1, 0.2], [0.2, 0.1])}, epsilons=[0.1], references={"l": Linear()},
-                        horizon=10, replications=1)
+            feint.Sweep(
+                bandits={"b": feint.Bandit([0.1, 0.2], [0.2, 0.1])},
+                epsilons=[0.1],
+                references={"l": Linear()},
+                horizon=10,
+                replications=1,
+            )
 
 
 class Leaning:

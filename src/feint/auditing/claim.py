@@ -26,7 +26,6 @@ ModeName = Literal["probabilities", "propensities", "rewards"]  # the strongest 
 MODE_NAMES: tuple[ModeName, ...] = get_args(ModeName)
 MOST_ARMS = 10_000
 NO_TIME = ""  # in the place of a column's name
-TABLE_OF_CONTEXTS = "contexts in memory"  # likewise, for one column that holds all features
 
 
 class Option(NamedTuple):
@@ -89,10 +88,7 @@ class Names:
     )
     context: str | None = field(
         default=None,
-        metadata=_about(
-            "Columns of the context, with commas between; where arms share coefficients, NAME stands for NAME_<arm>.",
-            kind=str | None,
-        ),
+        metadata=_about("Columns of the context, as A,B; of arms' own, A stands for A_<arm>.", kind=str | None),
     )
 
 
@@ -214,14 +210,6 @@ class Claim:
     def needs_rewards(self) -> bool:
         """Return whether the reference cannot be recomputed without rewards."""
         return not getattr(self.reference, "ignores_rewards", False)
-
-    @property
-    def arms_have_contexts(self) -> bool:
-        """Return whether every arm has a context of its own."""
-        inner = self.reference
-        while hasattr(inner, "reference"):
-            inner = inner.reference
-        return bool(getattr(inner, "shared", False))
 
     @property
     def is_usual(self) -> bool:

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from feint.auditing.arms import given_labels
-from feint.auditing.claim import MODE_NAMES, NO_TIME, TABLE_OF_CONTEXTS, Claim, Names
+from feint.auditing.claim import MODE_NAMES, NO_TIME, Claim, Names
+from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS
 from feint.auditing.readers.base import places
 from feint.numerics._validate import is_whole
+from feint.references.base import has_context_per_arm
 
 _TIME_NAMES = ("time", "timestamp")
 # What others call the probability of the pulled arm, or of all arms.
@@ -101,7 +103,7 @@ def _with_contexts(found: LogColumns, columns: list[str], written: str, claim: C
     if written == TABLE_OF_CONTEXTS:
         return found._replace(contexts=[written])
     wanted = [name.strip() for name in written.split(",")]
-    if not claim.arms_have_contexts:
+    if not has_context_per_arm(claim.reference):
         if missing := [name for name in wanted if name not in columns]:
             raise ValueError(f"There is no column {missing[0]!r} among {_listed(columns)}; correct `context`.")
         return found._replace(contexts=wanted)

@@ -6,13 +6,14 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from feint.auditing.claim import NO_TIME, TABLE_OF_CONTEXTS, ClaimOptions, LogOptions, Names, list_options, read_options
+from feint.auditing.claim import NO_TIME, ClaimOptions, LogOptions, Names, list_options, read_options
 from feint.auditing.pipeline import audit_opened, audit_source
 from feint.auditing.readers import Source
-from feint.auditing.readers.arrays import ArrayLog, as_contexts, as_table, as_vector
+from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS, ArrayLog, as_contexts, as_table, as_vector
 from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.report import AuditReport
 from feint.numerics._validate import check_flag
+from feint.references.base import has_context_per_arm
 
 
 def audit(
@@ -91,7 +92,7 @@ def audit(
     if probabilities is not None:
         columns["probabilities"] = as_table(probabilities, chosen.size)
     if contexts is not None:
-        columns[TABLE_OF_CONTEXTS] = as_contexts(contexts, chosen.size, claim.arms_have_contexts)
+        columns[TABLE_OF_CONTEXTS] = as_contexts(contexts, chosen.size, has_context_per_arm(claim.reference))
     if claim.needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
     return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"))

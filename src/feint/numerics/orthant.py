@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from feint._types import FloatArray
+from feint._types import BoolArray, FloatArray
 
 _DEPTH = 45.0  # nats below the peak
 _REACH = math.sqrt(2 * _DEPTH) + 0.1  # no point that high is farther from the peak, since f″ ≤ −1
@@ -68,7 +68,7 @@ def _log_integral(h: FloatArray, k: FloatArray, rho: FloatArray, r: FloatArray) 
         a, b, c = (np.expand_dims(value, tuple(range(-more, 0))) for value in (rho, k, r))
         return np.asarray(-0.5 * x * x + log_ndtr((a * x - b) / c))
 
-    def falls(x: FloatArray) -> FloatArray:
+    def falls(x: FloatArray) -> BoolArray:
         z = (rho * x - k) / r
         hazard = np.exp(-0.5 * z * z - _LOG_SQRT_2PI - log_ndtr(z))
         return np.asarray(-x + rho / r * hazard < 0.0)
@@ -93,14 +93,14 @@ def _log_integral(h: FloatArray, k: FloatArray, rho: FloatArray, r: FloatArray) 
     return np.asarray(top + np.log((total * half).sum(axis=1)) - _LOG_SQRT_2PI)
 
 
-def _reach(peak: FloatArray, side: float, is_low: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _reach(peak: FloatArray, side: float, is_low: Callable[[FloatArray], BoolArray]) -> FloatArray:
     """Return how far the integrand reaches to one side of its peak, or up to a thousandth farther."""
     nearest, farthest = (np.full(peak.shape, math.log(distance)) for distance in (1e-17 * _REACH, _REACH))
     return np.exp(_bisect(nearest, farthest, lambda u: is_low(peak + side * np.exp(u)), _ROUGHLY))
 
 
 def _bisect(
-    low: FloatArray, high: FloatArray, is_beyond: Callable[[FloatArray], FloatArray], halvings: int = _HALVINGS
+    low: FloatArray, high: FloatArray, is_beyond: Callable[[FloatArray], BoolArray], halvings: int = _HALVINGS
 ) -> FloatArray:
     """Return where `is_beyond`, false and then true between `low` and `high`, becomes true; it is true there."""
     for _ in range(halvings):

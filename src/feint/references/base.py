@@ -4,7 +4,7 @@ In plain Python a reference is anything with
 
     log_probabilities(view) -> K floats
 
-where `view` has `time` (the pulls made so far), the arrays `pulls` and `public_means` over arms, and `context`, what was
+where `view` has `time` (the pulls made so far), the arrays `pulls` and `public_means` over arms, and `context`, what is
 known about the coming pull (None where no contexts are given). A reference with a kernel has instead
 
 - `kernel(family, n_arms)`, which returns its settings for public rewards of this `family`: a NamedTuple whose class has
@@ -81,7 +81,9 @@ class PlainReference(Plain):
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
         if t != settings.time:
-            settings.answer = _checked_logs(settings.reference, ReferenceView(int(t), belief, settings.context), log_pi.shape)
+            settings.answer = _checked_logs(
+                settings.reference, ReferenceView(int(t), belief, settings.context), log_pi.shape
+            )
             settings.time = t
         log_pi[:] = settings.answer
         pi[:] = np.exp(log_pi)
@@ -132,12 +134,20 @@ def takes_contexts(reference: Any) -> bool:
     return bool(getattr(reference, "takes_contexts", False))
 
 
+def has_context_per_arm(reference: Any) -> bool:
+    """Return whether every arm has a context of its own."""
+    inner = reference
+    while hasattr(inner, "reference"):
+        inner = inner.reference
+    return bool(getattr(inner, "shared", False))
+
+
 def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return `reference_settings`, but refuse a reference that cannot be followed step by step."""
     if takes_contexts(reference):
         raise ValueError(
-            f"{type(reference).__name__} knows a context of every pull; a simulated or live agent has none, so it is for "
-            "audits and Observer."
+            f"{type(reference).__name__} knows a context of every pull; a simulated or live agent has none, so it is "
+            "for audits and Observer."
         )
     settings = reference_settings(reference, family, n_arms)
     if not hasattr(settings, "expect"):

@@ -86,7 +86,6 @@ class ClippedContexts:
         if settings.draws is not None:
             raise ValueError("The probabilities of this reference are estimated from draws and cannot be clipped.")
         self._settings, self._low = settings, low
-        self.shared = settings.shared
         self.contexts_of, self.state, self.recall = settings.contexts_of, settings.state, settings.recall
 
     def rows(self, *log: Any) -> Any:

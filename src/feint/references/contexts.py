@@ -12,7 +12,8 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.numerics._validate import as_floats
-from feint.references.regressions import Learnt, Regressions, prior_table
+from feint.references.regression_roots import Learnt
+from feint.references.regressions import Regressions, prior_table
 from feint.references.scores import DRAWS, MOST_ARMS_OF_ONE_DRAW, count_wins, log_best_scores, log_shrunk
 
 

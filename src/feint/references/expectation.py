@@ -13,7 +13,14 @@ from feint._types import FloatArray
 from feint.families.base import Belief, belief, recall, set_posterior
 from feint.numerics._jit import has_plain, kernel, part, shared_inlined
 from feint.numerics._validate import restore_counts
-from feint.references.base import expect, min_pulls_per_arm, reference_prior, show_context, stepwise_settings
+from feint.references.base import (
+    expect,
+    has_context_per_arm,
+    min_pulls_per_arm,
+    reference_prior,
+    show_context,
+    stepwise_settings,
+)
 from feint.references.recomputation import Recomputation
 
 
@@ -112,7 +119,7 @@ class ContextExpectation:
         return log_pi
 
     def _row(self, followed: Recomputation, arm: int, reward: float, context: FloatArray | None) -> FloatArray | None:
-        shared = followed.contexts_per_arm
+        shared = has_context_per_arm(self.reference)
         if context is None or context.ndim != 1 + shared or (shared and len(context) != followed.n_arms):
             shape = f"({followed.n_arms}, d), a row of features per arm" if shared else "(d,), the features of the pull"
             given = "is missing" if context is None else f"has shape {context.shape}"

@@ -5,8 +5,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from feint._types import FloatArray
 from feint.numerics._validate import as_number, check_flag
 from feint.references.contexts import ContextRows, checked_mean, checked_spread, spread_words
@@ -42,6 +40,7 @@ class LinearThompsonSampling:
     >>> LinearThompsonSampling.ridge(l2=4.0, alpha=0.5)
     LinearThompsonSampling(prior_sd=0.25, sigma=0.5, prior_mean=0.0, intercept=False, shared=False, joint=True)
     >>> import feint
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> x, arms = rng.normal(size=(50, 3)), np.tile([0, 1], 25)
     >>> feint.audit(arms, rng.normal(size=50), contexts=x, n_arms=2, reference=LinearThompsonSampling()).tested
@@ -73,7 +72,7 @@ class LinearThompsonSampling:
 
     @classmethod
     def ridge(cls, l2: float, alpha: float, **others: Any) -> Self:
-        """Return the reference that draws from N(A⁻¹X′y, alpha²·A⁻¹), A = X′X + l2·I; `others` are its other arguments."""
+        """Return the reference that draws from N(A⁻¹X′y, alpha²·A⁻¹), A = X′X + l2·I; `others` are other arguments."""
         for name, value in (("l2", l2), ("alpha", alpha)):
             what = f"{name} of a ridge regression must be a finite number above 0"
             if not 0 < as_number(value, what) < math.inf:

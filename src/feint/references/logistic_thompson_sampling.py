@@ -94,8 +94,8 @@ class LogisticThompsonSampling:
         scale = "" if self.scale == 1 else f", the draws' sds times {self.scale:g}"
         kind = "" if self.covariance == "full" else " with a diagonal covariance"
         return (
-            f"logistic Thompson Sampling with coefficients of each arm{more}, {prior}, and Laplace's approximation{kind} "
-            f"after every batch{scale}"
+            f"logistic Thompson Sampling with coefficients of each arm{more}, {prior}, and Laplace's approximation"
+            f"{kind} after every batch{scale}"
         )
 
 

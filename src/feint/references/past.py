@@ -19,7 +19,7 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import as_number, is_whole, restore
-from feint.references.regressions import Learnt
+from feint.references.regression_roots import Learnt
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents
@@ -75,7 +75,8 @@ class _Items(NamedTuple):
 
     def at(self, chosen: IntArray) -> "_Items":
         """Return the chosen rewards."""
-        return _Items(*(array[chosen] for array in self))
+        kept = self.group[chosen], self.arm[chosen], self.reward[chosen], self.due[chosen]
+        return _Items(*kept, self.context[chosen])
 
 
 class KnownRewards(NamedTuple):

@@ -111,11 +111,6 @@ class Recomputation:
         found: int | None = getattr(self._settings, "draws", None)
         return found
 
-    @property
-    def contexts_per_arm(self) -> bool:
-        """Return whether every arm has a context of its own."""
-        return bool(getattr(self._settings, "shared", False))
-
     def _log_pi(self, known: KnownRewards, group: IntArray, contexts: FloatArray | None) -> FloatArray:
         if not known.numbers.size:
             return np.empty((0, self.n_arms))

@@ -12,203 +12,21 @@ one triangular solve for both, and the covariance of two scores of one posterior
 into P + γD = γ(P + D) + (1 − γ)P: the table is scaled by √γ, and the rows of the prior's own table are rotated in
 again, scaled by √(1 − γ).
 
-**Logistic, by Laplace's approximation, online.** The rewards of one arm that become known before the same row are one
-batch. The posterior so far is their normal prior; the new mean is the mode
-
-    w = argmin ½‖Rw − c‖² + Σ log(1 + exp(−s·x′w)),        s = ±1,
-
-by Newton's method. Each of its steps is a least-squares problem, solved by rotating in the rows √q·(x, x′w + (y − p)/q)
-with p = expit(x′w), q = p(1 − p). Steps are halved until the loss falls. At the mode these rows leave the new R, or
-R_jj² + Σ q·x_j² on a diagonal one.
+**Logistic.** `laplace` replaces the table with every batch of rewards.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.numerics._jit import inlined, kernel, part
+from feint.numerics._jit import kernel, part
 from feint.numerics._validate import restore
+from feint.references.laplace import learn_batch
+from feint.references.regression_roots import Learnt, fade, is_proper, rotate_in, score
 
 LINEAR, LOGISTIC, LOGISTIC_DIAGONAL = 0, 1, 2
 _FIRST_SPACE = 4  # agents
-_SMALLEST = 1e-10  # a diagonal entry of R beside its column: anything below is rounding, and there is no posterior yet
-_MOST_STEPS, _MOST_HALVINGS = 100, 40
-_CONVERGED, _QUADRATIC = 1e-26, 1e-8  # squared length of a Newton step, in posterior sds
-_LEAST_WEIGHT = 1e-200
-
-
-class Learnt(NamedTuple):
-    """Rewards that become known, in order: of which agent, arm and context, and before which row."""
-
-    group: IntArray
-    arm: IntArray
-    context: FloatArray  # (m, D) of the pulled arm
-    reward: FloatArray
-    position: IntArray
-
-
-@part
-def _rotate_in(table: FloatArray, row: FloatArray) -> None:
-    """Add a row (x, y) of data to a table (D, D + 1); the row is overwritten."""
-    size = table.shape[0]
-    for j in range(size):
-        if row[j] == 0.0:
-            continue
-        length = math.hypot(table[j, j], row[j])
-        cosine, sine = table[j, j] / length, row[j] / length
-        table[j, j] = length
-        for k in range(j + 1, size + 1):
-            kept = table[j, k]
-            table[j, k] = cosine * kept + sine * row[k]
-            row[k] = cosine * row[k] - sine * kept
-
-
-@part
-def _solve(table: FloatArray, out: FloatArray) -> None:
-    """Fill `out` with m, R·m = c."""
-    size = table.shape[0]
-    for j in range(size - 1, -1, -1):
-        total = table[j, size]
-        for k in range(j + 1, size):
-            total -= table[j, k] * out[k]
-        out[j] = total / table[j, j]
-
-
-@part
-def _score(table: FloatArray, context: FloatArray, root: FloatArray) -> float:
-    """Fill `root` with z and return the score's mean."""
-    size, mean = table.shape[0], 0.0
-    for j in range(size):
-        total = context[j]
-        for k in range(j):
-            total -= table[k, j] * root[k]
-        root[j] = total / table[j, j]
-        mean += root[j] * table[j, size]
-    return mean
-
-
-@part
-def _is_proper(table: FloatArray) -> bool:
-    for j in range(table.shape[0]):
-        squares = 0.0
-        for k in range(j + 1):
-            squares += table[k, j] ** 2
-        if not table[j, j] > _SMALLEST * math.sqrt(squares):
-            return False
-    return True
-
-
-@part
-def _fade(table: FloatArray, prior: FloatArray, discount: float, row: FloatArray) -> None:
-    kept, back = math.sqrt(discount), math.sqrt(1.0 - discount)
-    for j in range(table.shape[0]):
-        for k in range(table.shape[1]):
-            table[j, k] *= kept
-    for j in range(table.shape[0]):
-        for k in range(table.shape[1]):
-            row[k] = back * prior[j, k]
-        _rotate_in(table, row)
-
-
-@inlined
-def _product(first: FloatArray, second: FloatArray) -> float:
-    total = 0.0
-    for j in range(first.size):
-        total += first[j] * second[j]
-    return total
-
-
-@inlined
-def _copy(source: FloatArray, target: FloatArray) -> None:
-    for j in range(source.shape[0]):
-        for k in range(source.shape[1]):
-            target[j, k] = source[j, k]
-
-
-@part
-def _loss(table: FloatArray, w: FloatArray, arm: int, start: int, stop: int, learnt: Learnt) -> float:
-    size, total = table.shape[0], 0.0
-    for j in range(size):
-        gap = -table[j, size]
-        for k in range(j, size):
-            gap += table[j, k] * w[k]
-        total += 0.5 * gap * gap
-    for i in range(start, stop):
-        if learnt.arm[i] == arm:
-            margin = _product(learnt.context[i], w)
-            margin = margin if learnt.reward[i] > 0.5 else -margin
-            total += math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
-    return total
-
-
-@part
-def _add_batch(table: FloatArray, w: FloatArray, learnt: Learnt, batch: tuple[int, int, int], row: FloatArray) -> None:
-    """Rotate in the rows of a batch, expanded around w."""
-    arm, start, stop = batch
-    for i in range(start, stop):
-        if learnt.arm[i] != arm:
-            continue
-        score = _product(learnt.context[i], w)
-        small = math.exp(-abs(score))
-        p = 1.0 / (1.0 + small) if score > 0.0 else small / (1.0 + small)
-        gap = (small / (1.0 + small) if score > 0.0 else 1.0 - p) if learnt.reward[i] > 0.5 else -p
-        weight = math.sqrt(max(small / (1.0 + small) ** 2, _LEAST_WEIGHT))
-        for j in range(w.size):
-            row[j] = weight * learnt.context[i, j]
-        row[w.size] = weight * score + gap / weight
-        _rotate_in(table, row)
-
-
-@part
-def _learn_batch(
-    table: FloatArray, learnt: Learnt, batch: tuple[int, int, int], diagonal: bool, scratch: FloatArray
-) -> None:
-    """Replace a posterior by Laplace's approximation of the one after a batch: (arm, first item, end)."""
-    size = table.shape[0]
-    arm, start, stop = batch
-    trial, row, w, goal = scratch[:size], scratch[size], scratch[size + 1, :size], scratch[size + 2, :size]
-    _solve(table, w)
-    loss, steps, moving = _loss(table, w, arm, start, stop, learnt), 0, True
-    while moving and steps < _MOST_STEPS:
-        steps += 1
-        _copy(table, trial)
-        _add_batch(trial, w, learnt, batch, row)
-        _solve(trial, goal)
-        length = 0.0
-        for j in range(size):
-            moved = 0.0
-            for k in range(j, size):
-                moved += trial[j, k] * (goal[k] - w[k])
-            length += moved * moved
-        share, tries = 1.0, 0
-        while length > _QUADRATIC and tries < _MOST_HALVINGS:
-            tries += 1
-            for j in range(size):
-                row[j] = w[j] + share * (goal[j] - w[j])
-            if _loss(table, row[:size], arm, start, stop, learnt) < loss:
-                break
-            share *= 0.5
-        for j in range(size):
-            w[j] += share * (goal[j] - w[j])
-        loss = _loss(table, w, arm, start, stop, learnt)
-        moving = length > _CONVERGED
-    _copy(table, trial)
-    _add_batch(trial, w, learnt, batch, row)
-    for j in range(size):
-        if diagonal:
-            squares = 0.0
-            for k in range(j + 1):
-                squares += trial[k, j] ** 2
-            table[j, j] = math.sqrt(squares)
-            table[j, size] = table[j, j] * w[j]
-        else:
-            total = 0.0
-            for k in range(j, size):
-                table[j, k] = trial[j, k]
-                total += trial[j, k] * w[k]
-            table[j, size] = total
 
 
 class _Posteriors(NamedTuple):
@@ -247,16 +65,14 @@ def _learn(posteriors: _Posteriors, g: int, start: int, stop: int, learnt: Learn
             for j in range(size):
                 row[j] = learnt.context[m, j] * posteriors.settings[0]
             row[size] = learnt.reward[m] * posteriors.settings[0]
-            _rotate_in(tables[learnt.arm[m] if tables.shape[0] > 1 else 0], row)
+            rotate_in(tables[learnt.arm[m] if tables.shape[0] > 1 else 0], row)
         return
     for a in range(tables.shape[0]):
         some = False
         for m in range(start, stop):
             some = some or learnt.arm[m] == a
         if some:
-            _learn_batch(
-                tables[a], learnt, (a, start, stop), posteriors.kind == LOGISTIC_DIAGONAL, posteriors.scratch
-            )
+            learn_batch(tables[a], learnt, (a, start, stop), posteriors.kind == LOGISTIC_DIAGONAL, posteriors.scratch)
 
 
 @kernel
@@ -268,7 +84,7 @@ def _follow_rows(posteriors: _Posteriors, rows: _Rows, learnt: Learnt, scores: S
         tables = posteriors.tables[g]
         if rows.fades[i] < 1.0:
             for a in range(tables.shape[0]):
-                _fade(tables[a], posteriors.prior, rows.fades[i], posteriors.scratch[size + 3])
+                fade(tables[a], posteriors.prior, rows.fades[i], posteriors.scratch[size + 3])
         start = item
         while item < learnt.arm.size and learnt.position[item] <= i:
             item += 1
@@ -276,12 +92,12 @@ def _follow_rows(posteriors: _Posteriors, rows: _Rows, learnt: Learnt, scores: S
         scores.proper[i] = True
         if posteriors.settings[2] > 0.0:
             for a in range(tables.shape[0]):
-                scores.proper[i] = scores.proper[i] and _is_proper(tables[a])
+                scores.proper[i] = scores.proper[i] and is_proper(tables[a])
         if scores.proper[i]:
             for a in range(scores.means.shape[1]):
                 context = rows.contexts[i, a if rows.contexts.shape[1] > 1 else 0]
                 root = scores.roots[i, a]
-                scores.means[i, a] = _score(tables[a if tables.shape[0] > 1 else 0], context, root)
+                scores.means[i, a] = score(tables[a if tables.shape[0] > 1 else 0], context, root)
                 for j in range(size):
                     root[j] *= posteriors.settings[1]
 

@@ -3,8 +3,8 @@
 With `within` = w the null is that every probability lies within the share w of the one claimed. Where all probabilities
 are known E is 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits as
 quick to see as by a test made for those (docs/audit.md). Where groups are tested too, E is 0.9 of that and 0.1 of a bet
-on the groups (`evidence/group_tilts.py`). Where a reference knows contexts, an arm can be likely in one row and unlikely in
-the next. An agent that is too greedy may then have every arm's share right, so 0.2 of E bets on the likeliest arm of
+on the groups (`evidence/group_tilts.py`). Where a reference knows contexts, an arm may be likely in one row and rare
+in the next. An agent that is too greedy can then have every arm's share right, so 0.2 of E bets on the likeliest arm of
 each row (`Calibration` of two outcomes, that arm or another).
 """
 

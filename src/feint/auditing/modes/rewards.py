@@ -114,10 +114,13 @@ class RecomputedReference(Mode):
             )
         if self.shares is not None:
             found.append(
-                f"More than three arms share one draw: the probabilities are estimated from {self.expected.draws} draws "
-                "of the auditor's own per row. The test is valid, but weaker, and no expected pulls are known."
+                "More than three arms share one draw: the probabilities are estimated from "
+                f"{self.expected.draws} draws of the auditor's own per row. The test is valid, but weaker, and no "
+                "expected pulls are known."
             )
-        normal = not ignores and not takes_contexts(self.claim.reference) and not isinstance(self.expected.family, Bernoulli)
+        normal = (
+            not ignores and not takes_contexts(self.claim.reference) and not isinstance(self.expected.family, Bernoulli)
+        )
         if self._all_binary and self.boosts.tested and normal:
             found.append(
                 "All rewards are 0 or 1: is Thompson Sampling with Beta posteriors claimed (family=Bernoulli(); "

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from feint.auditing.claim import MOST_ARMS, TABLE_OF_CONTEXTS
+from feint.auditing.claim import MOST_ARMS
 from feint.auditing.readers.base import Batch, Tick
+
+TABLE_OF_CONTEXTS = "contexts in memory"  # the name of one column that holds all features
 
 
 class ArrayLog:

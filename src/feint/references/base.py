@@ -122,7 +122,7 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
 def show_context(settings: Any, context: FloatArray | None) -> None:
     """Tell a reference in plain Python, or one inside these settings, the context of the coming pull."""
     if isinstance(settings, PlainReference):
-        if settings.context is not context:
+        if not np.array_equal(np.asarray(settings.context), np.asarray(context)):  # None too
             settings.context, settings.time = context, -1
     elif isinstance(settings, tuple):
         for item in settings:

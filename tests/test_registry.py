@@ -58,6 +58,15 @@ PARTS = {
             feint.ThompsonSampling([(0, math.inf), (0, 1), (0, 2), (0, 3)]), 0.05
         ),
         "epsilon-greedy:0.1": feint.EpsilonGreedy(0.1),
+        "linear-thompson-sampling:0.5;inf,2,1;0,true,true,false": feint.LinearThompsonSampling(
+            (0.5, math.inf), 2.0, prior_mean=(1, 0), intercept=True, shared=True, joint=False
+        ),
+        "linear-thompson-sampling:(1;0.5);(0.5;2),2,0.5,true,true,false": feint.LinearThompsonSampling(
+            [[1, 0.5], [0.5, 2]], 2.0, prior_mean=0.5, intercept=True, shared=True, joint=False
+        ),
+        "logistic-thompson-sampling:2,0.1,true,diagonal,0.5": feint.LogisticThompsonSampling(
+            2.0, prior_mean=0.1, intercept=True, covariance="diagonal", scale=0.5
+        ),
         "normal-inverse-gamma:0;1;1;1": NormalInverseGamma((0, 1, 1, 1)),
         "softmax:0.5": feint.Softmax(0.5),
         "split:0.4;0.3;0.2;0.1": feint.Split([0.4, 0.3, 0.2, 0.1]),
@@ -78,7 +87,8 @@ PARTS = {
     },
 }
 CASES = [(sort, text) for sort, parts in PARTS.items() for text in parts]
-FOR_AUDITS_ONLY = "normal-inverse-gamma:0;1;1;1"
+# Not for agents, simulations and studies; references with contexts are also for observers.
+FOR_AUDITS_ONLY = {text for text in PARTS["reference"] if text.startswith(("normal-inverse", "linear-", "logistic-"))}
 MEANS = {"public": [0.6, 0.3, 0.1, 0.2], "private": [0.2, 0.5, 0.1, 0.3]}
 USUAL = {"explorer": "top-two", "reference": "thompson-sampling", "family": "gaussian", "budget": "0.1"}
 PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilons"}
@@ -114,7 +124,7 @@ def test_text_and_json_and_back(sort, text):
     assert from_config({**config, "kind": type(part).__name__}, sort) == part  # as states before had it
 
 
-@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[1] != FOR_AUDITS_ONLY])
+@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[1] not in FOR_AUDITS_ONLY])
 def test_saved_agents_and_observers(sort, text, tmp_path):
     parts = chosen(sort, text)
     explorer, reference, family, budget = (parts[name] for name in ("explorer", "reference", "family", "budget"))
@@ -152,7 +162,7 @@ def test_attributes_of_data_sets(sort, text):
 @pytest.mark.parametrize("sort", PARTS)
 def test_studies(sort, suffix, tmp_path):
     """Each by its text and as a table."""
-    parts = {text: part for text, part in PARTS[sort].items() if text != FOR_AUDITS_ONLY}
+    parts = {text: part for text, part in PARTS[sort].items() if text not in FOR_AUDITS_ONLY}
     fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": MEANS}}
     if sort == "family":
         fields["bandits"] = {text: {**MEANS, "family": text} for text in parts}

@@ -13,6 +13,8 @@ Every log comes from an agent that does what it claims; `…-bent` comes from on
 - ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
   probabilities of the next decision.
 - split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
+- home.csv: 2,000 visitors of a news page, of whom age and clicks are known, three teasers, linear Thompson Sampling on
+  the minutes that they read. Bent: 5 % of the visitors see the publisher's own teaser.
 
 The last five show an option each. Where nothing else is said, bent agents send 5 % of their draws to one arm.
 
@@ -219,6 +221,25 @@ def pilot(rng, bent):
         yield "yes" if forced or rng.random() < p else "no", p
 
 
+def home(rng, bent):
+    """Yield rows of linear Thompson Sampling with an intercept, prior N(0, 1) of every coefficient and noise of sd 1."""
+    yield "teaser", "minutes", "age", "clicks"
+    teasers = "sport", "culture", "own"
+    taste = np.array([[0.3, -0.4, 1.0], [-0.2, 0.5, 1.0], [0.0, 0.1, 0.6]])  # of age, clicks, and everyone
+    information, moments = np.repeat(np.eye(3)[None], 3, axis=0), np.zeros((3, 3))
+    for _ in range(2_000):
+        visitor = np.append(rng.normal(size=2).round(3), 1.0)
+        covariances = [np.linalg.inv(one) for one in information]
+        drawn = [rng.multivariate_normal(v @ m, v) for v, m in zip(covariances, moments, strict=True)]
+        arm = int(np.argmax(np.array(drawn) @ visitor))
+        if bent and rng.random() < 0.05:
+            arm = 2
+        minutes = round(float(visitor @ taste[arm] + rng.normal()), 4)
+        information[arm] += np.outer(visitor, visitor)
+        moments[arm] += visitor * minutes
+        yield teasers[arm], minutes, visitor[0], visitor[1]
+
+
 def write(path, rows):
     """Write tuples as CSV and dictionaries as JSON lines."""
     with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
@@ -244,6 +265,8 @@ def main(folder):
         stem, _, ending = name.partition(".")
         write(folder / name, rows(np.random.default_rng([seed, 0]), False))
         write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng([seed, 1]), True))
+    for bent, name in enumerate(("home.csv", "home-bent.csv")):
+        write(folder / name, home(np.random.default_rng([6, bent]), bool(bent)))
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from feint.planning import plan_total as plan_total
     from feint.planning import plan_unseen as plan_unseen
     from feint.references import EpsilonGreedy as EpsilonGreedy
+    from feint.references import LinearThompsonSampling as LinearThompsonSampling
+    from feint.references import LogisticThompsonSampling as LogisticThompsonSampling
     from feint.references import Softmax as Softmax
     from feint.references import Split as Split
     from feint.sweep import Sweep as Sweep
@@ -117,6 +119,8 @@ _HOME = {
     "plan_total": "feint.planning",
     "plan_unseen": "feint.planning",
     "EpsilonGreedy": "feint.references",
+    "LinearThompsonSampling": "feint.references",
+    "LogisticThompsonSampling": "feint.references",
     "Softmax": "feint.references",
     "Split": "feint.references",
     "Sweep": "feint.sweep",

@@ -36,7 +36,7 @@ ARGUMENTS = {
     "Softmax": (0.5,),
     "TotalBudget": (10.0, HORIZON),
 }
-FOR_AUDITS_ONLY = {"NormalInverseGamma"}
+FOR_AUDITS_ONLY = {"NormalInverseGamma", "LinearThompsonSampling", "LogisticThompsonSampling"}
 NOT_FOR_AUDITS = {"ObservedUCB"}  # it does not draw its arms
 
 
@@ -87,7 +87,9 @@ def test_budget(budget):
 def test_reference(reference, log):
     name, made = reference.__name__, make(reference)
     if name not in NOT_FOR_AUDITS:
-        assert feint.audit(log["arm"], log["reward"], n_arms=4, reference=made).rows == 200
+        contexts = {"contexts": np.ones((200, 2))} if getattr(made, "takes_contexts", False) else {}
+        rewards = np.array(log["reward"]) > 0 if name.startswith("Logistic") else log["reward"]
+        assert feint.audit(log["arm"], rewards, n_arms=4, reference=made, **contexts).rows == 200
     if name not in FOR_AUDITS_ONLY:
         assert_runs(reference=made, method="eager")
 

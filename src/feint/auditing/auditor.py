@@ -144,8 +144,7 @@ class Auditor:
 
     def log_e_values(self) -> dict[str, float]:
         """Return log E of each part of E."""
-        parts = {"boosts": self.mode.boosts, "calibration": self.mode.calibration, "serial": self.mode.serial}
-        found = {name: part.log_e_value for name, part in parts.items() if part is not None}
+        found = self.mode.log_e_values()
         if self._groups.log_e_value is not None:
             found["groups"] = self._groups.log_e_value
         return found
@@ -156,8 +155,7 @@ class Auditor:
             return tuple(
                 ArmReport(a, names[a], int(n), None, None, None, None, None) for a, n in enumerate(self._observed)
             )
-        share = intervals_share(self._groups.log_e_value is not None)
-        low, high = calibration.confidence_sequence(self.alpha * share)
+        low, high = calibration.confidence_sequence(self.alpha * intervals_share(self.log_e_values()))
         observed, excess, allowed = calibration.observed, calibration.excess, calibration.allowed
         return tuple(
             ArmReport(

@@ -16,10 +16,12 @@ from feint.auditing.auditor import Auditor
 from feint.auditing.checks import Chunk
 from feint.auditing.diagnosis.kernel import tilted
 from feint.auditing.modes import GROUPS_SHARE
+from feint.auditing.modes.base import leader_sides
 from feint.auditing.numbers import Column
 from feint.auditing.report import Cause
 from feint.evidence import BoostMixture
 from feint.evidence.boost_mixture import nearly_boosted
+from feint.references.scores import shares_of
 
 _MOST_CELLS = 2_000_000
 _MOST_ARMS = 3  # that a cause names
@@ -104,6 +106,10 @@ def _first_rows(chunk: Chunk, n: int) -> Chunk:
         times=None if chunk.times is None else chunk.times[:n],
         reward_times=None if chunk.reward_times is None else chunk.reward_times[:n],
         groups=None if chunk.groups is None else chunk.groups[:n],
+        stages=None if chunk.stages is None else chunk.stages[:n],
+        available=None if chunk.available is None else chunk.available[:n],
+        units=[cells[:n] for cells in chunk.units],
+        contexts=[column(found) for found in chunk.contexts],
         malformed={i: reason for i, reason in chunk.malformed.items() if i < n},
     )
 
@@ -122,6 +128,7 @@ def _strongest_part(replay: _Replay) -> tuple[str, float]:
 def _by_boosts(replay: _Replay, kept: _Rows) -> _Won:
     arm, size = replay.mode.boosts.likeliest
     hit = kept.arms == arm
+    kept = _of_pulled_arms(replay, kept)
     if isinstance(replay.mode.boosts, BoostMixture):
         log_p = kept.log_pi[:, arm]
         q = nearly_boosted(log_p, size)
@@ -162,10 +169,46 @@ def _by_groups(replay: _Replay, kept: _Rows) -> _Won:
 
 def _by_serial(replay: _Replay, kept: _Rows) -> _Won:
     bet = replay.mode.serial.strongest
+    kept = _of_pulled_arms(replay, kept)
     given = kept.arms, kept.log_pi, kept.groups, np.diff(kept.instants, prepend=-1) != 0
     known = replay.mode.serial.NEEDS_ALL_ARMS
     won = bet.log_ratios(*given) if known else bet.propensity_log_ratios(replay.n_arms, *given)
     return _Won(bet.words(), None, won)
 
 
-_WINNERS = {"boosts": _by_boosts, "calibration": _by_calibration, "groups": _by_groups, "serial": _by_serial}
+def _of_pulled_arms(replay: _Replay, kept: _Rows) -> _Rows:
+    """Return rows with log π of the pulled arms alone where probabilities are estimated: those bets use no other."""
+    if replay.mode.shares is None:
+        return kept
+    return kept._replace(log_pi=kept.log_pi[np.arange(kept.arms.size), kept.arms])
+
+
+def _by_shares(replay: _Replay, kept: _Rows) -> _Won:
+    assert replay.mode.shares is not None
+    arm, q = replay.mode.shares.strongest
+    shares = shares_of(kept.log_pi)
+    of = shares[:, -1].astype(np.int64) if arm is None else np.full(kept.arms.size, arm)
+    words = _on_leader(q) if arm is None else _in_words(replay, arm, q)
+    return _Won(words, arm, np.log1p(q * ((kept.arms == of) - shares[np.arange(of.size), of])))
+
+
+def _by_leader(replay: _Replay, kept: _Rows) -> _Won:
+    assert replay.mode.leader is not None
+    side, tilt = replay.mode.leader.strongest
+    others, log_sides = leader_sides(kept.arms, kept.log_pi)
+    ratios = tilted(np.exp(log_sides[:, side]), (others == side).astype(float), tilt)
+    return _Won(_on_leader(tilt if side == 0 else -tilt), None, ratios)
+
+
+def _on_leader(tilt: float) -> str:
+    return f"the arm that was likeliest was pulled {'more often' if tilt > 0 else 'more rarely'} than claimed"
+
+
+_WINNERS = {
+    "boosts": _by_boosts,
+    "calibration": _by_calibration,
+    "shares": _by_shares,
+    "leader": _by_leader,
+    "groups": _by_groups,
+    "serial": _by_serial,
+}

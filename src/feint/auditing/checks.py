@@ -40,6 +40,7 @@ class Chunk(NamedTuple):
     stages: Sequence[Any] | None = None
     available: BoolArray | None = None  # (n, K)
     units: Sequence[Sequence[Any]] = ()  # a column of units, or of units and of versions
+    contexts: Sequence[Column] = ()
 
 
 class Findings:

@@ -56,7 +56,15 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         stages=cells(columns.stage),
         available=available,
         units=[cells(name) for name in columns.units],
+        contexts=_contexts([table[name] for name in columns.contexts]),
     )
+
+
+def _contexts(cells: list[Any]) -> list[Column]:
+    """Return one column per feature: from one column each, or from a table in memory."""
+    if cells and isinstance(cells[0], np.ndarray) and cells[0].ndim > 1:
+        return [as_column(column) for column in cells[0].reshape(len(cells[0]), -1).T]
+    return as_columns(cells)
 
 
 def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:

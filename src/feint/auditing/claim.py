@@ -57,6 +57,10 @@ class Names:
     group: str | None = field(
         default=None, metadata=_about("Column that names the agent; each has its own past.", kind=str | None)
     )
+    context: str | None = field(
+        default=None,
+        metadata=_about("Columns of the context, as A,B; of arms' own, A stands for A_<arm>.", kind=str | None),
+    )
     stage: str | None = field(
         default=None, metadata=_about("Column of stages: rewards become known when it changes.", kind=str | None)
     )

@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 from feint.auditing.arms import given_labels
 from feint.auditing.claim import MODE_NAMES, NO_TIME, Claim, Names
+from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS
 from feint.auditing.readers.base import places
 from feint.auditing.units import unit_columns
+from feint.numerics._validate import is_whole
+from feint.references.base import has_context_per_arm
 
 _TIME_NAMES = ("time", "timestamp")
 # What others call the probability of the pulled arm, or of all arms.
@@ -35,11 +38,12 @@ class LogColumns(NamedTuple):
     available: str | None = None
     units: Sequence[str] = ()
     probability_of: str | int | None = None  # the arm whose probability `propensity` holds, where it is always the same
+    contexts: list[str] = []  # noqa: RUF012 - never changed; by arm and then by feature where arms have their own
 
     def used(self) -> list[str]:
         """Return the columns that are read."""
         wanted = [self.arm, self.reward, self.propensity, *self.probabilities, self.listed]
-        wanted += [self.time, self.reward_time, self.group, self.stage, self.available, *self.units]
+        wanted += [self.time, self.reward_time, self.group, self.stage, self.available, *self.units, *self.contexts]
         return [name for name in dict.fromkeys(wanted) if name is not None]
 
 
@@ -94,6 +98,8 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         units=unit_columns(names.unit, columns),
         probability_of=lone if lone is not None and chosen == "propensities" else claim.probability_of,
     )
+    if chosen == "rewards" and names.context is not None:
+        found = _with_contexts(found, columns, names.context, claim)
     if found.reward_time is not None and found.time is None:
         raise ValueError("Where rewards are known by time (`reward_time`), pulls need one too: name it with `time`.")
     places(columns, found.used())
@@ -111,6 +117,38 @@ def _lone_arm(labels: list[str], claim: Claim) -> str | None:
         return None
     named = labels[0] in (given_labels(claim.n_arms) or [str(claim.probability_of)])
     return labels[0] if named or labels[0] in ("0", "1", "2") else None
+
+
+def _with_contexts(found: LogColumns, columns: list[str], written: str, claim: Claim) -> LogColumns:
+    """Add the columns of contexts. Where every arm has its own, they also tell what the arms are."""
+    if written == TABLE_OF_CONTEXTS:
+        return found._replace(contexts=[written])
+    wanted = [name.strip() for name in written.split(",")]
+    if not has_context_per_arm(claim.reference):
+        if missing := [name for name in wanted if name not in columns]:
+            raise ValueError(f"There is no column {missing[0]!r} among {_name_columns(columns)}; correct `context`.")
+        return found._replace(contexts=wanted)
+    labels = given_labels(claim.n_arms)
+    if labels is None:
+        prefix = f"{wanted[0]}_"
+        labels = [name[len(prefix) :] for name in columns if name.startswith(prefix) and name != prefix]
+        if is_whole(claim.n_arms, 2):
+            labels = [str(a) for a in range(int(claim.n_arms))]  # type: ignore[arg-type]
+    if all(label.isdecimal() and label.isascii() for label in labels):
+        labels = sorted(labels, key=int)
+    contexts = [f"{name}_{label}" for label in labels for name in wanted]
+    if missing := [name for name in contexts if name not in columns]:
+        raise ValueError(
+            f"There is no column {missing[0]!r} among {_name_columns(columns)}; every arm needs its own context, as "
+            f"{wanted[0]}_<arm> (`context`, `n_arms`)."
+        )
+    if len(labels) < 2:
+        raise ValueError(
+            f"There are no columns {wanted[0]}_<arm> of two arms or more among {_name_columns(columns)}; correct "
+            "`context`."
+        )
+    from_0 = labels == [str(a) for a in range(len(labels))]
+    return found._replace(contexts=contexts, labels=None if from_0 else labels)
 
 
 def _check_names(columns: list[str], names: Names) -> None:

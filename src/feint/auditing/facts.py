@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from feint.auditing.report import ArmReport, AuditReport, Cause
 
 _EXPLANATIONS = 5
-_BETS = {"boosts": "boosts", "calibration": "shares", "serial": "serial dependence", "groups": "groups"}
+_BETS = {
+    "boosts": "boosts",
+    "calibration": "shares",
+    "shares": "shares",
+    "leader": "the likeliest arm",
+    "serial": "serial dependence",
+    "groups": "groups",
+}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Power = Callable[[float], str]  # exp(log_value) as text
@@ -146,7 +153,11 @@ def _arm_table(report: "AuditReport") -> FactTable:
             head=("arm", "observed"),
             rows=[(arm.label, f"{arm.observed:,}") for arm in report.arms],
             marks=[""] * report.n_arms,
-            notes=["Only propensities of pulled arms were logged, so how many pulls to expect of each is not known."],
+            notes=[
+                "The probabilities are estimated, so how many pulls to expect of each arm is not known exactly."
+                if "shares" in report.log_e_values
+                else "Only propensities of pulled arms were logged, so how many pulls to expect of each is not known."
+            ],
         )
     departing = any(arm.departs for arm in report.arms)
     notes = [

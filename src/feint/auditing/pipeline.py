@@ -106,6 +106,8 @@ def _unused(claim: Claim, columns: LogColumns) -> list[str]:
         found.append(f"`propensity_draws` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode != LoggedPropensities.NAME and claim.probability_of is not None:
         found.append(f"`probability_of` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    if columns.mode != RecomputedReference.NAME and claim.names.context is not None:
+        found.append(f"`context` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode == RecomputedReference.NAME and claim.floor > 0:
         found.append("`floor` is not used: it is for probabilities that were logged.")
     if claim.n_groups is not None and columns.group is None:

@@ -173,7 +173,7 @@ class AuditReport:
     @property
     def confidence(self) -> str:
         """What the arms' intervals promise, in words."""
-        share = intervals_share("groups" in self.log_e_values)
+        share = intervals_share(self.log_e_values)
         return f"{100 * (1 - self.alpha * share):.6g} % intervals, at all rows"
 
     @property

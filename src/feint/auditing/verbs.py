@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from feint.auditing.claim import NO_TIME, ClaimOptions, LogOptions, Names, list_options, read_options
 from feint.auditing.pipeline import audit_opened, audit_source
 from feint.auditing.readers import Source
-from feint.auditing.readers.arrays import ArrayLog, as_cells, as_table, as_vector
+from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS, ArrayLog, as_cells, as_contexts, as_table, as_vector
 from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.report import AuditReport
 from feint.numerics._validate import check_flag
+from feint.references.base import has_context_per_arm
 
 _SELDOM = ("stages", "available", "units")
 
@@ -36,6 +37,7 @@ def audit(
     times: ArrayLike | None = None,
     reward_times: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    contexts: ArrayLike | None = None,
     explain: bool = True,
     **options: Unpack[ArrayOptions],
 ) -> AuditReport:
@@ -57,6 +59,8 @@ def audit(
         (n,): when a pull was made and when its reward was known; the reward counts from then on.
     groups
         (n,): one agent for every value, each with its own past.
+    contexts
+        (n, d): what the reference knew of each row; (n, K, d) where arms have their own features.
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     stages
@@ -93,6 +97,7 @@ def audit(
         stage="stage" if "stage" in columns else None,
         available="available" if "available" in columns else None,
         unit=",".join(name for name in ("unit", "version") if name in columns) or None,
+        context=None if contexts is None else TABLE_OF_CONTEXTS,
     )
     others = {name: value for name, value in options.items() if name not in _SELDOM}
     claim = read_options(audit, others, ClaimOptions, names=names)
@@ -108,6 +113,8 @@ def audit(
             columns[column] = as_vector(values, name, chosen.size)
     if probabilities is not None:
         columns["probabilities"] = as_table(probabilities, chosen.size)
+    if contexts is not None:
+        columns[TABLE_OF_CONTEXTS] = as_contexts(contexts, chosen.size, has_context_per_arm(claim.reference))
     if claim.needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
     return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"))

@@ -4,9 +4,9 @@ In plain Python a reference is anything with
 
     log_probabilities(view) -> K floats
 
-where `view` has `time` (the pulls made so far) and the arrays `pulls`, `public_means` and `available` over arms: where
-an audit says which arms could be drawn, the others are False there and must have probability 0. A reference with a
-kernel has instead
+where `view` has `time` (the pulls made so far), the arrays `pulls`, `public_means` and `available` over arms, and
+`context`, what is known about the coming pull (None where no contexts are given). Where an audit says which arms could
+be drawn, the others are False in `available` and must have probability 0. A reference with a kernel has instead
 
 - `kernel(family, n_arms)`, which returns its settings for public rewards of this `family`: a NamedTuple whose class has
   the part `expect` below and `own_samples`, whether the observer sees its own samples, not the agent's public rewards;
@@ -18,7 +18,8 @@ A reference has probabilities once every arm has been pulled once, or `min_pulls
 method. With `among(arms)`, which returns the reference of these arms alone, it can be recomputed where only some arms
 are available. One with a true `ignores_rewards` can be audited without rewards. One whose settings have
 `log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs (`recomputation`); if they also
-have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior.
+have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior. One with a true
+`takes_contexts` is only for audits and the observer, and has settings as in `contexts`.
 """
 
 from collections.abc import Sequence
@@ -46,8 +47,11 @@ def expect(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: Float
 class ReferenceView:
     """What a reference in plain Python may look at."""
 
-    def __init__(self, time: int, belief: Any, available: BoolArray | None = None) -> None:
+    def __init__(
+        self, time: int, belief: Any, available: BoolArray | None = None, context: FloatArray | None = None
+    ) -> None:
         self.time = time
+        self.context: FloatArray | None = None if context is None else read_only(context)
         self.pulls: IntArray = read_only(belief.pulls)
         self.public_means: FloatArray = read_only(belief.means)
         self.available: BoolArray = read_only(
@@ -80,12 +84,13 @@ class PlainReference(Plain):
         self.time = -1  # of the answer
         self.answer: FloatArray = np.empty(0)
         self.available: BoolArray | None = None  # the arms that can be drawn in the coming step, where that is known
+        self.context: FloatArray | None = None  # of the coming pull
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
         if t != settings.time:
-            view = ReferenceView(int(t), belief, settings.available)
+            view = ReferenceView(int(t), belief, settings.available, settings.context)
             settings.answer = _checked_logs(settings.reference, view, log_pi.shape)
             settings.time = t
         log_pi[:] = settings.answer
@@ -128,8 +133,36 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
     return call(own, "kernel", None, family, n_arms) if hasattr(own, "kernel") else PlainReference(own)
 
 
+def show_context(settings: Any, context: FloatArray | None) -> None:
+    """Tell a reference in plain Python, or one inside these settings, the context of the coming pull."""
+    if isinstance(settings, PlainReference):
+        if not np.array_equal(np.asarray(settings.context), np.asarray(context)):  # None too
+            settings.context, settings.time = context, -1
+    elif isinstance(settings, tuple):
+        for item in settings:
+            show_context(item, context)
+
+
+def takes_contexts(reference: Any) -> bool:
+    """Return whether a reference needs contexts."""
+    return bool(getattr(reference, "takes_contexts", False))
+
+
+def has_context_per_arm(reference: Any) -> bool:
+    """Return whether every arm has a context of its own."""
+    inner = reference
+    while hasattr(inner, "reference"):
+        inner = inner.reference
+    return bool(getattr(inner, "shared", False))
+
+
 def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return `reference_settings`, but refuse a reference that cannot be followed step by step."""
+    if takes_contexts(reference):
+        raise ValueError(
+            f"{type(reference).__name__} knows a context of every pull; a simulated or live agent has none, so it is "
+            "for audits and Observer."
+        )
     settings = reference_settings(reference, family, n_arms)
     if not hasattr(settings, "expect"):
         raise ValueError(f"{type(reference).__name__} is for audits of logs; it cannot be followed step by step.")
@@ -154,6 +187,11 @@ def among_arms(reference: Any, arms: Sequence[int]) -> Any:
             "that out, or claim a reference of your own that looks at view.available (docs/extending.md)."
         )
     return reference.among(arms)
+
+
+def reference_family(reference: Any, family: Any) -> Any:
+    """Return the family of the rewards: the reference's own if it has one."""
+    return reference.family_of(family) if hasattr(reference, "family_of") else family
 
 
 def describe(reference: Any, family: Any) -> str:

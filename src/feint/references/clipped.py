@@ -17,9 +17,11 @@ from feint.references.base import (
     describe,
     expect,
     min_pulls_per_arm,
+    reference_family,
     reference_prior,
     reference_settings,
-)  # fmt: skip
+    takes_contexts,
+)
 
 
 @shared
@@ -56,6 +58,12 @@ class ClippedKernel(NamedTuple):
     low: float
 
 
+def _clip_rows(low: float, log_pi: FloatArray) -> None:
+    for row in log_pi:
+        pi = np.exp(row)
+        _clip(low, pi, row)
+
+
 class ClippedRows:
     """`Clipped` for a reference that is only for whole logs."""
 
@@ -67,10 +75,26 @@ class ClippedRows:
     def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
         """Return log π of each row, (n, K)."""
         log_pi: FloatArray = self._settings.log_probabilities(counts, sums, spreads)
-        for row in log_pi:
-            pi = np.exp(row)
-            _clip(self._low, pi, row)
+        _clip_rows(self._low, log_pi)
         return log_pi
+
+
+class ClippedContexts:
+    """`Clipped` for a reference with contexts."""
+
+    draws = None
+
+    def __init__(self, settings: Any, low: float) -> None:
+        if settings.draws is not None:
+            raise ValueError("The probabilities of this reference are estimated from draws and cannot be clipped.")
+        self._settings, self._low = settings, low
+        self.contexts_of, self.state, self.recall = settings.contexts_of, settings.state, settings.recall
+
+    def rows(self, *log: Any) -> Any:
+        """Return log π of each row that has posteriors, and which rows these are."""
+        log_pi, proper = self._settings.rows(*log)
+        _clip_rows(self._low, log_pi)
+        return log_pi, proper
 
 
 @dataclass(frozen=True)
@@ -99,6 +123,20 @@ class Clipped:
         """Return whether the reference inside ignores rewards."""
         return bool(getattr(self.reference, "ignores_rewards", False))
 
+    @property
+    def takes_contexts(self) -> bool:
+        """Return whether the reference inside needs contexts."""
+        return takes_contexts(self.reference)
+
+    def family_of(self, family: Any) -> Any:
+        """Return the family of the rewards of the reference inside."""
+        return reference_family(self.reference, family)
+
+    def check_timing(self, timing: Any) -> None:
+        """Check that the reference inside knows rewards in this way."""
+        if hasattr(self.reference, "check_timing"):
+            self.reference.check_timing(timing)
+
     def prior_of(self, family: Any) -> Any:
         """Return the prior of the reference inside."""
         return reference_prior(self.reference, family)
@@ -111,12 +149,14 @@ class Clipped:
         """Return the reference of these arms alone: that inside is clipped among them."""
         return Clipped(among_arms(self.reference, arms), self.low)
 
-    def kernel(self, family: Any, n_arms: int) -> ClippedKernel | ClippedRows:
+    def kernel(self, family: Any, n_arms: int) -> ClippedKernel | ClippedRows | ClippedContexts:
         """Return the settings for kernels."""
         if self.low * n_arms > 1:
             most = f"give at most {1 / n_arms:g}"
             raise ValueError(f"`low` is {self.low:g}, which {n_arms} arms cannot all have; {most}.")
         settings = reference_settings(self.reference, family, n_arms)
+        if self.takes_contexts:
+            return ClippedContexts(settings, self.low)
         return (ClippedKernel if hasattr(settings, "expect") else ClippedRows)(settings, self.low)
 
     def describe(self, family: Any) -> str:

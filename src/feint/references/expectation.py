@@ -3,6 +3,8 @@
 The observer uses this; `recomputation` does the same for whole logs. Both take the first K pulls as the initial round.
 """
 
+import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,15 @@ from feint._types import FloatArray
 from feint.families.base import Belief, belief, recall, set_posterior
 from feint.numerics._jit import has_plain, kernel, part, shared_inlined
 from feint.numerics._validate import restore_counts
-from feint.references.base import expect, min_pulls_per_arm, reference_prior, stepwise_settings
+from feint.references.base import (
+    expect,
+    has_context_per_arm,
+    min_pulls_per_arm,
+    reference_prior,
+    show_context,
+    stepwise_settings,
+)
+from feint.references.recomputation import Recomputation
 
 
 @shared_inlined
@@ -59,10 +69,11 @@ class Expectation:
         self._complete = self._complete or bool(self.belief.pulls.all())
         return (self._complete or self._at_once) and self.time >= self._untested
 
-    def log_probabilities(self) -> FloatArray | None:
+    def log_probabilities(self, context: FloatArray | None = None) -> FloatArray | None:
         """Return log π (K,) of the next pull, or None if that pull is not tested."""
         if not self.tests_next_pull:
             return None
+        show_context(self.settings, context)
         pi, log_pi = np.empty((2, self.belief.pulls.size))
         expect(self.settings, self.belief, self.time, pi, log_pi)
         return log_pi
@@ -71,7 +82,57 @@ class Expectation:
         """Add a pull to the past."""
         (learn if self.plain else _learn_one)(self.belief, arm, reward)
 
-    def recall(self, pulls: Any, sums: Any) -> None:
+    def state(self) -> dict[str, Any]:
+        """Return the past as plain JSON types."""
+        return {"pulls": self.belief.pulls.tolist(), "sums": self.belief.sums.tolist()}
+
+    def recall(self, state: dict[str, Any]) -> None:
         """Restore the past from a saved state; raise ValueError if it is damaged."""
-        restore_counts(self.belief.pulls, pulls, "pulls")
-        recall(self.belief, self.family, sums, "sums")
+        restore_counts(self.belief.pulls, state["pulls"], "pulls")
+        recall(self.belief, self.family, state["sums"], "sums")
+
+
+class ContextExpectation:
+    """A reference with contexts that follows the public past pull by pull."""
+
+    plain = True
+
+    def __init__(self, reference: Any, family: Any, n_arms: int, initial_round: bool = True) -> None:
+        self.reference = reference
+        self._followed = Recomputation(reference, family, n_arms, initial_round)
+        self.family = self._followed.family
+        self.time = 0  # pulls seen so far
+        if self._followed.draws is not None:
+            raise ValueError(
+                "More than three arms of one draw have no exact probabilities, which an observer needs; audit the log "
+                "instead (feint.audit)."
+            )
+
+    def log_probabilities(self, context: FloatArray | None = None) -> FloatArray | None:
+        """Return log π (K,) of the next pull, or None if that pull is not tested."""
+        return self._row(copy.deepcopy(self._followed), 0, math.nan, context)
+
+    def observe(self, arm: int, reward: float, context: FloatArray | None = None) -> FloatArray | None:
+        """Add a pull to the past; return log π (K,) of it, or None if it is not tested."""
+        log_pi = self._row(self._followed, arm, reward, context)
+        self.time += 1
+        return log_pi
+
+    def _row(self, followed: Recomputation, arm: int, reward: float, context: FloatArray | None) -> FloatArray | None:
+        shared = has_context_per_arm(self.reference)
+        if context is None or context.ndim != 1 + shared or (shared and len(context) != followed.n_arms):
+            shape = f"({followed.n_arms}, d), a row of features per arm" if shared else "(d,), the features of the pull"
+            given = "is missing" if context is None else f"has shape {context.shape}"
+            raise ValueError(f"context {given}; {type(self.reference).__name__} needs {shape}.")
+        one = np.zeros(1, dtype=np.int64)
+        log_pi, tested = followed.rows(one, one + arm, np.array([reward]), contexts=context.reshape(1, -1))
+        return log_pi[0] if tested[0] else None
+
+    def state(self) -> dict[str, Any]:
+        """Return the past as plain JSON types."""
+        return {"time": self.time, "past": self._followed.state()}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Restore the past from a saved state."""
+        self.time = int(state["time"])
+        self._followed.recall(state["past"])

@@ -21,6 +21,7 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import as_number, is_whole, restore
+from feint.references.regression_roots import Learnt
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents
@@ -81,10 +82,12 @@ class _Items(NamedTuple):
     arm: IntArray
     reward: FloatArray
     due: Any  # the number of the first row that knows the reward (int64), or the reward's time
+    context: FloatArray  # (m, D) of the pulled arm; D is 0 where there is none
 
     def at(self, chosen: IntArray) -> "_Items":
         """Return the chosen rewards."""
-        return _Items(self.group[chosen], self.arm[chosen], self.reward[chosen], self.due[chosen])
+        kept = self.group[chosen], self.arm[chosen], self.reward[chosen], self.due[chosen]
+        return _Items(*kept, self.context[chosen])
 
 
 class KnownRewards(NamedTuple):
@@ -150,12 +153,22 @@ class Past:
         self._tables = np.zeros((len(_TABLES), _FIRST_SPACE, n_arms))
         self._made = np.zeros(_FIRST_SPACE, dtype=np.int64)  # rows of each agent
         none = np.zeros(0, dtype=np.int64)
-        self._waiting = _Items(none, none, np.zeros(0), none)
+        self._waiting = _Items(none, none, np.zeros(0), none, np.zeros((0, 0)))
+        self.learnt = Learnt(none, none, np.zeros((0, 0)), np.zeros(0), none)  # in the rows of the last call
 
     def rows(
-        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+        self,
+        group: IntArray,
+        arms: IntArray,
+        rewards: FloatArray,
+        times: Any = None,
+        reward_times: Any = None,
+        contexts: FloatArray | None = None,
     ) -> KnownRewards:
-        """Return what was known before each of these rows, and add them to the past. A NaN reward is never added."""
+        """Return what was known before each of these rows, and add them to the past. A NaN reward is never added.
+
+        `contexts` (n, D) are those of the pulled arms.
+        """
         self._make_space(int(group.max(initial=0)))
         order = np.lexsort((np.arange(group.size), group))
         numbers = self._numbers(group, order)
@@ -165,7 +178,10 @@ class Past:
         if self.timing.by_clock:
             there &= due != _NEVER if np.asarray(due).dtype.kind == "i" else ~np.isnan(due)
         own = np.concatenate([np.full(self._waiting.group.size, -1), np.flatnonzero(there)])
-        fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there])
+        seen = np.zeros((group.size, self._waiting.context.shape[1])) if contexts is None else contexts
+        fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there], seen[there])
+        if not self._waiting.group.size:  # which does not know yet how wide contexts are
+            self._waiting = self._waiting._replace(context=np.zeros((0, seen.shape[1])))
         items = _Items(*(np.concatenate(pair) for pair in zip(self._waiting, fresh, strict=True)))
         positions = self._positions(items, own, group, order, numbers, times)
         known = np.empty((len(_TABLES), group.size, self._tables.shape[2]))
@@ -174,6 +190,7 @@ class Past:
         fades = np.where(numbers > 0, self.timing.discount, 1.0)
         now = items.at(learnt)
         _fill_known(self._tables, fades, group, now.group, now.arm, now.reward, positions[learnt], known)
+        self.learnt = Learnt(now.group, now.arm, now.context, now.reward, positions[learnt])
         left = np.sort(chosen[learnt.size :])
         self._waiting = items.at(left)
         return KnownRewards(known[0], known[1], known[2], numbers)
@@ -248,4 +265,5 @@ class Past:
             np.array(waiting["arm"], dtype=np.int64),
             np.array(waiting["reward"], dtype=float),
             due if due.size else np.zeros(0, dtype=np.int64),
+            np.array(waiting["context"], dtype=float) if due.size else np.zeros((0, 0)),
         )

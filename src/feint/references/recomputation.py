@@ -19,9 +19,12 @@ from feint.references.base import (
     describe,
     expect,
     min_pulls_per_arm,
+    reference_family,
     reference_prior,
     reference_settings,
-)  # fmt: skip
+    show_context,
+    takes_contexts,
+)
 from feint.references.past import KnownRewards, Past, Timing
 
 
@@ -56,7 +59,10 @@ class Recomputation:
         initial_round: bool = True,
         timing: Timing = Timing(),  # noqa: B008 - frozen
     ) -> None:
+        family = reference_family(reference, family)
         self.reference, self.family, self.n_arms = reference, family, n_arms
+        if hasattr(reference, "check_timing"):
+            reference.check_timing(timing)
         self._settings = reference_settings(reference, family, n_arms)
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
@@ -69,12 +75,24 @@ class Recomputation:
         self.past = Past(n_arms, timing)
 
     def rows(
-        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+        self,
+        group: IntArray,
+        arms: IntArray,
+        rewards: FloatArray,
+        times: Any = None,
+        reward_times: Any = None,
+        contexts: FloatArray | None = None,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past."""
+        """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past.
+
+        `contexts` are (n, d), or (n, K·d) where arms have their own.
+        """
+        if takes_contexts(self.reference):
+            return self._rows_by_contexts(group, arms, rewards, times, reward_times, contexts)
         known = self.past.rows(group, arms, rewards, times, reward_times)
         tested = (known.numbers >= self.untested) & self.has_probabilities(known)
-        return self.log_pi(known.at(tested), group[tested]), tested
+        seen = None if contexts is None else contexts[tested]
+        return self.log_pi(known.at(tested), group[tested], contexts=seen), tested
 
     def has_probabilities(self, known: KnownRewards, available: BoolArray | None = None) -> BoolArray:
         """Return for which rows enough is known, (n,): of all arms, or of those `available`, (n, K)."""
@@ -84,8 +102,33 @@ class Recomputation:
             enough &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
         return enough
 
-    def log_pi(self, known: KnownRewards, group: IntArray, available: BoolArray | None = None) -> FloatArray:
-        """Return log π (n, K) of rows for which enough is known; only plain Python looks at `available` (n, K)."""
+    def _rows_by_contexts(
+        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any, reward_times: Any, contexts: Any
+    ) -> tuple[FloatArray, BoolArray]:
+        pulled = self._settings.contexts_of(contexts)
+        pulled = pulled[np.arange(arms.size), arms if pulled.shape[1] > 1 else 0]
+        known = self.past.rows(group, arms, rewards, times, reward_times, pulled)
+        fades = np.where(known.numbers > 0, self.past.timing.discount, 1.0)
+        log_pi, proper = self._settings.rows(group, known.numbers, fades, contexts, self.past.learnt)
+        tested = proper & (known.numbers >= self.untested)
+        return log_pi[tested[proper]], tested
+
+    @property
+    def draws(self) -> int | None:
+        """Return from how many of the auditor's own draws the probabilities come; None where they are exact."""
+        found: int | None = getattr(self._settings, "draws", None)
+        return found
+
+    def log_pi(
+        self,
+        known: KnownRewards,
+        group: IntArray,
+        available: BoolArray | None = None,
+        contexts: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return log π (n, K) of rows for which enough is known; only plain Python looks at `available` (n, K) and at
+        `contexts`.
+        """
         if not known.numbers.size:
             return np.empty((0, self.n_arms))
         if hasattr(self._settings, "log_probabilities"):
@@ -101,6 +144,7 @@ class Recomputation:
             what = known.numbers[row], known.counts[row], known.sums[row]
             if available is not None and isinstance(settings, PlainReference):
                 settings.available = available[i]
+            show_context(settings, None if contexts is None else contexts[i])
             _expect_rows.py_func(settings, self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
         return found
 
@@ -109,6 +153,17 @@ class Recomputation:
         if group not in self._settings_of_group:
             self._settings_of_group[group] = reference_settings(self.reference, self.family, self.n_arms)
         return self._settings_of_group[group]
+
+    def state(self) -> dict[str, Any]:
+        """Return everything needed to continue identically, as plain JSON types."""
+        learnt = {"contexts": self._settings.state()} if takes_contexts(self.reference) else {}
+        return {**self.past.state(), **learnt}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Restore what `state` returned."""
+        self.past.recall(state)
+        if takes_contexts(self.reference):
+            self._settings.recall(state["contexts"])
 
     def describe(self) -> str:
         """Return a description for reports."""

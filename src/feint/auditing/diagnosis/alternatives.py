@@ -16,7 +16,7 @@ from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.auditing.units import Units
 from feint.families import Bernoulli, Gaussian
-from feint.references import ThompsonSampling
+from feint.references import LinearThompsonSampling, ThompsonSampling
 
 
 class _Piece(NamedTuple):
@@ -89,6 +89,10 @@ def _others(claim: Claim) -> Iterator[tuple[str, str, Claim]]:
             if discount != claim.discount:
                 words = f"a discount of {discount:g} per row" if discount < 1 else "a past that does not fade"
                 yield "discount", words, replace(claim, discount=discount)
+    if isinstance(claim.reference, LinearThompsonSampling):
+        for factor in (0.5, 2.0):
+            sigma = claim.reference.sigma * factor
+            yield "sigma", f"σ = {sigma:g}", replace(claim, reference=replace(claim.reference, sigma=sigma))
     if not isinstance(claim.reference, ThompsonSampling):
         return
     if isinstance(claim.family, Gaussian):

@@ -3,13 +3,16 @@
 With `within` = w the null is that every probability lies within the share w of the one claimed; with a `floor`, that
 those logged below it were anything up to it (`evidence/slack.py`). Where all probabilities are known the tests of
 single pulls are 0.3 of a test for boosts and 0.7 of one without a model of the deceiver; the shares make wrong splits
-as quick to see as by a test made for those (docs/audit.md). E is 0.95 of these and 0.05 of a bet on serial dependence
-(`evidence/serial.py`). Where groups are tested too, E is 0.9 of that and 0.1 of a bet on the groups
-(`evidence/group_tilts.py`).
+as quick to see as by a test made for those (docs/audit.md). Where a reference knows contexts, an arm may be likely in
+one row and rare in the next. An agent that is too greedy can then have every arm's share right, so 0.2 of these bets on
+the likeliest arm of each row (`Calibration` of two outcomes, that arm or another). E is 0.95 of these and 0.05 of a bet
+on serial dependence (`evidence/serial.py`). Where groups are tested too, E is 0.9 of that and 0.1 of a bet on the
+groups (`evidence/group_tilts.py`).
 """
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,16 +22,22 @@ from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim, ModeName
 from feint.evidence import BoostMixture, Calibration, PropensityMixture, SerialMixture
+from feint.evidence.base import EProcess
 from feint.evidence.calibration import BETS_SHARE
+from feint.evidence.share_bets import ShareBets
+from feint.references.scores import shares_of
 
 _BOOSTS = 0.3  # share of the tests of single pulls that bets on boosts
 SERIAL_SHARE = 0.05  # share of E that bets on serial dependence
 GROUPS_SHARE = 0.1  # share of E that bets on groups, where they are tested
+LEADER_SHARE = 0.2  # share of E that bets on the likeliest arm, where there are contexts
+_SHARES = {"groups": GROUPS_SHARE, "leader": LEADER_SHARE}
 
 
-def intervals_share(grouped: bool) -> float:
-    """Return the intervals' share of α, such that E ≥ 1/α where one leaves out 0."""
-    return (1.0 - _BOOSTS) * BETS_SHARE * (1.0 - SERIAL_SHARE) * (1.0 - GROUPS_SHARE if grouped else 1.0)
+def intervals_share(parts: Collection[str]) -> float:
+    """Return the intervals' share of α, such that E ≥ 1/α where one leaves out 0; `parts` are the names of E's bets."""
+    groups, leader = (1.0 - share if name in parts else 1.0 for name, share in _SHARES.items())
+    return (1.0 - _BOOSTS) * BETS_SHARE * (1.0 - SERIAL_SHARE) * groups * leader
 
 
 class Mode(ABC):
@@ -48,6 +57,8 @@ class Mode(ABC):
         allowed = {"within": claim.within, "floor": self.floor}
         self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, **allowed)
         self.calibration: Calibration | None = Calibration(arms.n, **allowed)
+        self.shares: ShareBets | None = None  # in its place, where probabilities are estimated
+        self.leader: Calibration | None = None
         self.serial = SerialMixture(arms.n, **allowed, n_groups=0 if grouped else None)
 
     @abstractmethod
@@ -66,17 +77,23 @@ class Mode(ABC):
         """Return log E after each row, without the bet on groups; `begins` says which rows begin an instant, after
         whose last row E may be read.
         """
-        log_e = self.boosts.extend(arms, log_pi, begins)
+        pulled = log_pi if self.shares is None else log_pi[np.arange(arms.size), arms]
+        found = {"boosts": self.boosts.extend(arms, pulled, begins)}
         if self.calibration is not None:
-            free = self.calibration.extend(arms, log_pi, begins)
-            log_e = np.logaddexp(log_e + math.log(_BOOSTS), free + math.log(1.0 - _BOOSTS))
-        serial = self.serial.extend_grouped(arms, log_pi, groups, begins)
-        return np.asarray(np.logaddexp(log_e + math.log(1.0 - SERIAL_SHARE), serial + math.log(SERIAL_SHARE)))
+            found["calibration"] = self.calibration.extend(arms, log_pi, begins)
+        if self.shares is not None:
+            found["shares"] = self.shares.extend(arms, shares_of(log_pi), begins)
+        if self.leader is not None:
+            found["leader"] = self.leader.extend(*leader_sides(arms, log_pi), begins)
+        found["serial"] = self.serial.extend_grouped(arms, pulled, groups, begins)
+        return np.asarray(np.logaddexp.reduce([found[name] + math.log(part) for name, part in self.stakes().items()]))
 
     def stakes(self) -> dict[str, float]:
         """Return the share of each test in `test`."""
-        boosts = 1.0 if self.calibration is None else _BOOSTS
-        shares = {"boosts": boosts} if self.calibration is None else {"boosts": boosts, "calibration": 1.0 - boosts}
+        free = "calibration" if self.calibration is not None else "shares" if self.shares is not None else None
+        shares = {"boosts": 1.0} if free is None else {"boosts": _BOOSTS, free: 1.0 - _BOOSTS}
+        if self.leader is not None:
+            shares = {name: (1.0 - LEADER_SHARE) * share for name, share in shares.items()} | {"leader": LEADER_SHARE}
         return {name: (1.0 - SERIAL_SHARE) * share for name, share in shares.items()} | {"serial": SERIAL_SHARE}
 
     def fits(self) -> str:
@@ -95,14 +112,20 @@ class Mode(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, as plain JSON types."""
-        calibration = self.calibration and self.calibration.state()
-        return {"boosts": self.boosts.state(), "calibration": calibration, "serial": self.serial.state()}
+        return {name: test and test.state() for name, test in self._tests().items()}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
-        self.boosts = type(self.boosts).from_state(state["boosts"])
-        self.calibration = self.calibration and Calibration.from_state(state["calibration"])
-        self.serial = type(self.serial).from_state(state["serial"])
+        for name, test in self._tests().items():
+            setattr(self, name, test and type(test).from_state(state[name]))
+
+    def _tests(self) -> dict[str, EProcess | None]:
+        free = {"calibration": self.calibration, "shares": self.shares, "leader": self.leader}
+        return {"boosts": self.boosts, **free, "serial": self.serial}
+
+    def log_e_values(self) -> dict[str, float]:
+        """Return log E of every bet."""
+        return {name: test.log_e_value for name, test in self._tests().items() if test is not None}
 
     def _reading(self, words: str) -> str:
         """Add to the words of a logged claim what small probabilities may have been."""
@@ -112,3 +135,12 @@ class Mode(ABC):
     def _allowing(self, words: str) -> str:
         share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""
         return words + share + (", and the later rows of a unit repeat its first" if self.claim.names.unit else "")
+
+
+def leader_sides(arms: IntArray, log_pi: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return which rows did not pull their likeliest arm, and the log probabilities that they did and did not."""
+    each, leaders = np.arange(arms.size), log_pi.argmax(axis=1)
+    log_rest = log_pi.copy()
+    log_rest[each, leaders] = -np.inf
+    rest = np.minimum(np.logaddexp.reduce(log_rest, axis=1), 0.0)
+    return (arms != leaders).astype(np.int64), np.column_stack([log_pi[each, leaders], rest])

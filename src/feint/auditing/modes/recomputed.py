@@ -13,8 +13,11 @@ from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
 from feint.auditing.numbers import NEVER, as_moments
 from feint.auditing.stages import Stages
+from feint.evidence import Calibration, PropensityMixture, PropensitySerialMixture
+from feint.evidence.share_bets import ShareBets
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
+from feint.references.base import takes_contexts
 from feint.references.recomputation import Recomputation
 
 
@@ -26,7 +29,17 @@ class RecomputedReference(Mode):
 
     def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
         super().__init__(claim, arms, grouped=grouped)
+        if takes_contexts(claim.reference) and claim.names.context is None:
+            raise ValueError(
+                f"{type(claim.reference).__name__} needs contexts; name their columns, or give them (`context`)."
+            )
         self.expected = Recomputation(claim.reference, claim.family, arms.n, claim.initial_round, claim.timing)
+        if self.expected.draws is not None:
+            self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
+            self.shares = ShareBets(arms.n, within=claim.within)
+            self.serial = PropensitySerialMixture(arms.n, within=claim.within, n_groups=self.serial.n_groups)
+        elif takes_contexts(claim.reference):
+            self.leader = Calibration(2, within=claim.within)
         self._among = None if claim.names.available is None else AmongAvailable(self.expected)
         self._stages = Stages()
         self._burn_in = read_burn_in(claim.burn_in)
@@ -37,6 +50,11 @@ class RecomputedReference(Mode):
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
         """Find the rows whose reward is not one of the family."""
+        for i, column in enumerate(chunk.contexts):
+            findings.add_column(column, f"number {i + 1} of the context")
+            findings.add(
+                np.isinf(column.values), "not a number", lambda row, i=i: f"number {i + 1} of the context is infinite"
+            )
         if chunk.reward is None:
             return
         reward, family = chunk.reward, self.expected.family
@@ -60,12 +78,13 @@ class RecomputedReference(Mode):
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the reference's probabilities, recomputed from the rows before."""
         rewards = np.zeros(arms.size) if chunk.reward is None else chunk.reward.values[good]
+        contexts = np.column_stack([column.values[good] for column in chunk.contexts]) if chunk.contexts else None
         self._all_binary &= bool((np.isnan(rewards) | (rewards == 0) | (rewards == 1)).all())
         times, due = self._clock(chunk, np.flatnonzero(good), groups)
         numbers = self.expected.past.number_rows(groups) if self._burn_in is not None else None
         available = None
         if self._among is None:
-            log_pi, tested = self.expected.rows(groups, arms, rewards, times, due)
+            log_pi, tested = self.expected.rows(groups, arms, rewards, times, due, contexts)
         else:
             assert chunk.available is not None
             available = chunk.available[good]
@@ -111,7 +130,15 @@ class RecomputedReference(Mode):
                 f"{skipped} bad rows were left out. If the agent saw their rewards, this is no valid test: the "
                 "posterior lacks them, and an honest agent may be rejected."
             )
-        normal = not ignores and not isinstance(self.expected.family, Bernoulli)
+        if self.shares is not None:
+            found.append(
+                "More than three arms share one draw: the probabilities are estimated from "
+                f"{self.expected.draws} draws of the auditor's own per row. The test is valid, but weaker, and no "
+                "expected pulls are known."
+            )
+        normal = (
+            not ignores and not takes_contexts(self.claim.reference) and not isinstance(self.expected.family, Bernoulli)
+        )
         if self._all_binary and self.boosts.tested and normal:
             found.append(
                 "All rewards are 0 or 1: is Thompson Sampling with Beta posteriors claimed (family=Bernoulli(); "
@@ -121,12 +148,12 @@ class RecomputedReference(Mode):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, with the past."""
-        learnt = {"past": self.expected.past.state(), "stages": self._stages.state(), "all_binary": self._all_binary}
-        return super().state() | learnt
+        past = {"past": self.expected.state(), "stages": self._stages.state()}
+        return super().state() | past | {"all_binary": self._all_binary}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         super().recall(state)
-        self.expected.past.recall(state["past"])
+        self.expected.recall(state["past"])
         self._stages.recall(state["stages"])
         self._all_binary = bool(state["all_binary"])

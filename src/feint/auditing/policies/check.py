@@ -77,7 +77,9 @@ class SaidProbabilities(LoggedProbabilities):
     def departures(self) -> tuple[FloatArray, FloatArray]:
         """Return (low, high) of the confidence sequences of Σ (p − π): if one leaves out 0, E ≥ 1/α at that step."""
         assert self.calibration is not None
-        return self.calibration.confidence_sequence(self.claim.alpha * intervals_share(False) * (1.0 - _REPLAYS))
+        return self.calibration.confidence_sequence(
+            self.claim.alpha * intervals_share(self.log_e_values()) * (1.0 - _REPLAYS)
+        )
 
 
 def check_policy(

@@ -21,8 +21,8 @@ from feint.auditing.command_line import WrittenClaim
 from feint.auditing.page import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
-from feint.registry import registered
-from feint.registry.names import arguments, needs_arguments, signature
+from feint.registry import format_usual, registered
+from feint.registry.names import arguments, signature
 from feint.support.html import escape
 
 MOST_MEGABYTES = 20
@@ -55,13 +55,22 @@ _NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"
 
 
 def _example(cls: Any) -> str:
-    """Return arguments that a visitor can edit: a reference inside, and a small share for every number."""
+    """Return arguments that a visitor can edit: those that are needed, with a reference inside, an arm, small shares and
+    a number for each of two arms; otherwise the first, with its usual value.
+    """
     needed = [argument for argument in arguments(cls) if not argument.optional]
-    return ",".join("thompson-sampling" if argument.sort else "0.05" for argument in needed)
+    if not needed:
+        usual = format_usual(cls)
+        return "" if usual is None else usual
+    texts = {int: "0", float: "0.05"}
+    return ",".join(
+        "thompson-sampling" if argument.sort else "1;1" if argument.is_list else texts.get(argument.types[0], "0.05")
+        for argument in needed
+    )
 
 
 CLAIMS |= {
-    signature(cls): Choice("rewards", name, "reference" if needs_arguments(cls) else None, _example(cls))
+    signature(cls): Choice("rewards", name, "reference" if _example(cls) else None, _example(cls))
     for name, cls in registered("reference").items()
     if name not in _NOT_LISTED
 }

@@ -11,7 +11,16 @@ from feint._types import FloatArray
 from feint.families.base import Belief, belief, recall, set_posterior
 from feint.numerics._jit import has_plain, kernel, part, shared_inlined
 from feint.numerics._validate import restore_counts
-from feint.references.base import expect, min_pulls_per_arm, reference_prior, stepwise_settings
+from feint.references.base import (
+    expect,
+    memory_of,
+    min_pulls_per_arm,
+    note_pull,
+    recall_memory,
+    reference_prior,
+    remembers,
+    stepwise_settings,
+)
 
 
 @shared_inlined
@@ -43,6 +52,7 @@ class Expectation:
         self.belief = belief(family, reference_prior(reference, family), np.zeros(n_arms, dtype=np.int64))
         self.plain = has_plain((self.settings, self.belief.family))
         self._at_once = min_pulls_per_arm(reference, family) == 0
+        self._remembers = remembers(self.settings)
         self._complete = False  # every arm has been pulled
         self._untested = n_arms if initial_round else 0
         if self._at_once and not self.plain:
@@ -61,8 +71,9 @@ class Expectation:
 
     def log_probabilities(self) -> FloatArray | None:
         """Return log π (K,) of the next pull, or None if that pull is not tested."""
-        if not self.tests_next_pull:
-            return None
+        return self._expect() if self.tests_next_pull else None
+
+    def _expect(self) -> FloatArray:
         pi, log_pi = np.empty((2, self.belief.pulls.size))
         expect(self.settings, self.belief, self.time, pi, log_pi)
         return log_pi
@@ -70,8 +81,17 @@ class Expectation:
     def observe(self, arm: int, reward: float) -> None:
         """Add a pull to the past."""
         (learn if self.plain else _learn_one)(self.belief, arm, reward)
+        if self.plain:
+            note_pull(self.settings, arm)
+        if self._remembers:  # it must see pulls that are not tested, too
+            self._expect()
 
-    def recall(self, pulls: Any, sums: Any) -> None:
+    def memory(self) -> list[Any]:
+        """Return what is remembered of the order of the pulls, as plain JSON types."""
+        return memory_of(self.settings)
+
+    def recall(self, pulls: Any, sums: Any, memory: list[Any]) -> None:
         """Restore the past from a saved state; raise ValueError if it is damaged."""
         restore_counts(self.belief.pulls, pulls, "pulls")
         recall(self.belief, self.family, sums, "sums")
+        recall_memory(self.settings, memory)

@@ -87,10 +87,10 @@ class RecomputedReference(Mode):
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, with the past."""
-        return {**super().state(), "past": self.expected.past.state(), "all_binary": self._all_binary}
+        return {**super().state(), "past": self.expected.state(), "all_binary": self._all_binary}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take what `state` described."""
         super().recall(state)
-        self.expected.past.recall(state["past"])
+        self.expected.recall(state["past"])
         self._all_binary = bool(state["all_binary"])

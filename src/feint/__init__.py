@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from feint.references import Holdout as Holdout
     from feint.references import PermutedBlocks as PermutedBlocks
     from feint.references import PlayTheWinner as PlayTheWinner
+    from feint.references import ScoredThompson as ScoredThompson
     from feint.references import Softmax as Softmax
     from feint.references import Split as Split
     from feint.references import Tempered as Tempered
@@ -127,6 +128,7 @@ _HOME = {
     "Holdout": "feint.references",
     "PermutedBlocks": "feint.references",
     "PlayTheWinner": "feint.references",
+    "ScoredThompson": "feint.references",
     "Softmax": "feint.references",
     "Split": "feint.references",
     "Tempered": "feint.references",

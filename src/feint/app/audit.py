@@ -55,8 +55,8 @@ _NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"
 
 
 def _example(cls: Any) -> str:
-    """Return arguments that a visitor can edit: those that are needed, with a reference inside, an arm, small shares and
-    a number for each of two arms; otherwise the first, with its usual value.
+    """Return arguments that a visitor can edit: those that are needed, with a reference inside, an arm, small shares
+    and a number for each of two arms; otherwise the first, with its usual value.
     """
     needed = [argument for argument in arguments(cls) if not argument.optional]
     if not needed:

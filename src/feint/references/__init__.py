@@ -13,6 +13,7 @@ from feint.references.normal_inverse_gamma import NormalInverseGamma
 from feint.references.observed_ucb import ObservedUCB
 from feint.references.permuted_blocks import PermutedBlocks
 from feint.references.play_the_winner import PlayTheWinner
+from feint.references.scored_thompson import ScoredThompson
 from feint.references.softmax import Softmax
 from feint.references.split import Split
 from feint.references.tempered import Tempered
@@ -30,6 +31,7 @@ __all__ = [
     "PermutedBlocks",
     "PlayTheWinner",
     "Reference",
+    "ScoredThompson",
     "Softmax",
     "Split",
     "Tempered",

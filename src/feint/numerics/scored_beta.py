@@ -6,22 +6,22 @@ on (−c_j, w_j − c_j). Then
     P(a)  =  ∫ g_a(s)·∏_{j≠a} G_j(s) ds.
 
 One sweep of panels from left to right serves all arms. On a panel every density is evaluated at Gauss–Legendre nodes,
-its distribution function follows by integrating the interpolating polynomial up to each node, and the products are summed
-with the nodes' weights.
+its distribution function follows by integrating the interpolating polynomial up to each node, and the products are
+summed with the nodes' weights.
 
-**Ends.** Where a score's support begins or ends, other integrands have a kink, so panels end there. An arm is integrated
-where all but e^−45 of it lies, and no closer than 1e-10 of its range to either end, where a density with a parameter
-below 1 is infinite: what lies beyond counts as a point mass there (from its continued fraction on the left, from the
-complement on the right). Only where several arms have such masses at one point is that an approximation, by less than
+**Ends.** Where a score's support begins or ends, other integrands have a kink, so panels end there. An arm is
+integrated where all but e^−32 of it lies, and no closer than 1e-10 of its range to either end, where a density with a
+parameter below 1 is infinite: what lies beyond counts as a point mass there (from its continued fraction on the left,
+from the complement on the right). Only where several arms have such masses at one point is that an approximation, by less than
 their product, 4e-11 for parameters of ½.
 
 **Panels.** In the log-odds y of arm j, log g is analytic up to ±iπ, with slope α·σ(−y) − β·σ(y) and curvature
-N·σ(y)·σ(−y). A panel is at most 3 standard deviations, 10 nats or 1 unit of y wide for every arm on it. Then 20 nodes
-interpolate to about 1e-12. The panels get shorter towards an end, so that a density like x^−½ is resolved.
+N·σ(y)·σ(−y). A panel is at most 3 standard deviations, 10 nats or 1 unit of y wide for every arm on it. Then 12 nodes
+interpolate to about 1e-11 of a panel. The panels get shorter towards an end, so that a density like x^−½ is resolved.
 
-**Digits.** log g(y) = log g(m) + α·log1p(d/m) + β·log1p(−d/(1 − m)), d = x − m, m = α/(α + β): no term of size N cancels
-beyond 1e-16·√N. The absolute error of every P is below 1e-10 for parameters from ½ to 1e6; tests compare with mpmath. A
-P below `_LEAST` is not known and is given as `_LEAST`, or as 0 where another arm's score is always larger.
+**Digits.** log g(y) = log g(m) + α·log1p(d/m) + β·log1p(−d/(1 − m)), d = x − m, m = α/(α + β): no term of size N
+cancels beyond 1e-16·√N. The absolute error of every P is below 1e-10 for parameters from ½ to 1e6; tests compare with
+mpmath. A P below `_LEAST` is not known and is given as `_LEAST`, or as 0 where another arm's score is always larger.
 """
 
 import math
@@ -33,8 +33,8 @@ from feint._types import FloatArray
 from feint.numerics._jit import part
 from feint.numerics.logit_beta import SERIES, both_odds, lower_quantile, mills_ratio, peak_density
 
-NODES = 20
-_NATS = 45.0
+NODES = 12
+_NATS = 32.0
 _NEAREST = 1e-10  # to an end of the support, as a share of it
 _LEAST = 1e-18
 _WIDTH, _SLOPE_WIDTH, _ODDS_WIDTH = 3.0, 10.0, 1.0
@@ -169,6 +169,10 @@ def _add_panel(ws: ScoredBetaWorkspace, s: float, end: float) -> None:
     """Add the panel from s to `end` to the integrals of all arms, and move the distribution functions to its end."""
     arms, densities, cdfs = ws.arms, ws.densities, ws.cdfs
     n_arms, half, middle = arms.shape[1], 0.5 * (end - s), 0.5 * (s + end)
+    waiting = 0  # arms that begin later: with two of them, no other can be the largest here
+    for a in range(n_arms):
+        if arms[FIRST, a] > s:
+            waiting += 1
     for a in range(n_arms):
         if arms[FIRST, a] <= s < arms[LAST, a]:
             alpha, beta, weight, cost = arms[ALPHA, a], arms[BETA, a], arms[WEIGHT, a], arms[COST, a]
@@ -179,17 +183,18 @@ def _add_panel(ws: ScoredBetaWorkspace, s: float, end: float) -> None:
                 densities[a, i] = arms[PEAK, a] * _relative_density(alpha, beta, x, rest) / (x * rest * weight)
             total = 0.0
             for i in range(NODES):
+                total += ws.rule[1, i] * densities[a, i]
+            for i in range(NODES if waiting < 2 else 0):
                 integral = 0.0
                 for k in range(NODES):
                     integral += ws.up_to[i, k] * densities[a, k]
                 cdfs[a, i] = min(max(arms[CDF, a] + half * integral, 0.0), 1.0)
-                total += ws.rule[1, i] * densities[a, i]
             arms[CDF, a] = min(arms[CDF, a] + half * total, 1.0)
         else:
             for i in range(NODES):
                 densities[a, i] = 0.0
                 cdfs[a, i] = arms[CDF, a]
-    for i in range(NODES):
+    for i in range(NODES if waiting < 2 else 0):
         for a in range(n_arms):
             if densities[a, i] > 0.0:
                 product = half * ws.rule[1, i] * densities[a, i]

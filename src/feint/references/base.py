@@ -20,8 +20,8 @@ settings have `log_probabilities(counts, sums, spreads)` instead of `expect` is 
 if they also have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior.
 
 Where the order of the pulls matters, the class of the settings names in `memory` the arrays in which `expect` keeps
-what it needs of it. `expect` is then called before every pull, finds the last one by comparing `belief.pulls` with those of
-its last call, and gives the same answer if it is called twice. Saved states hold these arrays.
+what it needs of it. `expect` is then called before every pull, finds the last one by comparing `belief.pulls` with
+those of its last call, and gives the same answer if it is called twice. Saved states hold these arrays.
 """
 
 from collections.abc import Iterator

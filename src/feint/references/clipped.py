@@ -39,7 +39,7 @@ def _keep_between(low: float, high: float, pi: FloatArray) -> None:
     least, most = 0.0, _LARGEST_SCALE
     for i in range(_BISECTIONS):
         # In the middle of the exponents first, then of the numbers.
-        scale = math.sqrt(max(least, 1e-300) * most) if i < _BISECTIONS // 2 else 0.5 * (least + most)
+        scale = math.sqrt(max(least, 1e-300)) * math.sqrt(most) if i < _BISECTIONS // 2 else 0.5 * (least + most)
         total = 0.0
         for a in range(pi.size):
             total += min(max(pi[a] * scale, low), high)
@@ -86,6 +86,17 @@ class Clipped(Around):
     are set to these; the number is the one for which they sum to 1. With two arms and no `high`, both stay between
     `low` and 1 − `low`. If the arms below `high` all have probability 0, they share what is left equally.
 
+    Parameters
+    ----------
+    reference
+        What is clipped.
+    low
+        From 0 to 1/K, and below 0.5.
+    high
+        From 1/K to 1, and above `low`.
+
+    Examples
+    --------
     >>> import feint
     >>> feint.Clipped(feint.ThompsonSampling(), 0.05).high
     1.0
@@ -105,14 +116,12 @@ class Clipped(Around):
         low = as_number(self.low, what)
         if not 0 <= low < 0.5:
             raise ValueError(f"{what}; got {self.low!r}.")
-        what = "`high`, the largest probability of an arm, must be a number above `low` and at most 1"
+        what = "`high`, the largest probability of an arm, must be a number above the least and at most 1"
         high = as_number(self.high, what)
         if not low < high <= 1:
             raise ValueError(f"{what}; got {self.high!r}.")
         if low == 0 and high == 1:
-            raise ValueError(
-                "`low` is 0 and `high` is 1, which clips nothing; give a `low` above 0 or a `high` below 1."
-            )
+            raise ValueError("With a least probability of 0 and a largest of 1 nothing is clipped; give other limits.")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 

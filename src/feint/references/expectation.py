@@ -37,6 +37,12 @@ def _learn_one(belief: Belief, arm: int, reward: float) -> None:
     learn(belief, arm, reward)
 
 
+@kernel
+def _expect_one(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    """Ask the reference. A kernel is kept on disk; the part alone would be compiled in every process."""
+    expect(reference, belief, t, pi, log_pi)
+
+
 @part
 def _set_all(belief: Belief) -> None:
     for a in range(belief.pulls.size):
@@ -75,7 +81,7 @@ class Expectation:
 
     def _expect(self) -> FloatArray:
         pi, log_pi = np.empty((2, self.belief.pulls.size))
-        expect(self.settings, self.belief, self.time, pi, log_pi)
+        (expect if self.plain else _expect_one)(self.settings, self.belief, self.time, pi, log_pi)
         return log_pi
 
     def observe(self, arm: int, reward: float) -> None:

@@ -140,13 +140,14 @@ class ScoredThompson(HasPrior):
         if not isinstance(family, Bernoulli):
             raise ValueError(f"ScoredThompson is for the families gaussian and bernoulli, not {family!r}.")
         if np.min(self.prior_of(family)) < _LEAST_BETA:
-            raise ValueError(f"prior is {self.prior!r}; for scores of 0 and 1, give successes and failures of ½ or more.")
+            raise ValueError(
+                f"prior is {self.prior!r}; for scores of 0 and 1, give successes and failures of ½ or more."
+            )
         return ScoredBetaKernel(*scores, np.empty(n_arms), allocate_scored_beta_workspace(n_arms))
 
     def describe(self, family: Any) -> str:
         """Return a description for reports."""
         greedy = "" if self.explore == 1 else f" in a share of {self.explore:g} of the rows and on means in the others"
         weights, costs = (", ".join(f"{x:g}" for x in numbers) for numbers in (self.weights, self.costs))
-        return (
-            f"Thompson Sampling on scores (weights {weights}, costs {costs}){greedy}, with {self.posterior_words(family)}"
-        )
+        scores = f"scores (weights {weights}, costs {costs}){greedy}"
+        return f"Thompson Sampling on {scores}, with {self.posterior_words(family)}"

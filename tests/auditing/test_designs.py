@@ -418,6 +418,30 @@ class TestHonestLogs:
         assert found <= 50
 
 
+def median_row(logs, **changes):
+    """The median row of rejection; ∞ where fewer than half are rejected."""
+    reports = [feint.audit(arms, rewards, **(claim | changes)) for arms, rewards, claim in logs]
+    return float(np.median([math.inf if report.rejected_at is None else report.rejected_at for report in reports]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESIGNS)
+def test_power(name):
+    """The table of docs/audit.md: 41 logs of 3,000 rows; forced rows are seen except where a reference gives the arm
+    almost all rows anyway.
+    """
+    forced = median_row(logs_of(name, 9, 41, 3_000, forced=0.05))
+    wrong = median_row(logs_of(name, 10, 41, 3_000), **DESIGNS[name][4])
+    print(f"| {name} | {forced:,.0f} | {wrong:,.0f} |")
+    assert min(forced, wrong) < math.inf
+
+
+@pytest.mark.parametrize("name", ["permuted-blocks:4", "biased-coin", "play-the-winner"])
+def test_departures_are_seen(name):
+    assert median_row(logs_of(name, 9, 5, 1_500, forced=0.05)) < 1_500
+    assert median_row(logs_of(name, 10, 5, 1_500), **DESIGNS[name][4]) < 1_500
+
+
 def play_agent(reference, n_arms, family, rows):
     """A live agent without a budget and its observer, who expect the same, also after a restart."""
     agent = feint.Agent(n_arms, reference=reference, epsilon=0.0, family=family, seed=3)

@@ -1,7 +1,7 @@
 r"""P(arm has the largest score) for independent scores w·X − c of Beta variables X, with a weight w > 0 and a cost c.
 
-On the common axis of scores s let g_j and G_j be the density and the distribution function of arm j's score, which lives
-on (−c_j, w_j − c_j). Then
+On the common axis of scores s let g_j and G_j be the density and the distribution function of arm j's score, which
+lives on (−c_j, w_j − c_j). Then
 
     P(a)  =  ∫ g_a(s)·∏_{j≠a} G_j(s) ds.
 
@@ -12,8 +12,8 @@ summed with the nodes' weights.
 **Ends.** Where a score's support begins or ends, other integrands have a kink, so panels end there. An arm is
 integrated where all but e^−32 of it lies, and no closer than 1e-10 of its range to either end, where a density with a
 parameter below 1 is infinite: what lies beyond counts as a point mass there (from its continued fraction on the left,
-from the complement on the right). Only where several arms have such masses at one point is that an approximation, by less than
-their product, 4e-11 for parameters of ½.
+from the complement on the right). Only where several arms have such masses at one point is that an approximation, by
+less than their product, 4e-11 for parameters of ½.
 
 **Panels.** In the log-odds y of arm j, log g is analytic up to ±iπ, with slope α·σ(−y) − β·σ(y) and curvature
 N·σ(y)·σ(−y). A panel is at most 3 standard deviations, 10 nats or 1 unit of y wide for every arm on it. Then 12 nodes

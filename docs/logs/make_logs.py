@@ -13,11 +13,11 @@ Every log comes from an agent that does what it claims; `…-bent` comes from on
 - ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
   probabilities of the next decision.
 - split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
-- blocks.csv: 1,200 patients of four sites, permuted blocks of 4 or 6 in each site. Bent: a tenth of those who are due to
-  be controls are treated.
-- costs.jsonl: 4,000 requests, three models, Thompson Sampling on quality less cost. Bent: the cost of "large" is halved.
-- coin.csv, urn.csv, held_out.csv, control.csv, tempered.csv, capped.csv, headlines.csv: the other designs of the guide,
-  honest alone.
+- blocks.csv: 1,200 patients of four sites, permuted blocks of 4 or 6 in each site. Bent: a tenth of those who are due
+  to be controls are treated.
+- costs.jsonl: 4,000 requests, three models, Thompson Sampling on quality less cost. Bent: "large" costs half as much.
+- coin.csv, urn.csv, held_out.csv, control.csv, tempered.csv, capped.csv, headlines.csv: the other designs of the
+  guide, honest alone.
 """
 
 import csv

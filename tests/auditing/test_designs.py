@@ -371,7 +371,7 @@ DESIGNS = {
         honest.tempered_sampling(lambda row: row / 400), honest.noisy((0.0, 0.2)), honest.batched(10),
         {"reference": feint.Tempered(TS, "n/400"), "n_arms": 2, "family": NORMAL, "initial_round": True, "batch": 10},
         {"reference": feint.Tempered(TS, "n/100")}),
-    "top-two-thompson": (honest.top_two_sampling(0.5), honest.flips(RATES), honest.batched(10),
+    "top-two-thompson": (honest.top_two_sampling(0.5), honest.flips((0.45, 0.5, 0.5)), honest.batched(10),
                          {"reference": feint.TopTwoThompson(), "batch": 10}, {"reference": feint.TopTwoThompson(0.8)}),
     "clipped:thompson-sampling,0,0.8": (
         honest.clipped_sampling(0.2), honest.noisy((0.0, 0.5)), honest.at_once,
@@ -390,11 +390,11 @@ DESIGNS = {
 
 
 def logs_of(name, seed, n_logs, rows, forced=0.0):
-    """(arms, rewards, claim) of every log; a share of the rows may be forced to the last arm."""
+    """(arms, rewards, claim) of every log; a share of the rows may be forced to arm 0."""
     choose, reward, arrival, claim, _ = DESIGNS[name]
     claim = {"n_arms": 3, "family": BERNOULLI, "initial_round": False, "explain": False} | claim
     rng = np.random.default_rng(seed)
-    bent = honest.holdout(choose, claim["n_arms"] - 1, forced) if forced else choose
+    bent = honest.holdout(choose, 0, forced) if forced else choose
     arms, rewards, _ = honest.play(rng, n_logs, rows, claim["n_arms"], bent, reward, arrival)
     for log in range(n_logs):
         yield arms[log], rewards[log], claim
@@ -427,16 +427,14 @@ def median_row(logs, **changes):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_power(name):
-    """The table of docs/audit.md: 41 logs of 3,000 rows; forced rows are seen except where a reference gives the arm
-    almost all rows anyway.
-    """
+    """Print a row of the table in docs/audit.md, of 41 logs of 3,000 rows."""
     forced = median_row(logs_of(name, 9, 41, 3_000, forced=0.05))
     wrong = median_row(logs_of(name, 10, 41, 3_000), **DESIGNS[name][4])
     print(f"| {name} | {forced:,.0f} | {wrong:,.0f} |")
     assert min(forced, wrong) < math.inf
 
 
-@pytest.mark.parametrize("name", ["permuted-blocks:4", "biased-coin", "play-the-winner"])
+@pytest.mark.parametrize("name", ["permuted-blocks:4", "biased-coin:0.5,4"])
 def test_departures_are_seen(name):
     assert median_row(logs_of(name, 9, 5, 1_500, forced=0.05)) < 1_500
     assert median_row(logs_of(name, 10, 5, 1_500), **DESIGNS[name][4]) < 1_500

@@ -53,11 +53,14 @@ PARTS = {
         "tracking": feint.Tracking(),
     },
     "reference": {
-        "clipped:(clipped:(softmax:0.5),0.05),0.1": Clipped(Clipped(feint.Softmax(0.5), 0.05), 0.1),
-        "clipped:(thompson-sampling:(0;inf);(0;1);(0;2);(0;3)),0.05": Clipped(
-            feint.ThompsonSampling([(0, math.inf), (0, 1), (0, 2), (0, 3)]), 0.05
+        "biased-coin:0.7,3": feint.BiasedCoin(0.7, 3),
+        "clipped:(clipped:(softmax:0.5),0.05,0.8),0.1,0.9": Clipped(Clipped(feint.Softmax(0.5), 0.05, 0.8), 0.1, 0.9),
+        "clipped:(thompson-sampling:(0;inf);(0;1);(0;2);(0;3)),0.05,0.9": Clipped(
+            feint.ThompsonSampling([(0, math.inf), (0, 1), (0, 2), (0, 3)]), 0.05, 0.9
         ),
+        "control-share:thompson-sampling,0,0.3": feint.ControlShare(feint.ThompsonSampling(), 0, 0.3),
         "epsilon-greedy:0.1": feint.EpsilonGreedy(0.1),
+        "holdout:thompson-sampling,0,0.1": feint.Holdout(feint.ThompsonSampling(), 0, 0.1),
         "linear-thompson-sampling:0.5;inf,2,1;0,true,true,false": feint.LinearThompsonSampling(
             (0.5, math.inf), 2.0, prior_mean=(1, 0), intercept=True, shared=True, joint=False
         ),
@@ -68,9 +71,17 @@ PARTS = {
             2.0, prior_mean=0.1, intercept=True, covariance="diagonal", scale=0.5
         ),
         "normal-inverse-gamma:0;1;1;1": NormalInverseGamma((0, 1, 1, 1)),
+        "permuted-blocks:5;10,1;1;2;1,0.25;0.75": feint.PermutedBlocks((5, 10), (1, 1, 2, 1), (0.25, 0.75)),
+        "play-the-winner:2,3,0.5": feint.PlayTheWinner(2, 3, 0.5),
+        "scored-thompson:1;2;1;1,0;0.5;0.1;-0.1,0.9,1;2": feint.ScoredThompson(
+            [1, 2, 1, 1], [0, 0.5, 0.1, -0.1], 0.9, (1, 2)
+        ),
         "softmax:0.5": feint.Softmax(0.5),
         "split:0.4;0.3;0.2;0.1": feint.Split([0.4, 0.3, 0.2, 0.1]),
+        "tempered:(softmax:0.5),0.5": feint.Tempered(feint.Softmax(0.5), 0.5),
+        "tempered:thompson-sampling,n/400": feint.Tempered(feint.ThompsonSampling(), "n/400"),
         "thompson-sampling:0.5;2": feint.ThompsonSampling((0.5, 2)),
+        "top-two-thompson:0.7,0.5;2": feint.TopTwoThompson(0.7, (0.5, 2)),
         "ucb:1.5": feint.ObservedUCB(1.5),
     },
     "family": {
@@ -90,6 +101,8 @@ CASES = [(sort, text) for sort, parts in PARTS.items() for text in parts]
 # Not for agents, simulations and studies; references with contexts are also for observers.
 FOR_AUDITS_ONLY = {text for text in PARTS["reference"] if text.startswith(("normal-inverse", "linear-", "logistic-"))}
 MEANS = {"public": [0.6, 0.3, 0.1, 0.2], "private": [0.2, 0.5, 0.1, 0.3]}
+ARMS = {"biased-coin:0.7,3": 2}  # others have 4
+FAMILIES = {"play-the-winner:2,3,0.5": feint.Bernoulli()}  # others have the usual
 USUAL = {"explorer": "top-two", "reference": "thompson-sampling", "family": "gaussian", "budget": "0.1"}
 PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilons"}
 
@@ -128,13 +141,14 @@ def test_text_and_json_and_back(sort, text):
 def test_saved_agents_and_observers(sort, text, tmp_path):
     parts = chosen(sort, text)
     explorer, reference, family, budget = (parts[name] for name in ("explorer", "reference", "family", "budget"))
-    agent = feint.Agent(4, explorer, reference, epsilon=budget, family=family)
+    n_arms, family = ARMS.get(text, 4), FAMILIES.get(text, family)
+    agent = feint.Agent(n_arms, explorer, reference, epsilon=budget, family=family)
     agent.save(tmp_path / "agent.json")
     loaded = feint.Agent.load(tmp_path / "agent.json")
     assert loaded.state() == agent.state()
     assert from_config(loaded.state()["families"][0] if sort == "family" else _saved(loaded, sort), sort) == parts[sort]
     if sort in ("reference", "family"):
-        observer = feint.Observer(4, reference, family=family)
+        observer = feint.Observer(n_arms, reference, family=family)
         observer.save(tmp_path / "observer.json")
         assert feint.Observer.load(tmp_path / "observer.json").state() == observer.state()
 
@@ -162,8 +176,15 @@ def test_attributes_of_data_sets(sort, text):
 @pytest.mark.parametrize("sort", PARTS)
 def test_studies(sort, suffix, tmp_path):
     """Each by its text and as a table."""
-    parts = {text: part for text, part in PARTS[sort].items() if text not in FOR_AUDITS_ONLY}
-    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": MEANS}}
+    parts = {text: part for text, part in PARTS[sort].items() if text not in {*FOR_AUDITS_ONLY, *ARMS, *FAMILIES}}
+    _check_study(sort, suffix, tmp_path, parts, MEANS)
+    if sort == "reference":
+        two = {"public": [0.6, 0.3], "private": [0.2, 0.5], "family": "bernoulli"}
+        _check_study(sort, suffix, tmp_path, {text: PARTS[sort][text] for text in (*ARMS, *FAMILIES)}, two)
+
+
+def _check_study(sort, suffix, tmp_path, parts, bandit):
+    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": bandit}}
     if sort == "family":
         fields["bandits"] = {text: {**MEANS, "family": text} for text in parts}
     else:
@@ -216,7 +237,7 @@ def typed_run(monkeypatch):
 def test_command_lines(sort, text, typed_run):
     assert typed_run("--epsilon" if sort == "budget" else f"--{sort}", text)[sort] == PARTS[sort][text]
     if sort == "reference":
-        assert read_reference(text, None, None, None, None, None) == (PARTS[sort][text], None)
+        assert read_reference(text, None, None, None, None, None) == (PARTS[sort][text], FAMILIES.get(text))
     if sort == "family":
         assert read_reference(USUAL_REFERENCE, text, None, None, None, None)[1] == PARTS[sort][text]
 
@@ -263,7 +284,9 @@ class TestReferencesNamedByAFamily:
             ("thompson", "poisson", feint.Poisson()),
         ):
             assert read_reference(reference, family, None, None, None, None) == (thompson, rewards)
-        assert read_reference("normal", None, "2", None, None, 0.1) == (Clipped(thompson, 0.1), feint.Gaussian(2))
+        assert read_reference("normal", None, "2", None, None, "0.1") == (Clipped(thompson, 0.1), feint.Gaussian(2))
+        both = read_reference("normal", None, None, None, None, "0.1,0.8")
+        assert both == (Clipped(thompson, 0.1, 0.8), feint.Gaussian())
         assert read_reference(USUAL_REFERENCE, "gaussian", "unknown", None, None, None) == (NormalInverseGamma(), None)
 
     @pytest.mark.parametrize(
@@ -408,7 +431,7 @@ class TestClassesOfAUser:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("magic", "There is no reference 'magic'; choose among clipped:REFERENCE,LOW, epsilon-greedy:EPSILON"),
+        ("magic", "There is no reference 'magic'; choose among .*, clipped:REFERENCE,LOW"),
         ("", "There is no reference ''"),
         ("softmax", "it needs temperature; write softmax:TEMPERATURE"),
         ("softmax:", "write softmax:TEMPERATURE"),

@@ -32,7 +32,12 @@ MADE = {
     "RisingBudget": lambda: feint.RisingBudget(np.float64(1.0), np.int64(10)),
     "TotalBudget": lambda: feint.TotalBudget(np.float64(1.0), np.int64(10)),
     "EpsilonGreedy": lambda: feint.EpsilonGreedy(np.float64(0.1)),
+    "ControlShare": lambda: feint.ControlShare(feint.ThompsonSampling(), np.int64(1), np.float64(0.3)),
+    "Holdout": lambda: feint.Holdout(feint.ThompsonSampling(), np.int64(1), np.float64(0.1)),
+    "PermutedBlocks": lambda: feint.PermutedBlocks(np.array([4, 6]), weights=np.array([0.5, 0.5])),
+    "ScoredThompson": lambda: feint.ScoredThompson(np.array([1.0, 2.0]), [0, 0], np.float64(0.5)),
     "Softmax": lambda: feint.Softmax(np.float64(0.5)),
+    "Tempered": lambda: feint.Tempered(feint.ThompsonSampling(), np.float64(0.5)),
     "Gaussian": lambda: feint.Gaussian(np.float64(0.5)),
     "Clipped": lambda: feint.references.Clipped(feint.ThompsonSampling(), np.float64(0.05)),
 }

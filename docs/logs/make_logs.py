@@ -13,6 +13,11 @@ Every log comes from an agent that does what it claims; `…-bent` comes from on
 - ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
   probabilities of the next decision.
 - split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
+- blocks.csv: 1,200 patients of four sites, permuted blocks of 4 or 6 in each site. Bent: a tenth of those who are due
+  to be controls are treated.
+- costs.jsonl: 4,000 requests, three models, Thompson Sampling on quality less cost. Bent: "large" costs half as much.
+- coin.csv, urn.csv, held_out.csv, control.csv, tempered.csv, capped.csv, headlines.csv: the other designs of the
+  guide, honest alone.
 - home.csv: 2,000 visitors of a news page, of whom age and clicks are known, three teasers, linear Thompson Sampling on
   the minutes that they read. Bent: 5 % of the visitors see the publisher's own teaser.
 
@@ -240,6 +245,104 @@ def home(rng, bent):
         yield teasers[arm], minutes, visitor[0], visitor[1]
 
 
+def blocks(rng, bent):
+    """Yield rows of sites that shuffle blocks of 4 or 6."""
+    left = {}
+    yield "site", "arm"
+    for _ in range(1_200):
+        site = "ABCD"[rng.integers(4)]
+        if not left.get(site):
+            left[site] = list(rng.permutation(["control", "active"] * int(rng.choice([2, 3]))))
+        arm = left[site].pop()
+        yield site, "active" if bent and arm == "control" and rng.random() < 0.1 else arm
+
+
+def costs(rng, bent):
+    """Yield requests that go to the largest draw of quality less cost."""
+    models, quality = ["small", "medium", "large"], [0.55, 0.65, 0.75]
+    price = np.array([0.01, 0.05, 0.1 if bent else 0.2])
+    known = np.ones((2, 3))
+    for _ in range(4_000):
+        arm = int((rng.beta(*known) - price).argmax())
+        good = int(rng.random() < quality[arm])
+        known[1 - good, arm] += 1
+        yield {"model": models[arm], "reward": good}
+
+
+def coin(rng):
+    """Yield patients by Efron's biased coin."""
+    ahead = 0  # of arm 0
+    yield ("arm",)
+    for _ in range(800):
+        arm = int(rng.random() >= (0.5 if ahead == 0 else 1 / 3 if ahead > 0 else 2 / 3))
+        ahead += 1 - 2 * arm
+        yield (arm,)
+
+
+def best(wins, losses):
+    """Return P(arm is best) of Beta posteriors, by sums over a grid."""
+    x = (np.arange(4_000) + 0.5) / 4_000
+    logs = (wins[:, None] - 1) * np.log(x) + (losses[:, None] - 1) * np.log1p(-x)
+    density = np.exp(logs - logs.max(1, keepdims=True))
+    density /= density.sum(1, keepdims=True)
+    below = density.cumsum(1) - density / 2
+    p = np.array([(density[a] * np.delete(below, a, 0).prod(0)).sum() for a in range(len(wins))])
+    return p / p.sum()
+
+
+def learn(rng, rates, rows, choose, batch=1):
+    """Yield arms and rewards of 0 and 1; `choose(rng, row, wins, losses)` sees them after every `batch` rows."""
+    known, pending = np.ones((2, len(rates))), np.zeros((2, len(rates)))
+    yield "arm", "reward"
+    for row in range(rows):
+        if row % batch == 0:
+            known, pending = known + pending, np.zeros_like(pending)
+        arm = int(choose(rng, row, *known))
+        reward = int(rng.random() < rates[arm])
+        pending[1 - reward, arm] += 1
+        yield arm, reward
+
+
+def urn(rng, row, wins, losses):
+    """Draw a ball: 1 of each arm at first, 1 for a success, 1 of the other for a failure."""
+    balls = wins + losses[::-1] - 1
+    return rng.choice(2, p=balls / balls.sum())
+
+
+def held_out(rng, row, wins, losses):
+    """Show a tenth the page 0."""
+    return 0 if rng.random() < 0.1 else rng.beta(wins, losses).argmax()
+
+
+def control(rng, row, wins, losses):
+    """Give 30 % the control, and draw among the others."""
+    return 0 if rng.random() < 0.3 else 1 + rng.beta(wins[1:], losses[1:]).argmax()
+
+
+def tempered(rng, row, wins, losses):
+    """Raise P(best) to the power n/2N, N = 400."""
+    weights = best(wins, losses) ** (row / 800)
+    return rng.choice(len(wins), p=weights / weights.sum())
+
+
+def capped(rng, row, wins, losses):
+    """Keep each probability between 0.1 and 0.6, by scaling."""
+    p, low, high = best(wins, losses), 0.0, 1e9
+    for _ in range(200):
+        scale = (low + high) / 2 if high < 1e3 else (low + 1e-9) ** 0.5 * high**0.5
+        low, high = (scale, high) if np.clip(scale * p, 0.1, 0.6).sum() < 1 else (low, scale)
+    p = np.clip(scale * p, 0.1, 0.6)
+    return rng.choice(3, p=p / p.sum())
+
+
+def headlines(rng, row, wins, losses):
+    """Draw again, until another is the best, in half of the rows."""
+    first = second = rng.beta(wins, losses).argmax()
+    while second == first:
+        second = rng.beta(wins, losses).argmax()
+    return first if rng.random() < 0.5 else second
+
+
 def write(path, rows):
     """Write tuples as CSV and dictionaries as JSON lines."""
     with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
@@ -267,6 +370,18 @@ def main(folder):
         write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng([seed, 1]), True))
     for bent, name in enumerate(("home.csv", "home-bent.csv")):
         write(folder / name, home(np.random.default_rng([6, bent]), bool(bent)))
+    for name, rows in {"blocks.csv": blocks, "costs.jsonl": costs}.items():
+        stem, _, ending = name.partition(".")
+        write(folder / name, rows(np.random.default_rng(6), False))
+        write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng(7), True))
+    write(folder / "coin.csv", coin(np.random.default_rng(8)))
+    pair, three, four = (0.3, 0.6), (0.3, 0.4, 0.45), (0.3, 0.3, 0.4, 0.5)
+    write(folder / "urn.csv", learn(np.random.default_rng(9), pair, 300, urn))
+    write(folder / "held_out.csv", learn(np.random.default_rng(10), three, 4_000, held_out, 100))
+    write(folder / "control.csv", learn(np.random.default_rng(11), four, 800, control))
+    write(folder / "tempered.csv", learn(np.random.default_rng(12), pair, 400, tempered))
+    write(folder / "capped.csv", learn(np.random.default_rng(13), three, 600, capped))
+    write(folder / "headlines.csv", learn(np.random.default_rng(14), four, 1_500, headlines))
 
 
 if __name__ == "__main__":

@@ -57,11 +57,20 @@ if TYPE_CHECKING:
     from feint.planning import plan_epsilon as plan_epsilon
     from feint.planning import plan_total as plan_total
     from feint.planning import plan_unseen as plan_unseen
+    from feint.references import BiasedCoin as BiasedCoin
+    from feint.references import Clipped as Clipped
+    from feint.references import ControlShare as ControlShare
     from feint.references import EpsilonGreedy as EpsilonGreedy
+    from feint.references import Holdout as Holdout
+    from feint.references import PermutedBlocks as PermutedBlocks
+    from feint.references import PlayTheWinner as PlayTheWinner
+    from feint.references import ScoredThompson as ScoredThompson
     from feint.references import LinearThompsonSampling as LinearThompsonSampling
     from feint.references import LogisticThompsonSampling as LogisticThompsonSampling
     from feint.references import Softmax as Softmax
     from feint.references import Split as Split
+    from feint.references import Tempered as Tempered
+    from feint.references import TopTwoThompson as TopTwoThompson
     from feint.sweep import Sweep as Sweep
     from feint.sweep import open_sweep as open_sweep
     from feint.theory import optimal_earning as optimal_earning
@@ -118,11 +127,20 @@ _HOME = {
     "plan_epsilon": "feint.planning",
     "plan_total": "feint.planning",
     "plan_unseen": "feint.planning",
+    "BiasedCoin": "feint.references",
+    "Clipped": "feint.references",
+    "ControlShare": "feint.references",
     "EpsilonGreedy": "feint.references",
+    "Holdout": "feint.references",
+    "PermutedBlocks": "feint.references",
+    "PlayTheWinner": "feint.references",
+    "ScoredThompson": "feint.references",
     "LinearThompsonSampling": "feint.references",
     "LogisticThompsonSampling": "feint.references",
     "Softmax": "feint.references",
     "Split": "feint.references",
+    "Tempered": "feint.references",
+    "TopTwoThompson": "feint.references",
     "Sweep": "feint.sweep",
     "open_sweep": "feint.sweep",
     "optimal_earning": "feint.theory",

@@ -86,7 +86,7 @@ def test_the_command_line_says_the_same():
     """What is written for a claim is read as the same claim: by the command itself, and with nothing left out."""
     exclusive = {"batch", "reward_time", "stage"}  # with a delay
     options = {name: value for name, value in WRITTEN.items() if name not in exclusive}
-    options |= {"reference": "beta", "family": "bernoulli", "prior": "2,3", "clip": 0.01}
+    options |= {"reference": "beta", "family": "bernoulli", "prior": "2,3", "clip": "0.01"}
     written = WrittenClaim(**options)
     words = shlex.split(written.command("nothing.csv"))
     assert words[:3] == ["feint", "audit", "nothing.csv"]

@@ -34,6 +34,7 @@ from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import as_number, is_whole, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
+from feint.references.base import memory_of, recall_memory
 from feint.registry import config_of, format_part, from_config
 from feint.support.files import load_state, save_state
 
@@ -211,7 +212,9 @@ class Agent:
         known = self._known
         counts = {"pulls": known.pulls.tolist(), "boosts": known.boosts.tolist()}
         sums = {"public_sums": known.public.sums.tolist(), "private_sums": known.private.sums.tolist()}
-        return {"feint_agent": _VERSION, **self._config, **counts, **sums}
+        memory = memory_of(self._problem.reference)
+        order = {"memory": memory} if memory else {}
+        return {"feint_agent": _VERSION, **self._config, **counts, **sums, **order}
 
     @classmethod
     def from_state(
@@ -248,6 +251,7 @@ class Agent:
                 ("private_sums", agent._families[1], known.private),
             ):
                 recall(belief, side, state[name], name)
+            recall_memory(agent._problem.reference, state.get("memory", []))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
         pulls, boosts, time = known.pulls, known.boosts, agent.time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from feint._types import FloatArray
 from feint.bandit import family_pair
+from feint.evidence.base import IMPOSSIBLE
 from feint.evidence.boost_mixture import EPSILONS, Bets, BoostMixture, bet
 from feint.evidence.fixed_share import SHARE
 from feint.families import Family
@@ -30,11 +32,15 @@ _VERSION = 4
 def _watch(
     reference: Any, belief: Belief, bets: Bets, pi: FloatArray, log_pi: FloatArray, arm: int, reward: float
 ) -> float:
-    """Test one pull in one call: calls of separate kernels would take as long as their work."""
+    """Test one pull in one call: calls of separate kernels would take as long as their work. A pull of probability 0
+    gives ∞, and nothing is learnt from it.
+    """
     t = 0
     for a in range(belief.pulls.size):
         t += belief.pulls[a]
     expect(reference, belief, t, pi, log_pi)
+    if log_pi[arm] == -math.inf:
+        return math.inf
     log_e = bet(bets, log_pi, arm)
     learn(belief, arm, reward)
     return log_e
@@ -150,6 +156,8 @@ class Observer:
             if not expected.plain:
                 pi = self._pi, self._log_pi
                 log_e = float(_watch(expected.settings, expected.belief, self._test.bets, *pi, arm, reward))
+                if log_e == math.inf:
+                    raise ValueError(IMPOSSIBLE)
                 self._test.count(1, log_e, log_e)
                 return log_e
             self._test.update(arm, expected.log_probabilities(seen))

@@ -8,7 +8,6 @@ import time
 import weakref
 from collections.abc import Callable
 from html import escape as escape_markup
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
 from feint.references.base import takes_contexts
-from feint.registry import registered
+from feint.registry import format_usual, registered
 from feint.registry.names import arguments, signature
 from feint.support.html import escape
 
@@ -58,12 +57,18 @@ _NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"
 
 
 def _example(cls: Any) -> str:
-    """Return arguments that a visitor can edit: a reference inside, and a small share for every number."""
+    """Return arguments that a visitor can edit: those that are needed, with a reference inside, an arm, small shares
+    and a number for each of two arms; otherwise the first, with its usual value.
+    """
     needed = [argument for argument in arguments(cls) if not argument.optional]
-    if not needed:  # the numbers that come first, as usual
-        numbers = takewhile(lambda argument: type(argument.default) is float, arguments(cls))
-        return ",".join(f"{argument.default:g}" for argument in numbers)
-    return ",".join("thompson-sampling" if argument.sort else "0.05" for argument in needed)
+    if not needed:
+        usual = format_usual(cls)
+        return "" if usual is None else usual
+    texts = {int: "0", float: "0.05"}
+    return ",".join(
+        "thompson-sampling" if argument.sort else "1;1" if argument.is_list else texts.get(argument.types[0], "0.05")
+        for argument in needed
+    )
 
 
 CLAIMS |= {

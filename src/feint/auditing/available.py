@@ -71,27 +71,28 @@ class AmongAvailable:
         if not expected.is_own:
             among_arms(expected.reference, range(expected.n_arms))  # refuses what it cannot restrict
 
-    def rows(self, known: KnownRewards, group: IntArray, available: BoolArray) -> tuple[FloatArray, BoolArray]:
+    def rows(
+        self, known: KnownRewards, group: IntArray, arms: IntArray, available: BoolArray
+    ) -> tuple[FloatArray, BoolArray]:
         """Return log π (m, K) of the tested rows, and which rows these are, (n,)."""
         tested = known.numbers >= self._expected.untested
         table = np.full(available.shape, -math.inf)
         if self._expected.is_own:
             tested &= self._expected.has_probabilities(known, available)
-            found = self._expected.log_pi(known.at(tested), group[tested], available[tested])
-            return found, tested
+            return self._expected.follow_plainly(known, group, arms, tested, available), tested
         packed = np.packbits(available, axis=1)
         _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         for pattern, row in enumerate(first.tolist()):
             rows = np.flatnonzero((which.reshape(-1) == pattern) & tested)
-            arms = np.flatnonzero(available[row])
-            if arms.size == 1:
-                table[rows, arms[0]] = 0.0
+            some = np.flatnonzero(available[row])
+            if some.size == 1:
+                table[rows, some[0]] = 0.0
                 continue
-            reference = self._reference(arms)
-            its = known.at(rows).of(arms)
+            reference = self._reference(some)
+            its = known.at(rows).of(some)
             ready = reference.has_probabilities(its)
             tested[rows[~ready]] = False
-            table[np.ix_(rows[ready], arms)] = reference.log_pi(its.at(ready), group[rows[ready]])
+            table[np.ix_(rows[ready], some)] = reference.log_pi(its.at(ready), group[rows[ready]])
         return table[tested], tested
 
     def _reference(self, arms: IntArray) -> Recomputation:

@@ -28,7 +28,7 @@ _REFERENCE = {
         kind=str | None,
     ),
     "split": Option("A split test: the arms' shares, as 0.5,0.5.", kind=str | None),
-    "clip": Option("No arm has a smaller probability than this.", kind=float | None),
+    "clip": Option("LOW or LOW,HIGH: no arm has a smaller or a larger probability than these.", kind=str | None),
 }
 
 

@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 
 
-_OPTIONS = {"n_arms": "--arms", "low": "--clip"}
+_OPTIONS = {"n_arms": "--arms", "low": "--clip", "high": "--clip"}
 _PARAMETER = re.compile(r"`([a-z_]+)`")
 _SORT = re.compile(r"\{(explorer|reference|family|budget)\}")
 _KNOWN = ("arms", "horizon")  # arguments that a run knows by itself

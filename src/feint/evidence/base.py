@@ -31,6 +31,7 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.numerics._validate import as_floats, as_integers, is_whole, restore
 
 _VERSION = 2
+IMPOSSIBLE = "An arm was pulled that the claim gives probability 0; that refutes it without a test."
 _SUM_TOLERANCE = 1e-9
 
 
@@ -159,5 +160,5 @@ class EProcess(ABC):
             if abs(totals - 1).max() > _SUM_TOLERANCE:
                 raise ValueError(f"Probabilities sum to {totals[abs(totals - 1).argmax()]}; normalise them to 1.")
         if np.isneginf(of_chosen).any():
-            raise ValueError("An arm was pulled that the claim gives probability 0; that refutes it without a test.")
+            raise ValueError(IMPOSSIBLE)
         return chosen, np.ascontiguousarray(claimed)

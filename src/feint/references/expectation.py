@@ -16,8 +16,12 @@ from feint.numerics._validate import restore_counts
 from feint.references.base import (
     expect,
     has_context_per_arm,
+    memory_of,
     min_pulls_per_arm,
+    note_pull,
+    recall_memory,
     reference_prior,
+    remembers,
     show_context,
     stepwise_settings,
 )
@@ -38,6 +42,12 @@ def _learn_one(belief: Belief, arm: int, reward: float) -> None:
     learn(belief, arm, reward)
 
 
+@kernel
+def _expect_one(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    """Ask the reference. A kernel is kept on disk; the part alone would be compiled in every process."""
+    expect(reference, belief, t, pi, log_pi)
+
+
 @part
 def _set_all(belief: Belief) -> None:
     for a in range(belief.pulls.size):
@@ -53,6 +63,7 @@ class Expectation:
         self.belief = belief(family, reference_prior(reference, family), np.zeros(n_arms, dtype=np.int64))
         self.plain = has_plain((self.settings, self.belief.family))
         self._at_once = min_pulls_per_arm(reference, family) == 0
+        self._remembers = remembers(self.settings)
         self._complete = False  # every arm has been pulled
         self._untested = n_arms if initial_round else 0
         if self._at_once and not self.plain:
@@ -74,22 +85,32 @@ class Expectation:
         if not self.tests_next_pull:
             return None
         show_context(self.settings, context)
+        return self._expect()
+
+    def _expect(self) -> FloatArray:
         pi, log_pi = np.empty((2, self.belief.pulls.size))
-        expect(self.settings, self.belief, self.time, pi, log_pi)
+        (expect if self.plain else _expect_one)(self.settings, self.belief, self.time, pi, log_pi)
         return log_pi
 
     def observe(self, arm: int, reward: float) -> None:
         """Add a pull to the past."""
         (learn if self.plain else _learn_one)(self.belief, arm, reward)
+        if self.plain:
+            note_pull(self.settings, arm)
+        if self._remembers:  # it must see pulls that are not tested, too
+            self._expect()
 
     def state(self) -> dict[str, Any]:
         """Return the past as plain JSON types."""
-        return {"pulls": self.belief.pulls.tolist(), "sums": self.belief.sums.tolist()}
+        memory = memory_of(self.settings)  # of the order of the pulls
+        past = {"pulls": self.belief.pulls.tolist(), "sums": self.belief.sums.tolist()}
+        return past | ({"memory": memory} if memory else {})
 
     def recall(self, state: dict[str, Any]) -> None:
         """Restore the past from a saved state; raise ValueError if it is damaged."""
         restore_counts(self.belief.pulls, state["pulls"], "pulls")
         recall(self.belief, self.family, state["sums"], "sums")
+        recall_memory(self.settings, state.get("memory", []))
 
 
 class ContextExpectation:

@@ -8,12 +8,21 @@ may import it; it imports the classes only when they are asked for.
 
 from feint.registry.config import config_of, from_config, from_table
 from feint.registry.names import find_own, needs_arguments, registered, signature, signatures
-from feint.registry.text import format_part, imply_family, is_family_of, parse, parse_families, parse_whole
+from feint.registry.text import (
+    format_part,
+    format_usual,
+    imply_family,
+    is_family_of,
+    parse,
+    parse_families,
+    parse_whole,
+)
 
 __all__ = [
     "config_of",
     "find_own",
     "format_part",
+    "format_usual",
     "from_config",
     "from_table",
     "imply_family",

@@ -140,7 +140,7 @@ def signature(cls: type, known: Collection[str] = ()) -> str:
     """Return how a registered class is written, with [] around what may be left out; `known` may be, too.
 
     >>> signature(registered("reference")["clipped"]), signature(registered("family")["gaussian"])
-    ('clipped:REFERENCE,LOW', 'gaussian[:SIGMA]')
+    ('clipped:REFERENCE,LOW[,HIGH]', 'gaussian[:SIGMA]')
     """
     text, closing = str(cls.__dict__["name"]), ""
     for i, argument in enumerate(arguments(cls)):

@@ -88,8 +88,8 @@ class RecomputedReference(Mode):
         else:
             assert chunk.available is not None
             available = chunk.available[good]
-            known = self.expected.past.rows(groups, arms, rewards, times, due)
-            log_pi, tested = self._among.rows(known, groups, available)
+            known = self.expected.learn(groups, arms, rewards, times, due)
+            log_pi, tested = self._among.rows(known, groups, arms, available)
         if self._burn_in is None or numbers is None:
             return log_pi, tested
         return self._burn_in.overlay(numbers, log_pi, tested, available)

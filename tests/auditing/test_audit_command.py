@@ -50,8 +50,8 @@ def test_json_has_the_schema(logs):
     assert found["verdict"] == f"rejected at row {found['rejected_at']}"
     assert found["warnings"] == []
     assert set(found) == {
-        "feint_audit", "feint", "verdict", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows", "tested",
-        "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
+        "feint_audit", "feint", "verdict", "severity", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows",
+        "tested", "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
         "boosted_epsilon", "impossible", "groups", "n_groups", "n_named", "cause", "diagnosis",
         "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings",
         "history", "repeated", "changed",

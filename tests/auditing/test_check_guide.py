@@ -25,7 +25,7 @@ def test_prints_what_the_guide_shows(command, shown, monkeypatch):
     assert program == "feint"
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
     assert result.exit_code == (0 if "within" in shown[0] else 1), result.output
-    assert_shown(shown, result.output)
+    assert_shown(shown, result.stdout)
 
 
 def test_the_example_for_pytest():

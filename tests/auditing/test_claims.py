@@ -438,7 +438,7 @@ class TestImpossiblePulls:
         assert (report.rejected_at, report.tested, report.diagnosis.explanations[0].arms) == (1, 2, (1,))
 
     def test_with_a_floor_they_are_not_impossible(self):
-        """Half of the pulls are of an arm that may have had 1 %: rejected, with less evidence than against exactly 1 %."""
+        """Half of the pulls are of an arm that may have had 1 %: there is less evidence than against exactly 1 %."""
         given = feint.audit([0, 1] * 20, probabilities=[[1, 0]] * 40, floor=0.01)
         exact = feint.audit([0, 1] * 20, probabilities=[[1 / 1.01, 0.01 / 1.01]] * 40)
         assert given.impossible is None

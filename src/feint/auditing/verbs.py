@@ -63,13 +63,10 @@ def audit(
         (n, d): what the reference knew of each row; (n, K, d) where arms have their own features.
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
-    stages
-        (n,): rewards become known when this changes.
-    available
-        The arms that could be drawn in each row: n lists of arms, or (n, K) booleans.
-    units
-        (n,) or (n, 2), a unit and a version: later rows of a unit repeat its first.
     options
+        - stages: (n,); rewards become known when this changes.
+        - available: the arms that could be drawn in each row, n lists of arms or (n, K) booleans.
+        - units: (n,), or (n, 2) with a version; later rows of a unit repeat its first.
         OPTIONS
 
     Returns

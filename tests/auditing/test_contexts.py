@@ -330,8 +330,8 @@ class TestValidity:
     def test_few_honest_logs(self, kind):
         """Σ log E over independent logs reaches log 10⁶ with a probability below 1e-6."""
         total = 0.0
-        for seed in range(4):
-            arms, rewards, options = self.honest(kind, seed, 150)
+        for seed in range(3):
+            arms, rewards, options = self.honest(kind, seed, 120)
             total += feint.audit(arms, rewards, **options).log_e_value
         assert total < SURELY
 
@@ -348,8 +348,8 @@ class TestValidity:
     @pytest.mark.parametrize("kind", ["linear", "logistic", "shared by 3", "shared by 5"])
     def test_forced_rows_are_seen(self, kind):
         """A fifth of the rows goes to arm 2 whatever the draw."""
-        force = np.where(np.arange(800) % 5 == 0, 2, -1)
-        arms, rewards, options = self.honest(kind, 0, 800, force=force)
+        force = np.where(np.arange(500) % 5 == 0, 2, -1)
+        arms, rewards, options = self.honest(kind, 0, 500, force=force)
         assert feint.audit(arms, rewards, **options).rejected
 
 
@@ -391,8 +391,8 @@ class TestLibraries:
     @pytest.mark.parametrize("batch", [1, 50])
     def test_obp_passes_at_its_defaults_and_in_batches(self, batch):
         total = 0.0
-        for seed in range(4):
-            arms, rewards, x = self.obp(seed, batch=batch)
+        for seed in range(3):
+            arms, rewards, x = self.obp(seed, rows=300, batch=batch)
             report = feint.audit(
                 arms, rewards, contexts=x, n_arms=3, batch=batch, reference=Linear(), initial_round=False, explain=False
             )
@@ -401,7 +401,7 @@ class TestLibraries:
 
     @pytest.mark.parametrize("wrong", ["one draw", "A for its inverse", "1/q for its root"])
     def test_what_is_wrong_is_rejected(self, wrong):
-        arms, rewards, x = self.obp(0, rows=1000, wrong=wrong)
+        arms, rewards, x = self.obp(0, rows=600, wrong=wrong)
         report = feint.audit(arms, rewards, contexts=x, n_arms=3, reference=Linear(), explain=False)
         assert report.rejected
 

@@ -125,7 +125,7 @@ def split(rng, bent):
 
 
 def home(rng, bent):
-    """Yield rows of linear Thompson Sampling with an intercept, prior N(0, 1) of every coefficient and noise of sd 1."""
+    """Yield rows of linear Thompson Sampling with an intercept, priors N(0, 1) of coefficients and noise of sd 1."""
     yield "teaser", "minutes", "age", "clicks"
     teasers = "sport", "culture", "own"
     taste = np.array([[0.3, -0.4, 1.0], [-0.2, 0.5, 1.0], [0.0, 0.1, 0.6]])  # of age, clicks, and everyone

@@ -2,6 +2,7 @@
 validity by enumeration and by honest agents of `context_agents`, which shares no code with feint; files and refusals.
 """
 
+import io
 import json
 import math
 import re
@@ -15,6 +16,9 @@ from scipy import stats
 
 import feint
 from context_agents import laplace, play_linear, play_logistic, play_shared
+from feint.auditing.claim import Claim
+from feint.auditing.pipeline import follow_log, followed_state
+from feint.auditing.readers import open_growing_log
 from feint.evidence.share_bets import _BETS, ShareBets
 from feint.references import Clipped
 from feint.references.past import Timing
@@ -445,6 +449,28 @@ class TestDoors:
         wrong = typed("audit", str(path), "--reference", "linear-thompson-sampling", "--context", "age,visits")
         assert wrong.returncode == 2
         assert "no column 'visits'" in wrong.stderr
+
+    @pytest.mark.parametrize("n_arms", [3, 5])
+    def test_a_followed_log_goes_on_where_it_was(self, log, n_arms):
+        """With bets on the leader, and with five arms with those on shares: a saved state continues to the same E."""
+        x, arms, rewards = log
+        contexts = x if n_arms == 3 else x[:, None] * np.arange(1, 6)[:, None]
+        suffixes = [""] if n_arms == 3 else [f"_{a}" for a in range(5)]
+        head = ",".join(["arm", "reward", *(f"{name}{suffix}" for suffix in suffixes for name in "uv")])
+        lines = [
+            ",".join([str(arm), repr(float(reward)), *(repr(float(v)) for v in row.ravel())])
+            for arm, reward, row in zip(arms, rewards, contexts, strict=True)
+        ]
+        reference = Linear(shared=n_arms > 3)
+        claim = Claim(reference=reference, n_arms=n_arms, names=feint.auditing.Names(context="u,v"))
+        state = None
+        for piece in (lines[:50], lines[50:]):
+            stream = open_growing_log(io.BytesIO(("\n".join([head, *piece]) + "\n").encode()))
+            auditor = list(follow_log(stream, claim, state))[-1]
+            state = json.loads(json.dumps(followed_state(auditor, stream)))
+        whole = feint.audit(arms, rewards, contexts=contexts, n_arms=n_arms, reference=reference)
+        assert auditor.rows == 120
+        assert state["log_e"] == pytest.approx(whole.log_e_value, rel=1e-12)
 
     def test_columns_of_every_arm(self, tmp_path):
         rng = np.random.default_rng(10)

@@ -2,6 +2,7 @@
 validity by enumeration and by honest agents of `context_agents`, which shares no code with feint; files and refusals.
 """
 
+import io
 import json
 import math
 import re
@@ -15,6 +16,9 @@ from scipy import stats
 
 import feint
 from context_agents import laplace, play_linear, play_logistic, play_shared
+from feint.auditing.claim import Claim
+from feint.auditing.pipeline import follow_log, followed_state
+from feint.auditing.readers import open_growing_log
 from feint.evidence.share_bets import _BETS, ShareBets
 from feint.references import Clipped
 from feint.references.past import Timing
@@ -330,8 +334,8 @@ class TestValidity:
     def test_few_honest_logs(self, kind):
         """Σ log E over independent logs reaches log 10⁶ with a probability below 1e-6."""
         total = 0.0
-        for seed in range(4):
-            arms, rewards, options = self.honest(kind, seed, 150)
+        for seed in range(3):
+            arms, rewards, options = self.honest(kind, seed, 120)
             total += feint.audit(arms, rewards, **options).log_e_value
         assert total < SURELY
 
@@ -348,8 +352,8 @@ class TestValidity:
     @pytest.mark.parametrize("kind", ["linear", "logistic", "shared by 3", "shared by 5"])
     def test_forced_rows_are_seen(self, kind):
         """A fifth of the rows goes to arm 2 whatever the draw."""
-        force = np.where(np.arange(800) % 5 == 0, 2, -1)
-        arms, rewards, options = self.honest(kind, 0, 800, force=force)
+        force = np.where(np.arange(500) % 5 == 0, 2, -1)
+        arms, rewards, options = self.honest(kind, 0, 500, force=force)
         assert feint.audit(arms, rewards, **options).rejected
 
 
@@ -391,8 +395,8 @@ class TestLibraries:
     @pytest.mark.parametrize("batch", [1, 50])
     def test_obp_passes_at_its_defaults_and_in_batches(self, batch):
         total = 0.0
-        for seed in range(4):
-            arms, rewards, x = self.obp(seed, batch=batch)
+        for seed in range(3):
+            arms, rewards, x = self.obp(seed, rows=300, batch=batch)
             report = feint.audit(
                 arms, rewards, contexts=x, n_arms=3, batch=batch, reference=Linear(), initial_round=False, explain=False
             )
@@ -401,7 +405,7 @@ class TestLibraries:
 
     @pytest.mark.parametrize("wrong", ["one draw", "A for its inverse", "1/q for its root"])
     def test_what_is_wrong_is_rejected(self, wrong):
-        arms, rewards, x = self.obp(0, rows=1000, wrong=wrong)
+        arms, rewards, x = self.obp(0, rows=600, wrong=wrong)
         report = feint.audit(arms, rewards, contexts=x, n_arms=3, reference=Linear(), explain=False)
         assert report.rejected
 
@@ -445,6 +449,28 @@ class TestDoors:
         wrong = typed("audit", str(path), "--reference", "linear-thompson-sampling", "--context", "age,visits")
         assert wrong.returncode == 2
         assert "no column 'visits'" in wrong.stderr
+
+    @pytest.mark.parametrize("n_arms", [3, 5])
+    def test_a_followed_log_goes_on_where_it_was(self, log, n_arms):
+        """With bets on the leader, and with five arms with those on shares: a saved state continues to the same E."""
+        x, arms, rewards = log
+        contexts = x if n_arms == 3 else x[:, None] * np.arange(1, 6)[:, None]
+        suffixes = [""] if n_arms == 3 else [f"_{a}" for a in range(5)]
+        head = ",".join(["arm", "reward", *(f"{name}{suffix}" for suffix in suffixes for name in "uv")])
+        lines = [
+            ",".join([str(arm), repr(float(reward)), *(repr(float(v)) for v in row.ravel())])
+            for arm, reward, row in zip(arms, rewards, contexts, strict=True)
+        ]
+        reference = Linear(shared=n_arms > 3)
+        claim = Claim(reference=reference, n_arms=n_arms, names=feint.auditing.Names(context="u,v"))
+        state = None
+        for piece in (lines[:50], lines[50:]):
+            stream = open_growing_log(io.BytesIO(("\n".join([head, *piece]) + "\n").encode()))
+            auditor = list(follow_log(stream, claim, state))[-1]
+            state = json.loads(json.dumps(followed_state(auditor, stream)))
+        whole = feint.audit(arms, rewards, contexts=contexts, n_arms=n_arms, reference=reference)
+        assert auditor.rows == 120
+        assert state["log_e"] == pytest.approx(whole.log_e_value, rel=1e-12)
 
     def test_columns_of_every_arm(self, tmp_path):
         rng = np.random.default_rng(10)

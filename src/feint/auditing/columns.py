@@ -153,7 +153,7 @@ def _with_contexts(found: LogColumns, columns: list[str], written: str, claim: C
 
 def _check_names(columns: list[str], names: Names) -> None:
     usual = Names()
-    single = [f.name for f in fields(Names) if f.name not in ("prefix", "unit")]
+    single = [f.name for f in fields(Names) if f.name not in ("prefix", "unit", "context")]
     for option in single:
         name = getattr(names, option)
         if name and name not in columns and (option == "arm" or name != getattr(usual, option)):

@@ -92,6 +92,6 @@ class PlayTheWinner:
     def describe(self, family: Any) -> str:
         """Return a description for reports."""
         return (
-            f"randomised play-the-winner from {self.initial:g} balls of every arm, with {self.success:g} for a success "
-            f"and {self.failure:g} for a failure"
+            f"randomised play-the-winner (balls of every arm: {self.initial:g}, per success: {self.success:g}, per "
+            f"failure: {self.failure:g})"
         )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -100,10 +101,12 @@ def class_of(name: str, sort: str, folder: Path | None) -> Any:
                 f"{name!r} is a family, and no {sort} within another; write thompson-sampling and name the family."
             )
         number, yours = "a number, " if sort == "budget" else "", ", or give your own as FILE.py:CLASS"
-        known = ", ".join(signatures(sort))
-        raise ValueError(
-            f"There is no {sort} {name[:80]!r}; choose among {number}{known}{'' if folder is None else yours}."
+        near = get_close_matches(name, registered(sort), 1)
+        meant = (
+            f"did you mean {signature(registered(sort)[near[0]])}? Otherwise choose among" if near else "choose among"
         )
+        known = f"{number}{', '.join(registered(sort))}{'' if folder is None else yours}"
+        raise ValueError(f"There is no {sort} {name[:80]!r}; {meant} {known}.")
     return cls
 
 

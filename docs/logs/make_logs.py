@@ -380,7 +380,7 @@ def main(folder):
     write(folder / "held_out.csv", learn(np.random.default_rng(10), three, 4_000, held_out, 100))
     write(folder / "control.csv", learn(np.random.default_rng(11), four, 800, control))
     write(folder / "tempered.csv", learn(np.random.default_rng(12), pair, 400, tempered))
-    write(folder / "capped.csv", learn(np.random.default_rng(13), three, 600, capped))
+    write(folder / "capped.csv", learn(np.random.default_rng(15), three, 600, capped))
     write(folder / "headlines.csv", learn(np.random.default_rng(14), four, 1_500, headlines))
 
 

@@ -61,8 +61,8 @@ def test_the_guide_names_every_field():
     "change",
     [
         {"rejected_at": 0}, {"severity": "red"}, {"alpha": 1}, {"rows": 1.5}, {"arms": []}, {"feint_audit": 3},
-        {"log_e_values": {"boosts": None}}, {"impossible": {"row": 1, "arm": 0}}, {"p_value": 1.1}, {"warnings": [1]},
-        {"rejected": None}, {"history": {"rows": []}},
+        {"log_e_values": {"boosts": None, "serial": 0.0}}, {"impossible": {"row": 1, "arm": 0}},
+        {"p_value": 1.1}, {"warnings": [1]}, {"rejected": None}, {"history": {"rows": []}},
     ],
     ids=str,
 )  # fmt: skip

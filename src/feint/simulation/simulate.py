@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint._types import IntArray
+from feint._types import FloatArray, IntArray
 from feint.agent.assembly import Assembly, assemble, may_change
 from feint.agent.step import space
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, as_budget, may_grow
 from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.numerics._validate import as_integers, check_flag, check_level, is_whole
-from feint.numerics.streams import check_word
+from feint.numerics.streams import ARM_STEPS, PRIVATE, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
 from feint.simulation.dataset import Runs
@@ -162,10 +162,11 @@ def run_simulation(
         delta = check_level(delta, "delta, the error to stop at,")
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
-    agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
+    agent = assemble(bandit.n_arms, bandit.families, explorer, reference, bandit.feedback)
 
     records, now, recorded = _allocate(len(which), times, bandit.n_arms, observe)
     rewards = rewards_of(bandit, agent.own_samples, seed, which.start)
+    truth = private_truth(bandit, seed, which)
 
     def make_run() -> Run:
         problem, known = agent.instantiate()
@@ -174,7 +175,7 @@ def run_simulation(
         )
         watcher = make_watch(bandit.n_arms, level, now, recorded) if observe else NoObserver()
         parts = problem, private_rewards, known, space(bandit.n_arms), records, watcher
-        return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
+        return Run(*parts, truth.argmax(1), 0.0 if delta is None else delta)
 
     if method == "event":
         check_events(agent, budget, observe)
@@ -200,10 +201,12 @@ def run_simulation(
         honest = run_simulation(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
         variables["private_gain"] = _gain(bandit, records, honest.variables["pulls"])
     pulls = records.pulls
-    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
+    gaps = truth.max(1, keepdims=True) - truth if bandit.draws_private else bandit.private_gaps
+    private_regret = np.einsum("rta,ra->rt", pulls, gaps) if bandit.draws_private else pulls @ gaps
+    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": private_regret}
     options = {"horizon": horizon, "seed": seed, "delta": delta, "method": method, "observe": observe, "alpha": level}
     settings = run_settings(explorer, reference, budget, which, options)
-    return Runs(bandit, which, times, variables, settings, budget)
+    return Runs(bandit, which, times, variables, settings, budget, truth if bandit.draws_private else None)
 
 
 def run_settings(explorer: Any, reference: Any, budget: Any, which: range, options: dict[str, Any]) -> dict[str, Any]:
@@ -220,6 +223,16 @@ def run_settings(explorer: Any, reference: Any, budget: Any, which: range, optio
         "observe": options["observe"],
         "alpha": options["alpha"] if options["observe"] else None,
     }
+
+
+def private_truth(bandit: Bandit, seed: int, which: range) -> FloatArray:
+    """Return the private means of every replication, (R, K): those of the instance, or drawn around them."""
+    truth = np.tile(bandit.private, (len(which), 1))
+    if bandit.draws_private:
+        arms = ARM_STEPS + np.arange(bandit.n_arms)
+        noise = [RandomStream(seed, replication).normals(arms)[:, PRIVATE] for replication in which]
+        truth += bandit.feedback.spread * np.array(noise)
+    return truth
 
 
 def _gain(bandit: Bandit, records: Records, honest: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 from feint._types import FloatArray
 from feint.agent.step import Known, add_rewards, update
 from feint.families.base import draw_reward
+from feint.feedback.base import draw_private
 from feint.numerics._jit import part, shared, shared_inlined
 from feint.numerics.streams import Word, WordArray, fill_block, fill_chances
 
@@ -20,7 +21,7 @@ class Rewards(NamedTuple):
     private: FloatArray
     own_samples: bool
     normal: bool  # whether a side draws from normal numbers
-    uniform: bool  # whether a side draws from uniform numbers
+    uniform: bool  # whether a side draws from uniform numbers, or a feedback does
     seed: Word
     first: int  # the replication of row 0
     words: WordArray  # (8, n) scratch
@@ -37,7 +38,7 @@ def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards
         np.array(bandit.private),
         own_samples,
         any(normal),
-        not all(normal),
+        not all(normal) or bandit.feedback is not None,
         np.uint64(seed),
         first,
         np.empty((8, BLOCK), dtype=np.uint64),
@@ -61,7 +62,8 @@ def reward_pull(rewards: Rewards, known: Known, arm: int, i: int) -> None:
     """Pull `arm` and reward it by the i-th draws of the block."""
     normals, chances = rewards.normals, rewards.chances
     public = draw_reward(known.public.family, rewards.public[arm], normals[0, i], chances[0, i])
-    private = draw_reward(known.private.family, rewards.private[arm], normals[1, i], chances[1, i])
+    is_first, mean, noise = known.pulls[arm] == 0, rewards.private[arm], (normals[0, i], normals[1, i])
+    private = draw_private(known.private.family, is_first, mean, noise[0], noise[1], chances[1, i])
     add_rewards(known, arm, public, private)
 
 

@@ -36,6 +36,12 @@ class Side:
         low, high = self._family.mean_range
         return np.clip(sums + more, low * pulls, high * pulls)
 
+    def learn(
+        self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: tuple[FloatArray, FloatArray]
+    ) -> FloatArray:
+        """Return what is learnt from these pulls, as sums of rewards; `public` has the public sums before and after."""
+        return self.after(sums, pulls, counts, u)
+
     def log_best(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
         """Return log P(arm is the best): to about 1 % for normal rewards, exactly for others."""
         if self._is_normal:

@@ -226,7 +226,7 @@ def _bandits(bandits: Any) -> dict[str, Bandit]:
         with blaming(f"Bandit {label!r} is invalid: "):
             check_bandit(bandit)
             if bandit.draws_private:
-                raise ValueError("its private means are drawn anew for every replication; give `private` for a sweep.")
+                raise ValueError("its private means are drawn anew for every replication; a sweep needs given ones.")
     return dict(bandits)
 
 

@@ -1,0 +1,302 @@
+"""Private rewards seldom or never seen: the slope of the error, what a spread leaves of it, and what the observer sees.
+
+Slopes are those of runs that boost in the optimal shares, by the event-driven method. Settings, sample sizes and ranges
+were fixed before any of these runs. docs/theory.md derives what is predicted.
+"""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from feint._types import FloatArray
+from feint.bandit import Bandit
+from feint.experiments.contract import Tick
+from feint.experiments.findings import LEVEL, OURS, Finding
+from feint.experiments.resumable import simulate_resumably
+from feint.explorers import FixedBoosting
+from feint.feedback import Linked, Sometimes
+from feint.numerics import best_arm_probabilities
+from feint.registry.instances import PAPER
+from feint.support.intervals import gappy_median_interval, median_interval, share_interval
+from feint.support.style import COLOURS, GREY, band, new_figure, tidy
+from feint.theory import optimal_boosting, saturated_log_error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SETTINGS: dict[str, Any] = {
+    "public": PAPER.public,
+    "private": PAPER.private,
+    "share": 0.2,
+    "correlations": (0.0, 0.8),
+    "slope": -1.0,  # of `Linked`
+    "epsilon": 0.1,
+    "sigma": 0.1,  # small, so that few pulls tell much and long horizons are cheap; Γ* and d scale with it
+    "horizon": 10**10,
+    "replications": 31,
+    "spread": 0.3,
+    "spread_times": (10**5, 10**6, 10**7, 10**8),
+    "spread_replications": 400,
+    "watch_horizon": 800,  # pulls of Algorithm 1, with σ = 1
+    "watch_replications": 300,
+    "alpha": 0.05,
+}
+QUICK: dict[str, Any] = {
+    "horizon": 10**7,
+    "replications": 15,
+    "spread_times": (10**4, 10**5, 10**6),
+    "spread_replications": 100,
+    "watch_replications": 60,
+}
+CAPTION = (
+    "Left: the error where private rewards are seen with probability {share}, or never; dashed: the predicted slopes; "
+    "{replications} seeds. Middle: with a spread of {spread}, the mean square of what the error still lacks; dashed: "
+    "1/√(εT); {spread_replications} seeds. Right: Algorithm 1 and its observer, who notices (dots, medians) no later "
+    "and no earlier; {watch_replications} seeds. Bands and bars are 95 % intervals."
+)
+_GROUPS = 20  # of runs, each with a mean square of its own, so that the interval holds for any law
+_TOLERANCE = 0.03
+_WATCHED = ("all seen", "seldom seen", "seldom seen, correlated", "never seen")
+
+
+def steps(settings: dict[str, Any]) -> int:
+    """Return the number of runs."""
+    slopes = (len(settings["correlations"]) + 1) * settings["replications"]
+    return int(slopes + settings["spread_replications"] + len(_WATCHED) * settings["watch_replications"])
+
+
+def instances(settings: dict[str, Any], sigma: float) -> dict[str, Bandit]:
+    """Return the instances by what is seen of private rewards."""
+    public, private = settings["public"], settings["private"]
+    plain, correlated = (Sometimes(settings["share"], correlation) for correlation in settings["correlations"])
+    never = Linked([0.0] * len(public), [settings["slope"]] * len(public))
+    return {
+        "all seen": Bandit(public, private, sigma),
+        "seldom seen": Bandit(public, private, sigma, feedback=plain),
+        "seldom seen, correlated": Bandit(public, private, sigma, feedback=correlated),
+        "never seen": Bandit(public, None, sigma, feedback=never),
+    }
+
+
+def with_spread(settings: dict[str, Any]) -> Bandit:
+    """Return the instance with a spread and given private means."""
+    n_arms = len(settings["public"])
+    link = Linked([0.0] * n_arms, [settings["slope"]] * n_arms, settings["spread"])
+    return Bandit(settings["public"], settings["private"], settings["sigma"], feedback=link)
+
+
+def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
+    """Return `log_error(case, replication, time)` with `gamma(case)` and whether the best arm was `found`; `excess(run,
+    spread_time)`, log error less its limit, and its first-order standard deviation `predicted`; and of watched runs
+    `watched_error` and `alarm`.
+    """
+    common: dict[str, Any] = {"epsilon": settings["epsilon"], "seed": seed, "method": "event"}
+    times = np.unique(np.geomspace(settings["horizon"] / 10, settings["horizon"], 11).round().astype(np.int64))
+    cases = instances(settings, settings["sigma"])
+    del cases["all seen"]
+    errors, found, gammas = [], [], []
+    for bandit in cases.values():
+        best = optimal_boosting(bandit)
+        runs = simulate_resumably(
+            bandit,
+            FixedBoosting(best.weights),
+            horizon=settings["horizon"],
+            replications=settings["replications"],
+            checkpoints=times,
+            **common,
+        )
+        tick(settings["replications"])
+        errors.append(runs.log_error.values)
+        found.append(runs.recommendation.values[:, -1] == bandit.best_private)
+        gammas.append(best.gamma)
+    excess, predicted = _excess(settings, common, tick)
+    watched, alarms, watch_times = _watch(settings, seed, tick)
+    return xr.Dataset(
+        {
+            "log_error": (("case", "replication", "time"), np.array(errors)),
+            "found": (("case", "replication"), np.array(found, dtype=np.int8)),
+            "gamma": ("case", gammas),
+            "excess": (("run", "spread_time"), excess),
+            "predicted": (("run", "spread_time"), predicted),
+            "watched_error": (("watched", "seed", "watch_time"), watched),
+            "alarm": (("watched", "seed"), alarms),
+        },
+        coords={
+            "case": list(cases),
+            "time": times,
+            "spread_time": list(settings["spread_times"]),
+            "watched": list(_WATCHED),
+            "watch_time": watch_times,
+        },
+        attrs={"epsilon": settings["epsilon"]},
+    )
+
+
+def _excess(settings: dict[str, Any], common: dict[str, Any], tick: Tick) -> tuple[FloatArray, FloatArray]:
+    """Return log error less its limit, and its standard deviation to first order at each run's own pulls."""
+    bandit, n_arms = with_spread(settings), len(settings["public"])
+    equal = [0.0 if arm == bandit.best_public else 1 / (n_arms - 1) for arm in range(n_arms)]
+    runs = simulate_resumably(
+        bandit,
+        FixedBoosting(equal),
+        horizon=settings["spread_times"][-1],
+        replications=settings["spread_replications"],
+        checkpoints=list(settings["spread_times"]),
+        **common,
+    )
+    tick(settings["spread_replications"])
+    moved = np.array(bandit.feedback.slopes) * settings["sigma"] * gradient(bandit)
+    return runs.log_error.values - saturated_log_error(bandit), np.sqrt((moved**2 / runs.pulls.values).sum(-1))
+
+
+def gradient(bandit: Bandit) -> FloatArray:
+    """Return ∂ log(1 − p*)/∂m_a of the limit at m = c + b·μ, (K,), by central differences."""
+    means, n_arms = np.array(bandit.feedback.private_means(bandit.public)), bandit.n_arms
+    step = 1e-4 * bandit.feedback.spread
+    moved = means + step * np.concatenate([np.eye(n_arms), -np.eye(n_arms)])
+    logs = best_arm_probabilities(moved, np.full(moved.shape, bandit.feedback.spread), log=True)
+    errors = np.logaddexp.reduce(np.delete(logs, bandit.best_private, axis=1), axis=1)
+    return np.asarray((errors[:n_arms] - errors[n_arms:]) / (2 * step))
+
+
+def _watch(settings: dict[str, Any], seed: int, tick: Tick) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return log errors, alarms and times of Algorithm 1 with its observer."""
+    errors, alarms = [], []
+    for bandit in instances(settings, 1.0).values():
+        runs = simulate_resumably(
+            bandit,
+            epsilon=settings["epsilon"],
+            horizon=settings["watch_horizon"],
+            replications=settings["watch_replications"],
+            seed=seed,
+            observe=True,
+            alpha=settings["alpha"],
+        )
+        tick(settings["watch_replications"])
+        errors.append(runs.log_error.values)
+        alarms.append(runs.detection_time.values)
+    return np.array(errors), np.array(alarms), runs.time.values
+
+
+def plot(data: xr.Dataset) -> "Figure":
+    """Draw errors against √(εT), the mean square with a spread, and errors with alarms."""
+    figure = new_figure(9.6, 3.1)
+    left, middle, right = figure.subplots(1, 3)
+    _slopes(left, data)
+    root = data.spread_time.values * data.attrs["epsilon"]
+    squares = data.excess.values**2
+    band(middle, root, squares, COLOURS[0], "")
+    middle.plot(root, squares.mean(0)[-1] * (root[-1] / root) ** 0.5, color=GREY, linestyle="--", linewidth=1)
+    middle.set(xscale="log", yscale="log", xlabel=r"$\varepsilon T$", ylabel="mean square of log error − limit")
+    for colour, watched in zip(COLOURS, data.watched.values, strict=False):
+        at = data.sel(watched=watched)
+        errors = at.watched_error.values / math.log(10)
+        band(right, data.watch_time.values, errors, colour, str(watched))
+        value, low, high = median_interval(at.alarm.values)
+        height = float(np.interp(value, data.watch_time.values, errors.mean(0)))
+        right.plot(value, height, "o", color=colour, markersize=3.5)
+        right.hlines(height, low, high, color=colour, linewidth=1.2)
+    right.set(xscale="log", xlabel="time $t$", ylabel=r"$\log_{10}(1 - p^*_t)$, mean of runs")
+    right.legend(frameon=False, fontsize=7)
+    tidy(left, middle, right)
+    return figure
+
+
+def _slopes(axes: "Axes", data: xr.Dataset) -> None:
+    root = np.sqrt(data.attrs["epsilon"] * data.time.values)
+    for colour, case in zip(COLOURS[1:], data.case.values, strict=False):
+        errors = data.log_error.sel(case=case).values
+        band(axes, root, errors, colour, str(case))
+        line = errors.mean(0)[0] - float(data.gamma.sel(case=case)) * (root - root[0])
+        axes.plot(root, line, color=GREY, linestyle="--", linewidth=1)
+    axes.set(xlabel=r"$\sqrt{\varepsilon T}$", ylabel=r"$\log(1 - p^*_T)$, mean of runs")
+    axes.legend(frameon=False, fontsize=7)
+
+
+def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
+    """Test the slopes, the limit with a spread and how fast it is approached, and that the observer sees no difference."""
+    found = [_slope(data.sel(case=case), str(case)) for case in data.case.values]
+    arrived = data.found.sel(case="never seen").values
+    found.append(
+        Finding(
+            "never seen and b < 0: the publicly worst arm is found",
+            OURS,
+            f"share of runs that recommend it at T = {int(data.time[-1]):,}",
+            *share_interval(int(arrived.sum()), arrived.size, LEVEL),
+            at_least=0.75,
+        )
+    )
+    return [*found, *_spread(data), *_alarms(data)]
+
+
+def _slope(data: xr.Dataset, case: str) -> Finding:
+    """Fit the log error of each run by a line in √(εT)."""
+    root = np.sqrt(data.attrs["epsilon"] * data.time.values)
+    weights = (root - root.mean()) / ((root - root.mean()) ** 2).sum()
+    ratios = -(data.log_error.values @ weights) / float(data.gamma)
+    return Finding(
+        f"{case}: the exponent is the predicted one",
+        OURS,
+        f"median slope of log error in √(εT) over the prediction, T from {int(data.time[0]):,} to {int(data.time[-1]):,}",
+        *median_interval(ratios, LEVEL),
+        at_least=1 - _TOLERANCE,
+        at_most=1 + _TOLERANCE,
+    )
+
+
+def _spread(data: xr.Dataset) -> list[Finding]:
+    """Test the limit, the slope of the mean square in groups of runs, and its size."""
+    last = int(data.spread_time[-1])
+    x = np.log(data.spread_time.values)
+    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    groups = np.array_split(data.excess.values**2, _GROUPS)
+    slopes = np.array([np.log(group.mean(0)) @ weights for group in groups])
+    within = np.abs(data.excess.values[:, -1]) <= data.predicted.values[:, -1]
+    return [
+        Finding(
+            "with a spread the error tends to that of known public means",
+            OURS,
+            f"median of log error − limit at T = {last:,}",
+            *median_interval(data.excess.values[:, -1], LEVEL),
+            at_least=-0.02,
+            at_most=0.02,
+        ),
+        Finding(
+            "with a spread the mean square of log error − limit falls like 1/√(εT)",
+            OURS,
+            f"median slope in log(εT) over {_GROUPS} groups of runs, T from {int(data.spread_time[0]):,} to {last:,}",
+            *median_interval(slopes, LEVEL),
+            at_least=-0.6,
+            at_most=-0.4,
+        ),
+        Finding(
+            "with a spread log error − limit has the predicted standard deviation",
+            OURS,
+            f"share of runs within one of it at T = {last:,} (0.683 for a normal number)",
+            *share_interval(int(within.sum()), within.size, LEVEL),
+            at_least=0.55,
+            at_most=0.8,
+        ),
+    ]
+
+
+def _alarms(data: xr.Dataset) -> list[Finding]:
+    """Compare alarms seed by seed with those of runs that see everything."""
+    with np.errstate(invalid="ignore"):  # ∞ − ∞: neither alarm came, so the ratio may be anything
+        logs = np.log(np.where(np.isnan(data.alarm.values), np.inf, data.alarm.values))
+        ratios = {str(name): row - logs[0] for name, row in zip(data.watched.values, logs, strict=True)}
+    return [
+        Finding(
+            f"the observer notices as early as where all is seen: {name}",
+            OURS,
+            "median over seeds of log(alarm/alarm where all is seen)",
+            *gappy_median_interval(ratio, LEVEL),
+            at_least=math.log(0.8),
+            at_most=math.log(1.25),
+        )
+        for name, ratio in ratios.items()
+        if name != "all seen"
+    ]

@@ -13,7 +13,7 @@ from feint.agent.agent import _learn
 from feint.agent.assembly import assemble
 from feint.numerics import RandomStream
 from feint.numerics.streams import PRIVATE, PUBLIC
-from feint.simulation.simulate import private_truth
+from feint.simulation.engine.rewards import private_truth
 from slow_agent import best_arm, boost
 
 FALSE_FAILURES = 1e-6  # of each comparison of samples, were the laws equal

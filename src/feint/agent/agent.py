@@ -340,7 +340,8 @@ class Agent:
 
 def _beyond_sums(known: Known) -> dict[str, Any]:
     """Return the arrays that a feedback keeps beside the sums of rewards, by name."""
-    return {name: getattr(known.private.family, name) for name in ("seen", "paired") if hasattr(known.private.family, name)}
+    family = known.private.family
+    return {name: getattr(family, name) for name in ("seen", "paired") if hasattr(family, name)}
 
 
 def _checked_reward(reward: Any, name: str, family: Any) -> float:

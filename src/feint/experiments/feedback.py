@@ -136,7 +136,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def _excess(settings: dict[str, Any], common: dict[str, Any], tick: Tick) -> tuple[FloatArray, FloatArray]:
-    """Return log error less its limit, and its standard deviation to first order at each run's own pulls."""
+    """Return log error less its limit, and its standard deviation to first order at each run's pulls."""
     bandit, n_arms = with_spread(settings), len(settings["public"])
     equal = [0.0 if arm == bandit.best_public else 1 / (n_arms - 1) for arm in range(n_arms)]
     runs = simulate_resumably(
@@ -192,10 +192,9 @@ def plot(data: xr.Dataset) -> "Figure":
     middle.plot(root, squares.mean(0)[-1] * (root[-1] / root) ** 0.5, color=GREY, linestyle="--", linewidth=1)
     middle.set(xscale="log", yscale="log", xlabel=r"$\varepsilon T$", ylabel="mean square of log error − limit")
     for colour, watched in zip(COLOURS, data.watched.values, strict=False):
-        at = data.sel(watched=watched)
-        errors = at.watched_error.values / math.log(10)
+        errors = data.watched_error.sel(watched=watched).values / math.log(10)
         band(right, data.watch_time.values, errors, colour, str(watched))
-        value, low, high = median_interval(at.alarm.values)
+        value, low, high = median_interval(data.alarm.sel(watched=watched).values)
         height = float(np.interp(value, data.watch_time.values, errors.mean(0)))
         right.plot(value, height, "o", color=colour, markersize=3.5)
         right.hlines(height, low, high, color=colour, linewidth=1.2)
@@ -217,7 +216,7 @@ def _slopes(axes: "Axes", data: xr.Dataset) -> None:
 
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
-    """Test the slopes, the limit with a spread and how fast it is approached, and that the observer sees no difference."""
+    """Test the slopes, the limit with a spread and how it is approached, and that the observer sees no difference."""
     found = [_slope(data.sel(case=case), str(case)) for case in data.case.values]
     arrived = data.found.sel(case="never seen").values
     found.append(
@@ -240,7 +239,7 @@ def _slope(data: xr.Dataset, case: str) -> Finding:
     return Finding(
         f"{case}: the exponent is the predicted one",
         OURS,
-        f"median slope of log error in √(εT) over the prediction, T from {int(data.time[0]):,} to {int(data.time[-1]):,}",
+        f"median slope in √(εT) over the prediction, T from {int(data.time[0]):,} to {int(data.time[-1]):,}",
         *median_interval(ratios, LEVEL),
         at_least=1 - _TOLERANCE,
         at_most=1 + _TOLERANCE,
@@ -249,8 +248,7 @@ def _slope(data: xr.Dataset, case: str) -> Finding:
 
 def _spread(data: xr.Dataset) -> list[Finding]:
     """Test the limit, the slope of the mean square in groups of runs, and its size."""
-    last = int(data.spread_time[-1])
-    x = np.log(data.spread_time.values)
+    last, x = int(data.spread_time[-1]), np.log(data.spread_time.values)
     weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     groups = np.array_split(data.excess.values**2, _GROUPS)
     slopes = np.array([np.log(group.mean(0)) @ weights for group in groups])

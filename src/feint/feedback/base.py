@@ -27,8 +27,10 @@ from typing import Any, Protocol
 
 from feint._types import FloatArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, Belief, draw_reward, draw_sum
+from feint.families.gaussian import Gaussian
 from feint.numerics._jit import by_type
 from feint.numerics.sequence import Sequence
+from feint.support.printable import short_repr
 
 
 class Feedback(Protocol):
@@ -45,6 +47,16 @@ class Feedback(Protocol):
     def check_private(self, private: Any, is_first: bool, /) -> None: ...
     def private_means(self, public: tuple[float, ...], /) -> tuple[float, ...] | None: ...
     def information(self, families: Any, n_arms: int, /) -> FloatArray: ...
+
+
+def check_normal(feedback: Any, families: Any) -> None:
+    """Check that both sides have normal rewards."""
+    if not all(isinstance(side, Gaussian) for side in families):
+        shown = families[0] if families[0] == families[1] else families
+        raise ValueError(
+            f"The feedback {short_repr(feedback)} is for normal rewards, not for {short_repr(shown)}; "
+            "leave it out, or use Gaussian(sigma)."
+        )
 
 
 @by_type
@@ -66,19 +78,19 @@ def add_private(family: Any, belief: Belief, arm: int, public: float, private: f
 @by_type
 def private_mean(family: Any, belief: Belief, arm: int) -> float:
     """Return the estimate of an arm's private mean."""
-    return belief.sums[arm] / belief.pulls[arm]
+    return float(belief.sums[arm] / belief.pulls[arm])
 
 
 @by_type
 def count_seen(family: Any, belief: Belief, arm: int) -> int:
     """Return how many private rewards of an arm were seen."""
-    return belief.pulls[arm]
+    return int(belief.pulls[arm])
 
 
 @by_type
 def learnt_sum(family: Any, belief: Belief, arm: int) -> float:
     """Return the sum of what they taught; see "Many pulls at once"."""
-    return belief.sums[arm]
+    return float(belief.sums[arm])
 
 
 @by_type

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from feint._types import FloatArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, Belief
 from feint.families.gaussian import NORMAL_PARTS, set_corners, set_extremes
-from feint.feedback.sometimes import check_normal
+from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_floats, as_number
 from feint.numerics.sequence import Sequence
@@ -40,7 +40,7 @@ def _add_private(family: "LinkedKernel", belief: Belief, arm: int, public: float
 
 @inlined
 def _private_mean(family: "LinkedKernel", belief: Belief, arm: int) -> float:
-    return family.intercepts[arm] + family.slopes[arm] * (family.public_sums[arm] / belief.pulls[arm])
+    return float(family.intercepts[arm] + family.slopes[arm] * (family.public_sums[arm] / belief.pulls[arm]))
 
 
 @inlined
@@ -65,7 +65,7 @@ def _fill_corners(
     box: FloatArray,
     corners: FloatArray,
 ) -> float:
-    """Fill the box and its corners. The box is the image of the public mean's, so that one holds where the other does."""
+    """Fill the box and its corners. The box is the image of the public mean's: one holds where the other does."""
     pulls = belief.pulls[arm]
     most = pulls + max_pulls
     mean = belief.means[arm]
@@ -135,7 +135,7 @@ def _inner_lines(family: "LinkedKernel", public_box: FloatArray, private_box: Fl
 
 @inlined
 def _worth(family: "LinkedKernel", arm: int) -> float:
-    return 1.0 / (family.slopes[arm] * family.slopes[arm])
+    return 1.0 / float(family.slopes[arm] * family.slopes[arm])
 
 
 @parts(
@@ -242,7 +242,8 @@ class Linked:
         """Check that there is no private reward."""
         if private is not None:
             raise ValueError(
-                f"Nothing was recorded: private is {private!r}, but with Linked no private reward is seen; leave it out."
+                f"Nothing was recorded: private is {private!r}, but with Linked no private reward is seen; leave it "
+                "out."
             )
 
     def private_means(self, public: tuple[float, ...]) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ A pull of an arm pays (X, Y), jointly normal with standard deviations σ_x and �
 Y with probability s; the first pull of an arm is always seen whole.
 
 **Belief.** Put c = ρσ_y/σ_x. Then Z = Y − cX is independent of X, with variance (1 − ρ²)·σ_y². So the information about
-(μ_x, μ_z), which for (μ_x, μ_y) is a full 2×2 matrix, is diagonal. After N pulls of which n were seen, with flat priors,
+(μ_x, μ_z), which for (μ_x, μ_y) is a full 2×2 matrix, is diagonal. After N pulls, n of them seen, with flat priors,
 
     μ_y = μ_z + c·μ_x ~ N( Ȳ_n + c·(X̄_N − X̄_n),  σ_y²·[(1 − ρ²)/n + ρ²/N] ),
 
@@ -25,12 +25,12 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, Belief
-from feint.families.gaussian import NORMAL_PARTS, Gaussian, set_corners, set_extremes
+from feint.families.gaussian import NORMAL_PARTS, set_corners, set_extremes
+from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_number
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.sequence import Sequence, next_normal
-from feint.support.printable import short_repr
 
 
 @inlined
@@ -57,7 +57,7 @@ def _add_private(family: "SometimesKernel", belief: Belief, arm: int, public: fl
 def _private_mean(family: "SometimesKernel", belief: Belief, arm: int) -> float:
     seen = family.seen[arm]
     unseen = family.public_sums[arm] / belief.pulls[arm] - family.paired[arm] / seen
-    return belief.sums[arm] / seen + family.slope * unseen
+    return float(belief.sums[arm] / seen + family.slope * unseen)
 
 
 @inlined
@@ -90,7 +90,8 @@ def _fill_corners(
     half = radius * (own + shared)
     mean = belief.means[arm]
     box[MEAN_LOW], box[MEAN_HIGH], box[MOST] = mean - half, mean + half, float(pulls + more)
-    return set_corners(corners, mean - half, mean + half, _sd(family, pulls, seen), _sd(family, pulls + more, seen + more))
+    sd, sd_low = _sd(family, pulls, seen), _sd(family, pulls + more, seen + more)
+    return set_corners(corners, mean - half, mean + half, sd, sd_low)
 
 
 @part
@@ -109,12 +110,12 @@ def _fill_region(
 
 @inlined
 def _count_seen(family: "SometimesKernel", belief: Belief, arm: int) -> int:
-    return family.seen[arm]
+    return int(family.seen[arm])
 
 
 @inlined
 def _learnt_sum(family: "SometimesKernel", belief: Belief, arm: int) -> float:
-    return belief.sums[arm] - family.slope * family.paired[arm]
+    return float(belief.sums[arm] - family.slope * family.paired[arm])
 
 
 @inlined
@@ -135,9 +136,7 @@ def _draw_seen_part(family: "SometimesKernel", seen: int, n: int, first: int, dr
 
 
 @inlined
-def _draw_learnt(
-    family: "SometimesKernel", public_mean: float, mean: float, seen: int, draws: Sequence
-) -> float:
+def _draw_learnt(family: "SometimesKernel", public_mean: float, mean: float, seen: int, draws: Sequence) -> float:
     return seen * (mean - family.slope * public_mean) + family.sigma * family.rest * math.sqrt(seen) * next_normal(
         draws
     )
@@ -291,13 +290,3 @@ class Sometimes:
     def information(self, families: Any, n_arms: int) -> FloatArray:
         """Return κ of every arm."""
         return np.full(n_arms, self.kappa)
-
-
-def check_normal(feedback: Any, families: Any) -> None:
-    """Check that both sides have normal rewards."""
-    if not all(isinstance(side, Gaussian) for side in families):
-        shown = families[0] if families[0] == families[1] else families
-        raise ValueError(
-            f"The feedback {short_repr(feedback)} is for normal rewards, not for {short_repr(shown)}; "
-            "leave it out, or use Gaussian(sigma)."
-        )

@@ -12,10 +12,8 @@ from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.feedback import Linked, Sometimes
 from feint.numerics.best_arm_quick import quick_log_best
-from feint.planning.sides import Side
+from feint.planning.sides import Side, Sums
 from feint.theory.maximin import information
-
-_Sums = tuple[FloatArray, FloatArray]
 
 
 def private_side(bandit: Bandit) -> Side:
@@ -24,10 +22,9 @@ def private_side(bandit: Bandit) -> Side:
     kind: Any = sides.get(type(bandit.feedback))
     if kind is None:
         raise ValueError(f"Plans do not know the feedback {bandit.feedback!r}; simulate it.")
-    side = kind(bandit.families[1], np.array(bandit.private))
-    if bandit.feedback is not None:
-        side.see(bandit)
-    return side  # type: ignore[no-any-return]
+    side: Side = kind(bandit.families[1], np.array(bandit.private))
+    side.see(bandit)
+    return side
 
 
 class _SometimesSide(Side):
@@ -46,9 +43,7 @@ class _SometimesSide(Side):
     def _seen(self, pulls: FloatArray) -> FloatArray:
         return np.asarray(np.where(pulls > 0.0, 1.0 + self._share * (pulls - 1.0), 0.0))
 
-    def learn(
-        self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: _Sums
-    ) -> FloatArray:
+    def learn(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: Sums) -> FloatArray:
         """Return estimate × pulls after these pulls."""
         from scipy.special import ndtri
 
@@ -73,8 +68,6 @@ class _LinkedSide(Side):
         self._line = np.array(bandit.feedback.intercepts)[:, None], np.array(bandit.feedback.slopes)[:, None]
         self.variances = self.variances / information(bandit)[:, None]
 
-    def learn(
-        self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: _Sums
-    ) -> FloatArray:
+    def learn(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: Sums) -> FloatArray:
         """Return estimate × pulls after these pulls."""
         return np.asarray(self._line[0] * pulls + self._line[1] * public[1])

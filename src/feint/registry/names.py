@@ -48,7 +48,7 @@ def is_list(kind: Any) -> bool:
 
 @cache
 def registered(sort: str) -> Mapping[str, type]:
-    """Return the classes of a sort ("explorer", "reference", "family", "budget" or "feedback") by name, in alphabetical order.
+    """Return the classes of a sort (a key of `_SORTS`) by name, in alphabetical order.
 
     >>> list(registered("family"))
     ['bernoulli', 'exponential', 'gaussian', 'poisson']

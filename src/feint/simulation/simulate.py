@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint._types import FloatArray, IntArray
+from feint._types import IntArray
 from feint.agent.assembly import Assembly, assemble, may_change
 from feint.agent.step import space
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, as_budget, may_grow
 from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.numerics._validate import as_integers, check_flag, check_level, is_whole
-from feint.numerics.streams import ARM_STEPS, PRIVATE, RandomStream, check_word
+from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
 from feint.simulation.dataset import Runs
 from feint.simulation.engine.record import Records, Run
 from feint.simulation.engine.replications import Course, run_all
-from feint.simulation.engine.rewards import rewards_of
+from feint.simulation.engine.rewards import private_truth, rewards_of
 from feint.simulation.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
 from feint.support.printable import short_repr
 from feint.support.progress import ticking
@@ -223,16 +223,6 @@ def run_settings(explorer: Any, reference: Any, budget: Any, which: range, optio
         "observe": options["observe"],
         "alpha": options["alpha"] if options["observe"] else None,
     }
-
-
-def private_truth(bandit: Bandit, seed: int, which: range) -> FloatArray:
-    """Return the private means of every replication, (R, K): those of the instance, or drawn around them."""
-    truth = np.tile(bandit.private, (len(which), 1))
-    if bandit.draws_private:
-        arms = ARM_STEPS + np.arange(bandit.n_arms)
-        noise = [RandomStream(seed, replication).normals(arms)[:, PRIVATE] for replication in which]
-        truth += bandit.feedback.spread * np.array(noise)
-    return truth
 
 
 def _gain(bandit: Bandit, records: Records, honest: Any) -> Any:

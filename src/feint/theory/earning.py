@@ -73,7 +73,7 @@ def optimal_earning(bandit: Bandit) -> Earning:
     """
     check_unique_best_public(bandit)
     if bandit.feedback is not None:
-        raise ValueError("What an agent earns that does not see all its private rewards is not known; leave the feedback out.")
+        raise ValueError("What can be earned without seeing all private rewards is not known; leave the feedback out.")
     private = np.array(bandit.private)
     advantage = np.maximum(0.0, private - private[bandit.best_public])
     cost = public_divergences(bandit)

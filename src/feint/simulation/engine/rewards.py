@@ -9,7 +9,7 @@ from feint.agent.step import Known, add_rewards, update
 from feint.families.base import draw_reward
 from feint.feedback.base import draw_private
 from feint.numerics._jit import part, shared, shared_inlined
-from feint.numerics.streams import Word, WordArray, fill_block, fill_chances
+from feint.numerics.streams import ARM_STEPS, PRIVATE, RandomStream, Word, WordArray, fill_block, fill_chances
 
 BLOCK = 128  # steps whose draws are made at once
 
@@ -46,6 +46,16 @@ def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards
         np.zeros((2, BLOCK)),
         np.full((2, BLOCK), 0.5),
     )
+
+
+def private_truth(bandit: Any, seed: int, which: range) -> FloatArray:
+    """Return the private means of every replication, (R, K): those of the instance, or drawn around them."""
+    truth = np.tile(bandit.private, (len(which), 1))
+    if bandit.draws_private:
+        arms = ARM_STEPS + np.arange(bandit.n_arms)
+        noise = [RandomStream(seed, replication).normals(arms)[:, PRIVATE] for replication in which]
+        truth += bandit.feedback.spread * np.array(noise)
+    return truth
 
 
 @part

@@ -1,8 +1,8 @@
 r"""Make many pulls of one arm at once, up to the first that leaves the region.
 
-While only D is pulled, its two sums of rewards are random walks with known steps. (Of private rewards that are not all
-seen, the second walk has a step per seen one: `feedback.base`.) The region is left when a sum passes
-one of its two lines, mean = MEAN_LOW or MEAN_HIGH, which are straight in the number of pulls. To make n pulls, draw
+While only D is pulled, its two sums of rewards are random walks with known steps. (Where private rewards are not all
+seen, the second walk makes a step per seen one, between lines of its own: `feedback.base`.) The region is left when a
+sum passes one of its two lines, mean = MEAN_LOW or MEAN_HIGH, straight in the number of pulls. To make n pulls, draw
 both sums at the end. If the bridges between the known ends pass any of the four lines with probability at most e⁻⁴⁵
 in all (`families.base.nats_to_cross`), assume that they do not; this is the only approximation here. Otherwise draw the
 middle of the bridges and look at the left half, then at the right half, down to single pulls, which are inside or not.
@@ -49,7 +49,8 @@ class Bridges(NamedTuple):
 
 def bridges() -> Bridges:
     """Allocate space for the points ahead."""
-    return Bridges(np.empty(_DEPTH, dtype=np.int64), np.empty(_DEPTH), np.empty(_DEPTH), np.empty(_DEPTH, dtype=np.int64))
+    pulls, seen = np.empty((2, _DEPTH), dtype=np.int64)
+    return Bridges(pulls, np.empty(_DEPTH), np.empty(_DEPTH), seen)
 
 
 @inlined

@@ -166,7 +166,8 @@ def test_studies(sort, suffix, tmp_path):
     elif sort == "feedback":
         tables = {f"table {text}": config_of(part, sort) for text, part in parts.items()}
         fields["bandits"] = {
-            label: {**MEANS, "feedback": feedback} for label, feedback in [*zip(parts, parts, strict=True), *tables.items()]
+            label: {**MEANS, "feedback": feedback}
+            for label, feedback in [*zip(parts, parts, strict=True), *tables.items()]
         }
     else:
         tables = [{**config_of(part, sort), "label": f"table {text}"} for text, part in parts.items()]

@@ -68,7 +68,7 @@ class RunFacts(NamedTuple):
         )
 
     def _notes(self) -> list[str]:
-        found = []
+        found = ["private means were drawn for every run, around those shown"] if self.bandit.draws_private else []
         for name, what in (("stopping_time", "stopped"), ("detection_time", "were detected")):
             if name in self.medians:
                 count, median = self.medians[name]

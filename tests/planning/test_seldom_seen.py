@@ -47,7 +47,7 @@ def test_linked_estimates_follow_public_means():
 @pytest.mark.slow
 @pytest.mark.parametrize("bandit", [SELDOM, LINKED], ids=["seldom", "never"])
 def test_plans_agree_with_simulated_runs(bandit):
-    """The planned median lies in the simulated one's interval (false failures: 1e-6), widened by the plan's own 10 %."""
+    """The planned median lies in the simulated one's interval (false failures: 1e-6), widened by the plan's 10 %."""
     runs = feint.simulate(
         bandit, epsilon=0.1, horizon=10**6, replications=3000, seed=1, delta=0.01, checkpoints=[10**6]
     )

@@ -20,7 +20,8 @@ is seen. An unseen reward is NaN.
 **Many pulls at once.** The event-driven method keeps what private rewards teach beyond the public ones as the sum of
 independent normal numbers, one per reward that was seen: Y − c·X for `Sometimes`, nothing for `Linked`. While the mean
 of the public rewards and the mean of these numbers stay inside their boxes, the private estimate stays inside its own
-(`inner_lines`).
+(`inner_lines`). A region is left when one of the two leaves its box (`is_between`), even if the estimate does not:
+otherwise nothing would bound the rest of the way, and it would be made pull by pull.
 """
 
 from typing import Any, Protocol
@@ -121,6 +122,12 @@ def draw_learnt(family: Any, public_mean: float, mean: float, seen: int, draws: 
 def inner_lines(family: Any, public_box: FloatArray, private_box: FloatArray) -> tuple[float, float]:
     """Return bounds of the mean of what was learnt within which the private estimate stays in its box."""
     return private_box[MEAN_LOW], private_box[MEAN_HIGH]
+
+
+@by_type
+def is_between(family: Any, belief: Belief, arm: int, lines: tuple[float, float]) -> bool:
+    """Return whether the mean of what was learnt lies between the lines of `inner_lines`, if these are not the box's."""
+    return True
 
 
 @by_type

@@ -163,6 +163,12 @@ def _inner_lines(family: "SometimesKernel", public_box: FloatArray, private_box:
     return private_box[MEAN_LOW] - min(one, other), private_box[MEAN_HIGH] - max(one, other)
 
 
+@inlined
+def _is_between(family: "SometimesKernel", belief: Belief, arm: int, lines: tuple[float, float]) -> bool:
+    mean = _learnt_sum(family, belief, arm) / family.seen[arm]
+    return bool(lines[0] <= mean <= lines[1])
+
+
 @parts(
     **NORMAL_PARTS
     | {
@@ -181,6 +187,7 @@ def _inner_lines(family: "SometimesKernel", public_box: FloatArray, private_box:
         "draw_seen_part": _draw_seen_part,
         "draw_learnt": _draw_learnt,
         "inner_lines": _inner_lines,
+        "is_between": _is_between,
     }
 )
 class SometimesKernel(NamedTuple):

@@ -17,8 +17,8 @@ this bound minus Γ(w). At the optimum λ_a ∝ 1/∂_a f_a(w) makes it 0.
 
 **Private rewards seldom or never seen.** Let a pull of arm a be worth κ_a private rewards that are seen (`feedback`).
 Then κ_a·N_a stands in the place of N_a, and κ_a·N_a = √(2·w_a/d_a′) with d_a′ = d_a/κ_a². For normal rewards this is
-the problem of an instance whose public gaps are Δ_a/κ_a and whose private rewards are all seen (`seen_wholly`). So Γ, w*
-and the certificate are those of that instance. With the same κ for all arms Γ becomes κ·Γ, and w* stays.
+the problem of an instance whose public gaps are Δ_a/κ_a and whose private rewards are all seen (`seen_wholly`). So Γ,
+w* and the certificate are those of that instance. With the same κ for all arms Γ becomes κ·Γ, and w* stays.
 """
 
 from __future__ import annotations

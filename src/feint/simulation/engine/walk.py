@@ -26,6 +26,7 @@ from feint.feedback.base import (
     draw_seen,
     draw_seen_part,
     inner_lines,
+    is_between,
     learnt_sum,
     set_learnt,
 )
@@ -103,7 +104,8 @@ def pull_many(
             top -= 1
             if steps == 1:
                 update_means(known, arm)
-                if not is_inside(region, known, arm):
+                between = is_between(private.family, private, arm, private_lines)
+                if not (between and is_inside(region, known, arm)):
                     return True
             continue
         first = steps // 2

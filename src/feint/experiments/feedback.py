@@ -1,7 +1,6 @@
 """Private rewards seldom or never seen: the slope of the error, what a spread leaves of it, and what the observer sees.
 
-Slopes are of runs that boost in the optimal shares. All settings were fixed before any run. docs/theory.md derives what
-is predicted.
+All settings were fixed before any run. docs/theory.md derives what is predicted.
 """
 
 import math
@@ -19,7 +18,7 @@ from feint.explorers import RoundRobin
 from feint.feedback import Linked, Sometimes
 from feint.numerics import best_arm_probabilities
 from feint.registry.instances import PAPER
-from feint.support.intervals import gappy_median_interval, median_interval, share_interval
+from feint.support.intervals import Interval, gappy_median_interval, median_interval, share_interval
 from feint.support.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import optimal_boosting, saturated_log_error
 
@@ -65,8 +64,7 @@ _WATCHED = ("all seen", "seldom seen", "seldom seen, correlated", "never seen")
 
 def steps(settings: dict[str, Any]) -> int:
     """Return the number of runs."""
-    slopes = (len(settings["correlations"]) + 1) * settings["replications"]
-    return int(slopes + settings["spread_replications"] + len(_WATCHED) * settings["watch_replications"])
+    return int(3 * settings["replications"] + settings["spread_replications"] + 4 * settings["watch_replications"])
 
 
 def instances(settings: dict[str, Any], sigma: float) -> dict[str, Bandit]:
@@ -123,7 +121,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         found.append(runs.recommendation.values[:, -1] == bandit.best_private)
         gammas.append(best.gamma)
     excess, predicted = _excess(settings, common, tick)
-    watched, alarms, watch_times = _watch(settings, seed, tick)
+    watched, alarm, watch_times = _watch(settings, seed, tick)
     return xr.Dataset(
         {
             "log_error": (("case", "replication", "time"), np.array(errors)),
@@ -132,7 +130,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
             "excess": (("run", "spread_time"), excess),
             "predicted": (("run", "spread_time"), predicted),
             "watched_error": (("watched", "seed", "watch_time"), watched),
-            "alarm": (("watched", "seed"), alarms),
+            "alarm": (("watched", "seed"), alarm),
         },
         coords={
             "case": list(cases),
@@ -226,18 +224,23 @@ def _slopes(axes: "Axes", data: xr.Dataset) -> None:
 
 def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Test the slopes, the limit with a spread and how it is approached, and that the observer sees no difference."""
-    found = [_slope(data.sel(case=case), str(case)) for case in data.case.values]
     arrived = data.found.sel(case="never seen").values
-    found.append(
-        Finding(
-            "never seen and b < 0: the publicly worst arm is found",
-            OURS,
-            f"share of runs that recommend it at T = {int(data.time[-1]):,}",
-            *share_interval(int(arrived.sum()), arrived.size, LEVEL),
-            at_least=0.75,
-        )
+    found = _claim(
+        "never seen and b < 0: the publicly worst arm is found",
+        f"share of runs that recommend it at T = {int(data.time[-1]):,}",
+        share_interval(int(arrived.sum()), arrived.size, LEVEL),
+        (0.75, 1.0),
     )
-    return [*found, *_spread(data), *_alarms(data)]
+    return [
+        *(_slope(data.sel(case=case), str(case)) for case in data.case.values),
+        found,
+        *_spread(data),
+        *_alarms(data),
+    ]
+
+
+def _claim(name: str, quantity: str, interval: Interval, claimed: tuple[float, float]) -> Finding:
+    return Finding(name, OURS, quantity, *interval, at_least=claimed[0], at_most=claimed[1])
 
 
 def _slope(data: xr.Dataset, case: str) -> Finding:
@@ -245,13 +248,11 @@ def _slope(data: xr.Dataset, case: str) -> Finding:
     root = np.sqrt(data.attrs["epsilon"] * data.time.values)
     weights = (root - root.mean()) / ((root - root.mean()) ** 2).sum()
     ratios = -(data.log_error.values @ weights) / float(data.gamma)
-    return Finding(
+    return _claim(
         f"{case}: the exponent is the predicted one",
-        OURS,
         f"median slope in √(εT) over the prediction, T from {int(data.time[0]):,} to {int(data.time[-1]):,}",
-        *median_interval(ratios, LEVEL),
-        at_least=1 - _TOLERANCE,
-        at_most=1 + _TOLERANCE,
+        median_interval(ratios, LEVEL),
+        (1 - _TOLERANCE, 1 + _TOLERANCE),
     )
 
 
@@ -263,29 +264,23 @@ def _spread(data: xr.Dataset) -> list[Finding]:
     slopes = np.array([np.log(group.mean(0)) @ weights for group in groups])
     within = np.abs(data.excess.values[:, -1]) <= data.predicted.values[:, -1]
     return [
-        Finding(
+        _claim(
             "with a spread the error tends to that of known public means",
-            OURS,
             f"median of log error − limit at T = {last:,}",
-            *median_interval(data.excess.values[:, -1], LEVEL),
-            at_least=-0.02,
-            at_most=0.02,
+            median_interval(data.excess.values[:, -1], LEVEL),
+            (-0.02, 0.02),
         ),
-        Finding(
+        _claim(
             "with a spread the mean square of log error − limit falls like 1/√(εT)",
-            OURS,
             f"median slope in log(εT) over {_GROUPS} groups of runs, T from {int(data.spread_time[0]):,} to {last:,}",
-            *median_interval(slopes, LEVEL),
-            at_least=-0.6,
-            at_most=-0.4,
+            median_interval(slopes, LEVEL),
+            (-0.6, -0.4),
         ),
-        Finding(
+        _claim(
             "with a spread log error − limit has the predicted standard deviation",
-            OURS,
             f"share of runs within one of it at T = {last:,} (0.683 for a normal number)",
-            *share_interval(int(within.sum()), within.size, LEVEL),
-            at_least=0.55,
-            at_most=0.8,
+            share_interval(int(within.sum()), within.size, LEVEL),
+            (0.55, 0.8),
         ),
     ]
 
@@ -296,13 +291,11 @@ def _alarms(data: xr.Dataset) -> list[Finding]:
         logs = np.log(np.where(np.isnan(data.alarm.values), np.inf, data.alarm.values))
         ratios = {str(name): row - logs[0] for name, row in zip(data.watched.values, logs, strict=True)}
     return [
-        Finding(
+        _claim(
             f"the observer notices as early as where all is seen: {name}",
-            OURS,
             "median over seeds of log(alarm/alarm where all is seen)",
-            *gappy_median_interval(ratio, LEVEL),
-            at_least=math.log(0.8),
-            at_most=math.log(1.25),
+            gappy_median_interval(ratio, LEVEL),
+            (math.log(0.8), math.log(1.25)),
         )
         for name, ratio in ratios.items()
         if name != "all seen"

@@ -126,7 +126,7 @@ def inner_lines(family: Any, public_box: FloatArray, private_box: FloatArray) ->
 
 @by_type
 def is_between(family: Any, belief: Belief, arm: int, lines: tuple[float, float]) -> bool:
-    """Return whether the mean of what was learnt lies between the lines of `inner_lines`, if these are not the box's."""
+    """Return whether the mean of what was learnt lies between its lines, where these are not those of the box."""
     return True
 
 

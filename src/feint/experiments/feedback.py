@@ -56,9 +56,7 @@ CAPTION = (
     "1/√(εT); {spread_replications} seeds. Right: Algorithm 1 and its observer, who notices (dots, medians) no later "
     "and no earlier; {watch_replications} seeds. Bands and bars are 95 % intervals."
 )
-_GROUPS = 20  # of runs, each with a mean square of its own, so that the interval holds for any law
-_CYCLE = 1000
-_TOLERANCE = 0.03
+_GROUPS, _CYCLE, _TOLERANCE = 20, 1000, 0.03  # groups of runs with a mean square each: their median holds for any law
 _WATCHED = ("all seen", "seldom seen", "seldom seen, correlated", "never seen")
 
 
@@ -155,7 +153,7 @@ def _excess(settings: dict[str, Any], common: dict[str, Any], tick: Tick) -> tup
         **common,
     )
     tick(settings["spread_replications"])
-    moved = np.array(bandit.feedback.slopes) * settings["sigma"] * gradient(bandit)
+    moved = settings["slope"] * settings["sigma"] * gradient(bandit)
     return runs.log_error.values - saturated_log_error(bandit), np.sqrt((moved**2 / runs.pulls.values).sum(-1))
 
 

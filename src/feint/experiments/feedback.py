@@ -101,8 +101,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     """
     common: dict[str, Any] = {"epsilon": settings["epsilon"], "seed": seed, "method": "event"}
     times = np.geomspace(settings["horizon"] / 10, settings["horizon"], 11).round().astype(np.int64)
-    cases = instances(settings, settings["sigma"])
-    del cases["all seen"]
+    cases = {name: case for name, case in instances(settings, settings["sigma"]).items() if case.feedback is not None}
     errors, found, gammas = [], [], []
     own_seed = int(np.random.SeedSequence((seed, 1)).generate_state(1, np.uint64)[0])
     for bandit in cases.values():

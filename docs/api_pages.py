@@ -47,6 +47,7 @@ SECTIONS = {
         "feint.sweep": "Sweeps",
         "feint.bandit": "Instances",
         "feint.families": "Rewards",
+        "feint.feedback": "Feedback: what is seen of private rewards",
         "feint.explorers": "Explorers: which arm to boost",
         "feint.references": "References: what the observer expects",
         "feint.budgets": "Budgets over time",

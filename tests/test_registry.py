@@ -96,6 +96,10 @@ PARTS = {
         "rising:3,1000": feint.RisingBudget(3.0, 1000),
         "total:5,100000": feint.TotalBudget(5.0, 100_000),
     },
+    "feedback": {
+        "linked:0;0.5;0;1,-1;2;-1;0.5,0.3": feint.Linked([0, 0.5, 0, 1], [-1, 2, -1, 0.5], 0.3),
+        "sometimes:0.2,0.8": feint.Sometimes(0.2, 0.8),
+    },
 }
 CASES = [(sort, text) for sort, parts in PARTS.items() for text in parts]
 # Not for agents, simulations and studies; references with contexts are also for observers.
@@ -109,7 +113,8 @@ PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilo
 
 def chosen(sort, text):
     """The parts of a run: the usual ones, but for one."""
-    return {other: parse(text if other == sort else usual, other) for other, usual in USUAL.items()}
+    parts = {other: parse(text if other == sort else usual, other) for other, usual in USUAL.items()}
+    return parts | {"feedback": parse(text, sort) if sort == "feedback" else None}
 
 
 def in_toml(value):
@@ -142,7 +147,7 @@ def test_saved_agents_and_observers(sort, text, tmp_path):
     parts = chosen(sort, text)
     explorer, reference, family, budget = (parts[name] for name in ("explorer", "reference", "family", "budget"))
     n_arms, family = ARMS.get(text, 4), FAMILIES.get(text, family)
-    agent = feint.Agent(n_arms, explorer, reference, epsilon=budget, family=family)
+    agent = feint.Agent(n_arms, explorer, reference, epsilon=budget, family=family, feedback=parts["feedback"])
     agent.save(tmp_path / "agent.json")
     loaded = feint.Agent.load(tmp_path / "agent.json")
     assert loaded.state() == agent.state()
@@ -162,10 +167,12 @@ def test_attributes_of_data_sets(sort, text):
     parts = chosen(sort, text)
     options = {"horizon": 4, "seed": 0, "delta": None, "method": "lazy", "observe": False, "alpha": 0.05}
     found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options)
-    bandit = feint.Bandit(**MEANS, family=parts["family"])
+    bandit = feint.Bandit(**MEANS, family=parts["family"], feedback=parts["feedback"])
     data = Runs(bandit, range(1), np.array([4]), {}, found, parts["budget"]).dataset()
     if sort == "family":
         config = json.loads(data.attrs["bandit"])["families"][0]
+    elif sort == "feedback":
+        config = json.loads(data.attrs["bandit"])["feedback"]
     else:
         config = json.loads(data.attrs["config"])["epsilon" if sort == "budget" else sort]
     assert from_config(config, sort) == parts[sort]
@@ -187,6 +194,12 @@ def _check_study(sort, suffix, tmp_path, parts, bandit):
     fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": bandit}}
     if sort == "family":
         fields["bandits"] = {text: {**MEANS, "family": text} for text in parts}
+    elif sort == "feedback":
+        tables = {f"table {text}": config_of(part, sort) for text, part in parts.items()}
+        fields["bandits"] = {
+            label: {**MEANS, "feedback": feedback}
+            for label, feedback in [*zip(parts, parts, strict=True), *tables.items()]
+        }
     else:
         tables = [{**config_of(part, sort), "label": f"table {text}"} for text, part in parts.items()]
         fields[PLURALS[sort]] = [*parts, *tables]
@@ -198,6 +211,9 @@ def _check_study(sort, suffix, tmp_path, parts, bandit):
     study = load_study(path)
     if sort == "family":
         assert {text: bandit.families[0] for text, bandit in study.axes["bandit"].items()} == parts
+    elif sort == "feedback":
+        found = {label: bandit.feedback for label, bandit in study.axes["bandit"].items()}
+        assert found == parts | {f"table {text}": part for text, part in parts.items()}
     else:
         found = study.axes["epsilon" if sort == "budget" else sort]
         assert found == parts | {f"table {text}": part for text, part in parts.items()}
@@ -218,7 +234,8 @@ def typed_run(monkeypatch):
         pass
 
     def run_simulation(bandit, explorer, reference, budget, *others, **options):
-        found.update(family=bandit.families[0], explorer=explorer, reference=reference, budget=budget)
+        found.update(family=bandit.families[0], feedback=bandit.feedback)
+        found.update(explorer=explorer, reference=reference, budget=budget)
         raise Stop
 
     monkeypatch.setattr("feint.simulation.simulate.run_simulation", run_simulation)
@@ -376,7 +393,7 @@ class TestClassesOfAUser:
         ]
         found = typed_run(*options, "--family", "mine.py:Coin")
         assert {sort: type(part).__name__ for sort, part in found.items()} == {
-            "explorer": "Least", "reference": "Clipped", "budget": "Bursts", "family": "Coin",
+            "explorer": "Least", "reference": "Clipped", "budget": "Bursts", "family": "Coin", "feedback": "NoneType",
         }  # fmt: skip
         assert type(found["reference"].reference).__name__ == "Even"
 

@@ -39,6 +39,8 @@ MADE = {
     "Softmax": lambda: feint.Softmax(np.float64(0.5)),
     "Tempered": lambda: feint.Tempered(feint.ThompsonSampling(), np.float64(0.5)),
     "Gaussian": lambda: feint.Gaussian(np.float64(0.5)),
+    "Linked": lambda: feint.Linked(np.zeros(2), np.ones(2), np.float64(0.1)),
+    "Sometimes": lambda: feint.Sometimes(np.float64(0.1)),
     "Clipped": lambda: feint.references.Clipped(feint.ThompsonSampling(), np.float64(0.05)),
 }
 RESULTS = {

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from feint.families import Bernoulli as Bernoulli
     from feint.families import Exponential as Exponential
     from feint.families import Poisson as Poisson
+    from feint.feedback import Linked as Linked
+    from feint.feedback import Sometimes as Sometimes
     from feint.agent.observer import Observer as Observer
     from feint.planning import plan as plan
     from feint.planning import plan_epsilon as plan_epsilon
@@ -122,6 +124,8 @@ _HOME = {
     "Bernoulli": "feint.families",
     "Exponential": "feint.families",
     "Poisson": "feint.families",
+    "Linked": "feint.feedback",
+    "Sometimes": "feint.feedback",
     "Observer": "feint.agent.observer",
     "plan": "feint.planning",
     "plan_epsilon": "feint.planning",

@@ -30,8 +30,9 @@ from feint.explorers.base import Uniforms
 from feint.explorers.bounded_draws import EXACT
 from feint.families import Families
 from feint.families.base import Belief, fill_log_best, recall
+from feint.feedback import Feedback
 from feint.numerics._jit import has_plain, kernel
-from feint.numerics._validate import as_number, is_whole, restore_counts
+from feint.numerics._validate import as_number, is_whole, restore, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import memory_of, recall_memory
@@ -44,6 +45,15 @@ _VERSION = 2
 @kernel
 def _decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
     return decide(problem, known, s, t, uniforms)
+
+
+def learn(known: Known, arm: int, public: float, private: float) -> None:
+    """Record a pull and its two rewards, and update what is known of the arm."""
+    add_rewards(known, arm, public, private)
+    update(known, arm)
+
+
+_learn = kernel(learn)
 
 
 @kernel
@@ -72,6 +82,8 @@ class Agent:
     sigma, family
         How rewards are distributed: a family, or a pair for public and private rewards; `sigma` is short for
         `family=Gaussian(sigma)`.
+    feedback
+        What the agent sees of its private rewards, if not all of them: `Sometimes` or `Linked`.
     seed, replication
         Which random stream to draw from.
 
@@ -96,6 +108,7 @@ class Agent:
         epsilon: Epsilon,
         sigma: float | None = None,
         family: Families | None = None,
+        feedback: Feedback | None = None,
         seed: int = 0,
         replication: int = 0,
     ) -> None:
@@ -105,10 +118,11 @@ class Agent:
         check_word(replication, "replication")
         budget = as_budget(epsilon)
         self._families = family_pair(family, sigma)
-        assembly = assemble(int(n_arms), self._families, explorer, reference)
+        self._feedback = feedback
+        assembly = assemble(int(n_arms), self._families, explorer, reference, feedback)
         self._problem, self._known = assembly.instantiate()
         self._budget = Pieces(budget, int(n_arms))
-        self._choose = decide if assembly.plain else _decide
+        self._choose, self._learn = (decide, learn) if assembly.plain else (_decide, _learn)
         self._config: dict[str, Any] = {
             "n_arms": int(n_arms),
             "explorer": config_of(explorer, "explorer"),
@@ -118,6 +132,8 @@ class Agent:
             "seed": int(seed),
             "replication": int(replication),
         }
+        if feedback is not None:
+            self._config["feedback"] = config_of(feedback, "feedback")
         self._words = f"{format_part(explorer, 'explorer')} behind {format_part(reference, 'reference')}"
         self._stream = RandomStream(int(seed), int(replication))
         self._space = space(int(n_arms))
@@ -168,17 +184,20 @@ class Agent:
         assert self._boosted is not None
         return int(draw_arm(self._space.policy, self._boosted, most_pulled(self._known.pulls), u))
 
-    def update(self, arm: int, public: float, private: float) -> None:
-        """Record a pull and its two rewards. With `ObservedUCB`, `public` is the observer's sample."""
+    def update(self, arm: int, public: float, private: float | None = None) -> None:
+        """Record a pull and its two rewards; `private` is left out where the feedback leaves it unseen. With
+        `ObservedUCB`, `public` is the observer's sample.
+        """
         if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(
                 f"arm is {arm!r}; with {self.n_arms} arms it must be a whole number from 0 to {self.n_arms - 1}. "
                 "Nothing was recorded."
             )
-        rewards = [
-            _checked_reward(reward, name, family)
-            for name, reward, family in zip(("public", "private"), (public, private), self._families, strict=True)
-        ]
+        if self._feedback is not None:
+            self._feedback.check_private(private, self.time < self.n_arms)
+        is_unseen = private is None and self._feedback is not None
+        seen = _checked_reward(public, "public", self._families[0])
+        kept = math.nan if is_unseen else _checked_reward(private, "private", self._families[1])
         if self.time < self.n_arms and arm != self.time:
             raise ValueError(
                 f"The initial round pulls every arm once in order, so arm {self.time} comes next, not {arm}. "
@@ -187,8 +206,7 @@ class Agent:
         self._decide()
         if self._boosted is not None:
             self._known.boosts[self._boosted] += 1
-        add_rewards(self._known, arm, rewards[0], rewards[1])
-        update(self._known, arm)
+        self._learn(self._known, int(arm), seen, kept)
         self._boosted = None
 
     @property
@@ -212,9 +230,10 @@ class Agent:
         known = self._known
         counts = {"pulls": known.pulls.tolist(), "boosts": known.boosts.tolist()}
         sums = {"public_sums": known.public.sums.tolist(), "private_sums": known.private.sums.tolist()}
+        beyond = {name: array.tolist() for name, array in _beyond_sums(known).items()}
         memory = memory_of(self._problem.reference)
         order = {"memory": memory} if memory else {}
-        return {"feint_agent": _VERSION, **self._config, **counts, **sums, **order}
+        return {"feint_agent": _VERSION, **self._config, **counts, **sums, **beyond, **order}
 
     @classmethod
     def from_state(
@@ -240,18 +259,24 @@ class Agent:
                     from_config(config, "family", side if config.get("own") else None)
                     for config, side in zip(state["families"], own, strict=True)
                 ),
+                feedback=from_config(state["feedback"], "feedback") if "feedback" in state else None,
                 seed=state["seed"],
                 replication=state["replication"],
             )
             known = agent._known
             restore_counts(known.pulls, state["pulls"], "pulls")
             restore_counts(known.boosts, state["boosts"], "boosts")
+            for name, array in _beyond_sums(known).items():
+                (restore_counts if name == "seen" else restore)(array, state[name], name)
             for name, side, belief in (
                 ("public_sums", agent._families[0], known.public),
                 ("private_sums", agent._families[1], known.private),
             ):
                 recall(belief, side, state[name], name)
             recall_memory(agent._problem.reference, state.get("memory", []))
+            if agent._feedback is not None:
+                for arm in np.flatnonzero(known.pulls):
+                    update(known, int(arm))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
         pulls, boosts, time = known.pulls, known.boosts, agent.time
@@ -315,6 +340,12 @@ class Agent:
         else:
             _fill_log_best(private, logs[EXACT])
         return logs
+
+
+def _beyond_sums(known: Known) -> dict[str, Any]:
+    """Return the arrays that a feedback keeps beside the sums of rewards, by name."""
+    family = known.private.family
+    return {name: getattr(family, name) for name in ("seen", "paired") if hasattr(family, name)}
 
 
 def _checked_reward(reward: Any, name: str, family: Any) -> float:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint.agent.step import Known, Problem, space
+from feint.explorers import TopTwoTransport, Tracking
 from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.bounded_draws import EXACT
 from feint.explorers.tilting import PlainTilting
@@ -12,6 +13,7 @@ from feint.families.base import belief, fill_log_best, usual_prior
 from feint.numerics._jit import has_plain
 from feint.references.base import expect, reference_prior, stepwise_settings
 from feint.support.own_parts import fresh, is_own
+from feint.support.printable import short_repr
 
 
 class Assembly(NamedTuple):
@@ -29,18 +31,17 @@ class Assembly(NamedTuple):
     has_event_boosts: bool  # whether the explorer offers what the event-driven method needs
     has_sums: bool  # whether the families do
     tilts: bool  # whether a step does more than boost one arm
+    feedback: Any = None  # what is seen of private rewards; None for all of them
 
     def instantiate(self) -> tuple[Problem, Known]:
         """Return a new agent that knows nothing, of fresh copies of the user's own parts; without a budget yet."""
         public_family, private_family = self.families
         pulls = np.zeros(self.n_arms, dtype=np.int64)
         public = belief(public_family, reference_prior(self.reference, public_family), pulls)
-        known = Known(
-            pulls,
-            np.zeros(self.n_arms, dtype=np.int64),
-            public,
-            belief(private_family, usual_prior(private_family), pulls),
-        )
+        private = belief(private_family, usual_prior(private_family), pulls)
+        if self.feedback is not None:
+            private = private._replace(family=self.feedback.kernel(self.families, public.sums))
+        known = Known(pulls, np.zeros(self.n_arms, dtype=np.int64), public, private)
         reference = stepwise_settings(self.reference, public_family, self.n_arms)
         explorer = explorer_settings(self.explorer, self.n_arms)
         if explorer is None:
@@ -48,7 +49,7 @@ class Assembly(NamedTuple):
         return Problem(explorer, reference, None, explorer.uses_posterior), known
 
 
-def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assembly:
+def assemble(n_arms: int, families: Any, explorer: Any, reference: Any, feedback: Any = None) -> Assembly:
     """Check that these parts fit each other, and describe the agent that they make."""
     settings = stepwise_settings(reference, families[0], n_arms)
     reference_prior(reference, families[0])
@@ -62,7 +63,26 @@ def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assem
     keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings)
     about_reference = settings.own_samples, settings.follows_posterior
     can = has_bounds, has_event_boosts, has_sums, tilts
-    return Assembly(n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can)
+    agent = Assembly(n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can, feedback)
+    if feedback is not None:
+        _check_feedback(agent)
+    return agent
+
+
+def _check_feedback(agent: Assembly) -> None:
+    """Refuse what does not know how little is seen."""
+    feedback = agent.feedback
+    feedback.check(agent.n_arms, agent.families)
+    counts_pulls = isinstance(agent.explorer, Tracking | TopTwoTransport) and not feedback.alike
+    obstacles = {
+        f"the explorer {short_repr(agent.explorer)}, which earns by private rewards": agent.tilts,
+        f"the explorer {short_repr(agent.explorer)}, which takes pulls of all arms for worth the same": counts_pulls,
+        f"the reference {short_repr(agent.reference)}, whose public rewards are the observer's own": agent.own_samples
+        and feedback.reads_public,
+    }
+    for what, present in obstacles.items():
+        if present:
+            raise ValueError(f"The feedback {short_repr(feedback)} does not go with {what}; choose another.")
 
 
 def may_change(part: Any, settings: Any) -> bool:

@@ -35,7 +35,8 @@ class Trace:
         replication: int = 0,
     ) -> None:
         n, families = bandit.n_arms, bandit.families
-        self.agent = Agent(n, explorer, reference, epsilon=epsilon, family=families, seed=seed, replication=replication)
+        settings: dict[str, Any] = {"family": families, "feedback": bandit.feedback, "epsilon": epsilon}
+        self.agent = Agent(n, explorer, reference, **settings, seed=seed, replication=replication)
         self.observer = Observer(n, reference, family=families[0])
         self._rewards = RewardStream(bandit, seed, replication)
         self.arms: list[int] = []  # pulled

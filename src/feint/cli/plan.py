@@ -11,6 +11,7 @@ import typer
 from feint.cli.fact_tables import fact_table, number_table
 from feint.cli.shared import (
     FAMILY_HELP,
+    FEEDBACK_HELP,
     FIGURES,
     CommandWithNames,
     app,
@@ -51,6 +52,7 @@ def plan(
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
+    feedback: Annotated[str | None, typer.Option(help=FEEDBACK_HELP)] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     alpha: Annotated[float, typer.Option(help="Level of the observer's test.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
@@ -67,7 +69,7 @@ def plan(
     from feint.registry import parse
     from feint.registry.instances import usual_arguments
 
-    bandit, reference = read_bandit(public, private, sigma, family, instance, reference)
+    bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
     if parse(reference, "reference", folder=Path()) != ThompsonSampling():
         raise ValueError("A plan is for the reference thompson-sampling; simulate others with feint run.")
     check_output(plot, FIGURES, force)
@@ -114,6 +116,7 @@ def _pulls(horizon: float | None) -> int:
 def _plan_json(answer: "Plan | Unseen") -> str:
     from feint.budgets import as_budget
     from feint.registry import config_of
+    from feint.simulation.dataset import instance_of
 
     fields, bandit = asdict(answer), answer.bandit
     del fields["bandit"]
@@ -122,8 +125,7 @@ def _plan_json(answer: "Plan | Unseen") -> str:
         if name in fields:
             value = getattr(answer, name)
             fields[name] = value if isinstance(value, float) else config_of(as_budget(value), "budget")
-    families = [config_of(side, "family") for side in bandit.families]
-    return json.dumps(_json_value({"public": bandit.public, "private": bandit.private, "families": families} | fields))
+    return json.dumps(_json_value(instance_of(bandit) | fields))
 
 
 def _json_value(value: Any) -> Any:

@@ -11,6 +11,7 @@ import typer
 from feint.cli.fact_tables import fact_table
 from feint.cli.shared import (
     FAMILY_HELP,
+    FEEDBACK_HELP,
     FIGURES,
     CommandWithNames,
     app,
@@ -28,6 +29,7 @@ def run(
     public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
     family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
+    feedback: Annotated[str | None, typer.Option(help=FEEDBACK_HELP)] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     epsilon: Annotated[
         str, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
@@ -65,7 +67,7 @@ def run(
     from feint.simulation.simulate import run_simulation
     from feint.support.files import write_whole
 
-    bandit, reference = read_bandit(public, private, sigma, family, instance, reference)
+    bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
-from feint.explorers.bounded_draws import bound_selection, draw_challenger, draw_leader, log_rest, select
+from feint.explorers.bounded_draws import bound_selection, draw_challenger, draw_leader, evidence, log_rest, select
 from feint.numerics._jit import inlined, part, parts
 
 _UNLIKELY = -30.0  # leaders below this log probability do not enter the lower bounds
@@ -20,7 +20,7 @@ def _choose(settings: "TopTwoKernel", view: View, bounds: FloatArray, uniforms: 
     challenger = draw_challenger(bounds, view.scratch, uniforms[1], leader)
     if challenger == UNDECIDED:
         return UNDECIDED
-    return select(view.pulls, leader, challenger, uniforms[2])
+    return select(view, leader, challenger, uniforms[2])
 
 
 @part
@@ -32,7 +32,7 @@ def _fill_shares(settings: "TopTwoKernel", view: View, log_best: FloatArray, sha
         for challenger in range(shares.size):
             if challenger != leader:
                 drawn = math.exp(log_best[leader] + log_best[challenger] - others)
-                selected = view.pulls[challenger] / (view.pulls[challenger] + view.pulls[leader])
+                selected = evidence(view, challenger) / (evidence(view, challenger) + evidence(view, leader))
                 shares[leader] += drawn * selected
                 shares[challenger] += drawn * (1.0 - selected)
 

@@ -31,7 +31,7 @@ def _choose(settings: "TopTwoTransportKernel", view: View, bounds: FloatArray, u
     leader = draw_leader(bounds, uniforms[0])
     if leader == UNDECIDED:
         return UNDECIDED
-    return select(view.pulls, leader, _challenger(view, leader), uniforms[2])
+    return select(view, leader, _challenger(view, leader), uniforms[2])
 
 
 @inlined

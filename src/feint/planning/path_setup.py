@@ -14,6 +14,7 @@ from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import kernel
 from feint.planning.lift import Lift
 from feint.planning.paths import Paths, PathSettings, walk_paths
+from feint.planning.seldom_seen import private_side
 from feint.planning.sides import Side
 from feint.support.printable import short_repr
 from feint.theory.maximin import check_unique_best_public
@@ -40,10 +41,7 @@ def draw_paths(
     if not all(hasattr(side, "kernel") for side in bandit.families):
         raise ValueError("Plans need families with a kernel; simulate this one (docs/extending.md).")
     n_arms = bandit.n_arms
-    public, private = (
-        Side(family, np.array(means))
-        for family, means in zip(bandit.families, (bandit.public, bandit.private), strict=True)
-    )
+    public, private = Side(bandit.families[0], np.array(bandit.public)), private_side(bandit)
     shares, weights = _shares_of(explorer, bandit)
     common = PathSettings(
         public=public,
@@ -84,6 +82,8 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
 
     def shares(t: FloatArray, pulls: FloatArray, sums: FloatArray, boosts: FloatArray, log_best: FloatArray) -> Any:
         known = belief(family, usual_prior(family), np.zeros(bandit.n_arms))
+        if bandit.feedback is not None:
+            known = known._replace(family=bandit.feedback.kernel(bandit.families, known.sums))
         inputs = _Inputs(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
         found = np.empty(inputs.pulls.shape)
         _fill_share_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)

@@ -134,10 +134,11 @@ def walk_paths(settings: PathSettings, out: Paths) -> None:
         of_arms, others = u[: 3 * n_arms].reshape(3, n_arms, -1), u[3 * n_arms :]
         leap = _plan_leap(settings, state, number == 1)
         counts = multinomials(leap.steps, leap.rate, of_arms[0])
-        before, t, lead = state.pulls, state.t, state.lead
+        before, t, lead, public = state.pulls, state.t, state.lead, state.public
         state.pulls = before + counts
         state.public = settings.public.after(state.public, state.pulls, counts, of_arms[1])
-        state.private = settings.private.after(state.private, state.pulls, counts, of_arms[2])
+        public_sums = public, state.public
+        state.private = settings.private.learn(state.private, state.pulls, counts, of_arms[2], public_sums)
         _update_beliefs(settings, state)
         part, done = _find_stops(settings, state, before, lead, others)
         steps = np.where(done, np.maximum(1.0, np.ceil(leap.steps * part)), leap.steps)
@@ -166,13 +167,14 @@ def _first_state(settings: PathSettings, n_arms: int, n_paths: int) -> State:
     key = keys_of(path)
     u = uniforms(key, 0, 3 * n_arms + _OTHERS)[: 3 * n_arms].reshape(3, n_arms, -1)
     once, nothing = np.ones((n_arms, n_paths)), np.zeros((n_arms, n_paths))
+    public = settings.public.after(nothing, once, once, u[1])
     state = State(
         path=path,
         key=key,
         t=np.full(n_paths, float(n_arms)),
         pulls=once,
-        public=settings.public.after(nothing, once, once, u[1]),
-        private=settings.private.after(nothing, once, once, u[2]),
+        public=public,
+        private=settings.private.learn(nothing, once, once, u[2], (nothing, public)),
         boosts=nothing,
         rate=nothing,
         log_best=nothing,

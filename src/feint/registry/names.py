@@ -21,6 +21,7 @@ _SORTS = {
     "reference": ("feint.references", "Reference"),
     "family": ("feint.families", "Family"),
     "budget": ("feint.budgets", "Budget"),
+    "feedback": ("feint.feedback", "Feedback"),
 }
 _OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 MOST_NESTED = 10  # parts in parts
@@ -48,7 +49,7 @@ def is_list(kind: Any) -> bool:
 
 @cache
 def registered(sort: str) -> Mapping[str, type]:
-    """Return the classes of a sort ("explorer", "reference", "family" or "budget") by name, in alphabetical order.
+    """Return the classes of a sort (a key of `_SORTS`) by name, in alphabetical order.
 
     >>> list(registered("family"))
     ['bernoulli', 'exponential', 'gaussian', 'poisson']

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.bandit import Bandit
-from feint.registry import config_of
-from feint.simulation.dataset import Runs
+from feint.bandit import Bandit, roles
+from feint.simulation.dataset import Runs, instance_of
 from feint.support.facts import ArmFacts, FactTable
 
 _MEDIANS = ("stopping_time", "detection_time", "private_gain")
@@ -39,12 +38,10 @@ class RunFacts(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts in plain types, with what was run."""
-        families = [config_of(family, "family") for family in self.bandit.families]
-        instance = {"public": self.bandit.public, "private": self.bandit.private, "families": families}
         numbers = self._asdict() | {name: median._asdict() for name, median in self.medians.items()}
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in numbers.items()}
         del plain["bandit"], plain["medians"]
-        return {"instance": instance} | plain
+        return {"instance": instance_of(self.bandit)} | plain
 
     def in_words(self) -> ArmFacts:
         """Put the facts into words."""
@@ -63,7 +60,7 @@ class RunFacts(NamedTuple):
         return (
             str(arm),
             f"{self.bandit.public[arm]:g}" + "*" * (arm == self.bandit.best_public),
-            f"{self.bandit.private[arm]:g}" + "*" * (arm == self.bandit.best_private),
+            f"{self.bandit.private[arm]:g}" + "*" * ("best private" in roles(self.bandit, arm)),
             f"{self.mean_pulls[arm]:,.1f}",
             f"{self.pulls_half_width[arm]:,.1f}",
             f"{self.mean_boosts[arm]:,.1f}",
@@ -71,7 +68,7 @@ class RunFacts(NamedTuple):
         )
 
     def _notes(self) -> list[str]:
-        found = []
+        found = ["private means were drawn for every run, around those shown"] if self.bandit.draws_private else []
         for name, what in (("stopping_time", "stopped"), ("detection_time", "were detected")):
             if name in self.medians:
                 count, median = self.medians[name]
@@ -90,7 +87,7 @@ def facts_of_run(runs: Runs) -> RunFacts:
         settings=runs.settings,
         runs=len(runs.which),
         pulls=int(runs.times[-1]),
-        best_private_found=int(recommended[runs.bandit.best_private]),
+        best_private_found=_count_found(runs, last["recommendation"]),
         mean_error=float(np.exp(log_error).mean()),
         mean_log_error=float(log_error.mean()),
         recommended=recommended,
@@ -99,6 +96,12 @@ def facts_of_run(runs: Runs) -> RunFacts:
         mean_boosts=last["boosts"].mean(0),
         medians={name: _median(last[name]) for name in _MEDIANS if name in last},
     )
+
+
+def _count_found(runs: Runs, recommended: IntArray) -> int:
+    """Count the runs that recommend their best private arm."""
+    best = runs.bandit.best_private if runs.truth is None else runs.truth.argmax(1)
+    return int((recommended == best).sum())
 
 
 def _median(values: FloatArray) -> Median:

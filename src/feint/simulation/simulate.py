@@ -21,7 +21,7 @@ from feint.registry import config_of
 from feint.simulation.dataset import Runs
 from feint.simulation.engine.record import Records, Run
 from feint.simulation.engine.replications import Course, run_all
-from feint.simulation.engine.rewards import rewards_of
+from feint.simulation.engine.rewards import private_truth, rewards_of
 from feint.simulation.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
 from feint.support.printable import short_repr
 from feint.support.progress import ticking
@@ -162,10 +162,11 @@ def run_simulation(
         delta = check_level(delta, "delta, the error to stop at,")
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
-    agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
+    agent = assemble(bandit.n_arms, bandit.families, explorer, reference, bandit.feedback)
 
     records, now, recorded = _allocate(len(which), times, bandit.n_arms, observe)
     rewards = rewards_of(bandit, agent.own_samples, seed, which.start)
+    truth = private_truth(bandit, seed, which)
 
     def make_run() -> Run:
         problem, known = agent.instantiate()
@@ -174,7 +175,7 @@ def run_simulation(
         )
         watcher = make_watch(bandit.n_arms, level, now, recorded) if observe else NoObserver()
         parts = problem, private_rewards, known, space(bandit.n_arms), records, watcher
-        return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
+        return Run(*parts, truth.argmax(1), 0.0 if delta is None else delta)
 
     if method == "event":
         check_events(agent, budget, observe)
@@ -200,10 +201,12 @@ def run_simulation(
         honest = run_simulation(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
         variables["private_gain"] = _gain(bandit, records, honest.variables["pulls"])
     pulls = records.pulls
-    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
+    gaps = truth.max(1, keepdims=True) - truth if bandit.draws_private else bandit.private_gaps
+    private_regret = np.einsum("rta,ra->rt", pulls, gaps) if bandit.draws_private else pulls @ gaps
+    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": private_regret}
     options = {"horizon": horizon, "seed": seed, "delta": delta, "method": method, "observe": observe, "alpha": level}
     settings = run_settings(explorer, reference, budget, which, options)
-    return Runs(bandit, which, times, variables, settings, budget)
+    return Runs(bandit, which, times, variables, settings, budget, truth if bandit.draws_private else None)
 
 
 def run_settings(explorer: Any, reference: Any, budget: Any, which: range, options: dict[str, Any]) -> dict[str, Any]:

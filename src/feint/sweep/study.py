@@ -19,7 +19,7 @@ from feint.numerics._validate import check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
-from feint.simulation.dataset import words
+from feint.simulation.dataset import instance_of, words
 from feint.simulation.engine.watch import RECORDED
 from feint.simulation.simulate import (
     METHODS,
@@ -145,11 +145,7 @@ class Study:
         if not self.wanted.all():
             chosen = [[names[d][i] for d, i in enumerate(index)] for index in self.cells()]
         bandits = {
-            label: {
-                "public": list(bandit.public),
-                "private": list(bandit.private),
-                "families": [_described(family, "family") for family in bandit.families],
-            }
+            label: instance_of(bandit) | {"families": [_described(family, "family") for family in bandit.families]}
             for label, bandit in self.axes["bandit"].items()
         }
         others = {
@@ -208,7 +204,7 @@ class Study:
             first = int(np.argmax(self.wanted[b, e, r]))
             bandit, explorer, reference, _ = self.cell((b, e, r, first))
             with blaming(f"The cell of {self.name((b, e, r, first))} is invalid: "):
-                agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
+                agent = assemble(bandit.n_arms, bandit.families, explorer, reference, bandit.feedback)
             plain[b, e, r] = agent.plain
             self._tilts |= agent.tilts
             if self.options["method"] == "event":
@@ -229,6 +225,8 @@ def _check_bandits(bandits: Any) -> dict[str, Bandit]:
         _check_label(label, "bandit")
         with blaming(f"Bandit {label!r} is invalid: "):
             check_bandit(bandit)
+            if bandit.draws_private:
+                raise ValueError("its private means are drawn anew for every replication; a sweep needs given ones.")
     return dict(bandits)
 
 

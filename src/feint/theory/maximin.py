@@ -14,13 +14,18 @@ multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
 
 and ∇f_a(w)·w = k·f_a(w), since f_a is homogeneous of degree k: ½ for boosting, 1 for the classical problem. `gap` is
 this bound minus Γ(w). At the optimum λ_a ∝ 1/∂_a f_a(w) makes it 0.
+
+**Private rewards seldom or never seen.** Let a pull of arm a be worth κ_a private rewards that are seen (`feedback`).
+Then κ_a·N_a stands in the place of N_a, and κ_a·N_a = √(2·w_a/d_a′) with d_a′ = d_a/κ_a². For normal rewards this is
+the problem of an instance whose public gaps are Δ_a/κ_a and whose private rewards are all seen (`seen_wholly`). So Γ,
+w* and the certificate are those of that instance. With the same κ for all arms Γ becomes κ·Γ, and w* stays.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -32,7 +37,7 @@ from feint.bandit import Bandit
 from feint.families.base import divergences
 from feint.numerics._jit import kernel
 from feint.numerics._validate import as_floats
-from feint.support.printable import short_list
+from feint.support.printable import short_list, short_repr
 from feint.theory.maximin_kernel import (
     CASE_1,
     CASE_2,
@@ -110,7 +115,7 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
     0.0
     """
     check_unique_best_public(bandit)
-    return float(_boosting_terms(bandit, check_weights(bandit, weights)).values.min())
+    return float(_boosting_terms(seen_wholly(bandit), check_weights(bandit, weights)).values.min())
 
 
 def optimal_boosting(bandit: Bandit) -> Allocation:
@@ -139,6 +144,7 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
     ('case 1: separating the publicly worse arms decides', True)
     """
     check_unique_best_public(bandit)
+    bandit = seen_wholly(bandit)
     weights, scratch = np.empty(bandit.n_arms), np.empty((SCRATCH_ROWS, bandit.n_arms))
     public, private = (family.kernel() for family in bandit.families)
     case = _run_solver(
@@ -187,6 +193,12 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     >>> best.weights.round(4), round(1 / best.gamma, 3)  # equal gaps: w_1 = 1/(1 + √2), T* = 2(1 + √2)²
     (array([0.4142, 0.2929, 0.2929]), 11.657)
     """
+    if bandit.feedback is not None:
+        found = optimal_allocation(Bandit(bandit.public, bandit.private, family=bandit.families))
+        worth = information(bandit)
+        if (worth != worth[0]).any():
+            raise ValueError(f"Pulls of the arms of {bandit} are not worth the same; then use optimal_boosting.")
+        return replace(found, gamma=float(worth[0]) * found.gamma, gap=float(worth[0]) * found.gap)
     best, means = bandit.best_private, np.array(bandit.private)
     ratios = np.empty(bandit.n_arms)
     _run_solver(
@@ -237,6 +249,30 @@ def check_unique_best_public(bandit: Bandit) -> None:
             f"Arms {tied.tolist()} tie for the best public mean {max(bandit.public)}; Thompson Sampling pulls them all "
             "without a boost and the √T rates do not hold, so make one mean larger."
         )
+
+
+def information(bandit: Bandit) -> FloatArray:
+    """Return κ, (K,): what a pull of each arm is worth in private rewards that are seen; refuse a spread."""
+    if bandit.feedback is None:
+        return np.ones(bandit.n_arms)
+    if bandit.feedback.spread:
+        raise ValueError(
+            f"With {short_repr(bandit.feedback)} the error does not tend to 0, so there is no exponent; "
+            "saturated_log_error has its limit, or set the spread to 0."
+        )
+    return np.asarray(bandit.feedback.information(bandit.families, bandit.n_arms))
+
+
+def seen_wholly(bandit: Bandit) -> Bandit:
+    """Return an instance with the same Γ whose private rewards are all seen; see the module's docstring.
+
+    >>> from feint.feedback import Sometimes
+    >>> seen_wholly(Bandit([0.5, 0.0], [0.0, 1.0], feedback=Sometimes(0.5))).public_gaps
+    array([0., 1.])
+    """
+    if bandit.feedback is None:
+        return bandit
+    return Bandit(-bandit.public_gaps / information(bandit), bandit.private, family=bandit.families)
 
 
 def public_divergences(bandit: Bandit) -> FloatArray:

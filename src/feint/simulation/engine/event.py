@@ -28,7 +28,6 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.agent.step import (
-    add_rewards,
     choose_exactly,
     draw_arm,
     most_pulled,
@@ -41,6 +40,7 @@ from feint.budgets import epsilon_at
 from feint.explorers.base import UNDECIDED, Range, choose, fill_least_shares, fill_shares, pass_boosts
 from feint.explorers.bounded_draws import EXACT, LOG_HIGH, LOG_LOW
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region, slack
+from feint.feedback.base import count_seen, draw_learnt, draw_seen, learnt_sum, set_learnt
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics.counts import draw_binomial
 from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start_sequence
@@ -219,9 +219,13 @@ def _draw_event(run: Run, events: Events, t: int, dominant: int) -> tuple[int, f
 def _pull(run: Run, events: Events, boosted: int, pulled: int) -> None:
     known, rewards, draws = run.known, run.rewards, events.draws
     known.boosts[boosted] += 1
-    public = draw_sum(known.public.family, rewards.public[pulled], 1, draws)
-    private = draw_sum(known.private.family, rewards.private[pulled], 1, draws)
-    add_rewards(known, pulled, public, private)
+    public, private = known.public, known.private
+    public.sums[pulled] += draw_sum(public.family, rewards.public[pulled], 1, draws)
+    seen, before = count_seen(private.family, private, pulled), learnt_sum(private.family, private, pulled)
+    more = draw_seen(private.family, 1, draws)
+    learnt = draw_learnt(private.family, rewards.public[pulled], rewards.private[pulled], more, draws)
+    known.pulls[pulled] += 1
+    set_learnt(private.family, private, pulled, seen + more, before + learnt)
     update(known, pulled)
 
 

@@ -32,7 +32,7 @@ class Run(NamedTuple):
     space: Space
     records: Records
     watch: Any
-    best: int  # the best private arm
+    best: IntArray  # (R,) the best private arm
     delta: float  # the error to stop at; 0 for never
 
 
@@ -64,7 +64,7 @@ def record(run: Run, r: int, t: int, row: int, stopped: bool) -> int:
         for a in range(run.known.pulls.size):
             run.records.pulls[r, row, a] = run.known.pulls[a]
             run.records.boosts[r, row, a] = run.known.boosts[a]
-        run.records.log_error[r, row] = log_complement(run.space.logs, run.best)
+        run.records.log_error[r, row] = log_complement(run.space.logs, run.best[r])
         run.records.recommendation[r, row] = likeliest(run.space.logs)
         record_watch(run.watch, r, row)
         row += 1

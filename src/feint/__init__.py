@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from feint.families import Exponential as Exponential
     from feint.families import Poisson as Poisson
     from feint.agent.observer import Observer as Observer
+    from feint.goals import AboveThreshold as AboveThreshold
+    from feint.goals import BestArm as BestArm
+    from feint.goals import TopArms as TopArms
     from feint.planning import plan as plan
     from feint.planning import plan_epsilon as plan_epsilon
     from feint.planning import plan_total as plan_total
@@ -108,6 +111,9 @@ _HOME = {
     "Exponential": "feint.families",
     "Poisson": "feint.families",
     "Observer": "feint.agent.observer",
+    "AboveThreshold": "feint.goals",
+    "BestArm": "feint.goals",
+    "TopArms": "feint.goals",
     "plan": "feint.planning",
     "plan_epsilon": "feint.planning",
     "plan_total": "feint.planning",

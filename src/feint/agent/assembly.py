@@ -9,6 +9,8 @@ from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.families.base import belief, fill_log_best, usual_prior
+from feint.goals import BestArm
+from feint.goals.base import goal_settings
 from feint.numerics._jit import has_plain
 from feint.references.base import expect, reference_prior, stepwise_settings
 from feint.support.own_parts import fresh, is_own
@@ -29,6 +31,7 @@ class Assembly(NamedTuple):
     has_event_boosts: bool  # whether the explorer offers what the event-driven method needs
     has_sums: bool  # whether the families do
     tilts: bool  # whether a step does more than boost one arm
+    goal: Any
 
     def instantiate(self) -> tuple[Problem, Known]:
         """Return a new agent that knows nothing, of fresh copies of the user's own parts; without a budget yet."""
@@ -42,27 +45,34 @@ class Assembly(NamedTuple):
             belief(private_family, usual_prior(private_family), pulls),
         )
         reference = stepwise_settings(self.reference, public_family, self.n_arms)
-        explorer = explorer_settings(self.explorer, self.n_arms)
+        goal = goal_settings(fresh(self.goal, self.n_arms), self.n_arms, private_family)
+        explorer = explorer_settings(self.explorer, self.n_arms, _other_goal(self.goal, goal))
         if explorer is None:
             explorer = _plain_explorer(fresh(self.explorer, self.n_arms), known, reference)
-        return Problem(explorer, reference, None, explorer.uses_posterior), known
+        return Problem(explorer, reference, None, explorer.uses_posterior, goal), known
 
 
-def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assembly:
+def assemble(n_arms: int, families: Any, explorer: Any, reference: Any, goal: Any = BestArm()) -> Assembly:  # noqa: B008
     """Check that these parts fit each other, and describe the agent that they make."""
     settings = stepwise_settings(reference, families[0], n_arms)
     reference_prior(reference, families[0])
-    compiled = explorer_settings(explorer, n_arms)
-    plain = compiled is None or has_plain((settings,)) or not all(hasattr(side, "kernel") for side in families)
+    aim = goal_settings(goal, n_arms, families[1])
+    compiled = explorer_settings(explorer, n_arms, _other_goal(goal, aim))
+    plain = compiled is None or has_plain((settings, aim)) or not all(hasattr(side, "kernel") for side in families)
     tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
     # A region bounds boosts only.
     has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)
     has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
     has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
-    keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings)
+    keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings) or may_change(goal, aim)
     about_reference = settings.own_samples, settings.follows_posterior
     can = has_bounds, has_event_boosts, has_sums, tilts
-    return Assembly(n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can)
+    return Assembly(n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can, goal)
+
+
+def _other_goal(goal: Any, settings: Any) -> Any:
+    """Return the settings of a goal that is not the best arm, for which the engine's own code stands; else None."""
+    return None if isinstance(goal, BestArm) else settings
 
 
 def may_change(part: Any, settings: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from feint.agent.agent import Agent
 from feint.bandit import Bandit
 from feint.families.base import PlainFamily, draw_reward
+from feint.goals import BestArm
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
 from feint.references import ThompsonSampling
 from feint.support.extras import need
@@ -52,6 +53,7 @@ def public_log(
     seed: int = 0,
     replication: int = 0,
     delta: float | None = None,
+    goal: Any = BestArm(),  # noqa: B008 - frozen
 ) -> dict[str, Any]:
     """Return columns time, arm and reward of one replication of `simulate`, from a live agent, until it stops.
 
@@ -68,6 +70,7 @@ def public_log(
         family=bandit.families,
         seed=seed,
         replication=replication,
+        goal=goal,
     )
     source = RewardStream(bandit, seed, replication)
     arms, rewards = [], []

@@ -32,7 +32,7 @@ app = typer.Typer(
 
 _OPTIONS = {"n_arms": "--arms", "low": "--clip"}
 _PARAMETER = re.compile(r"`([a-z_]+)`")
-_SORT = re.compile(r"\{(explorer|reference|family|budget)\}")
+_SORT = re.compile(r"\{(explorer|reference|family|budget|goal)\}")
 _KNOWN = ("arms", "horizon")  # arguments that a run knows by itself
 FAMILY_HELP = "Rewards: {family}, {mine}, or public,private."
 
@@ -43,8 +43,8 @@ def in_options(text: str) -> str:
 
 
 class CommandWithNames(TyperCommand):
-    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget} and {mine} stand for
-    it in the help of its options and in its epilog. The list takes a second, and is made when the help is shown.
+    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget}, {goal} and {mine}
+    stand for it in the help of its options and in its epilog. The list takes a second: it is made when help is shown.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -66,6 +66,18 @@ def arm_scale(axis: Any, a: int, left: float, right: float) -> float:
     raise NotImplementedError
 
 
+@by_type
+def arm_centre(axis: Any, a: int) -> float:
+    """Return where arm a lies; centres have the order of the posterior means."""
+    raise NotImplementedError
+
+
+@by_type
+def log_swapped(axis: Any, i: int, j: int) -> float:
+    """Return log P(the mean of arm j is above that of arm i), or −∞ where that takes an integral."""
+    return -math.inf
+
+
 @part
 def _normal_tails(axis: "NormalAxis", a: int, x: float) -> Tails:
     arms = axis.arms
@@ -93,7 +105,26 @@ def _normal_scale(axis: "NormalAxis", a: int, left: float, right: float) -> floa
     return 1.0 / axis.arms[_PRECISION, a]
 
 
-@parts(tails=_normal_tails, axis_range=_normal_range, arm_scale=_normal_scale)
+@inlined
+def _normal_centre(axis: "NormalAxis", a: int) -> float:
+    return axis.arms[_CENTRE, a]
+
+
+@part
+def _normal_swapped(axis: "NormalAxis", i: int, j: int) -> float:
+    arms = axis.arms
+    lead = (arms[_CENTRE, i] - arms[_CENTRE, j]) + (arms[_CENTRE_LOW, i] - arms[_CENTRE_LOW, j])
+    z = lead / math.hypot(1.0 / arms[_PRECISION, i], 1.0 / arms[_PRECISION, j])
+    return math.log(scaled_tail(z)) - 0.5 * z * z if z > 0.0 else -math.log(2.0)
+
+
+@parts(
+    tails=_normal_tails,
+    axis_range=_normal_range,
+    arm_scale=_normal_scale,
+    arm_centre=_normal_centre,
+    log_swapped=_normal_swapped,
+)
 class NormalAxis(NamedTuple):
     """Normal posteriors; owned by the caller."""
 
@@ -163,7 +194,18 @@ def _log_odds_scale(axis: "LogOddsAxis", a: int, left: float, right: float) -> f
     return 1.0 / math.sqrt((axis.arms[_ALPHA, a] + axis.arms[_BETA, a]) * p * q)
 
 
-@parts(tails=_log_odds_tails, axis_range=_log_odds_range, widest_panel=_log_odds_panel, arm_scale=_log_odds_scale)
+@inlined
+def _log_odds_centre(axis: "LogOddsAxis", a: int) -> float:
+    return axis.arms[_MODE, a]
+
+
+@parts(
+    tails=_log_odds_tails,
+    axis_range=_log_odds_range,
+    widest_panel=_log_odds_panel,
+    arm_scale=_log_odds_scale,
+    arm_centre=_log_odds_centre,
+)
 class LogOddsAxis(NamedTuple):
     """Log-odds of Beta posteriors; owned by the caller."""
 

@@ -20,6 +20,7 @@ _SORTS = {
     "reference": ("feint.references", "Reference"),
     "family": ("feint.families", "Family"),
     "budget": ("feint.budgets", "Budget"),
+    "goal": ("feint.goals", "Goal"),
 }
 _OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 MOST_NESTED = 10  # parts in parts
@@ -47,7 +48,7 @@ def is_list(kind: Any) -> bool:
 
 @cache
 def registered(sort: str) -> Mapping[str, type]:
-    """Return the classes of a sort ("explorer", "reference", "family" or "budget") by name, in alphabetical order.
+    """Return the classes of a sort ("explorer", "reference", "family", "budget" or "goal") by name, in their order.
 
     >>> list(registered("family"))
     ['bernoulli', 'exponential', 'gaussian', 'poisson']

@@ -7,6 +7,8 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
+from feint.goals import BestArm
+from feint.goals.base import answer_of
 from feint.registry import config_of
 from feint.simulation.dataset import Runs
 from feint.support.facts import ArmFacts, FactTable
@@ -28,10 +30,11 @@ class RunFacts(NamedTuple):
     settings: dict[str, Any]
     runs: int
     pulls: int  # of each run
-    best_private_found: int  # runs
+    best_private_found: int | None  # runs; None for a goal other than the best arm
+    right_answers: int  # runs
     mean_error: float
     mean_log_error: float
-    recommended: IntArray
+    recommended: IntArray  # runs in whose answer an arm is
     mean_pulls: FloatArray
     pulls_half_width: FloatArray  # of the 95 % intervals of the mean pulls
     mean_boosts: FloatArray
@@ -48,8 +51,9 @@ class RunFacts(NamedTuple):
 
     def in_words(self) -> ArmFacts:
         """Put the facts into words."""
+        found = "best private arm" if self.best_private_found is not None else "right answer"
         title = (
-            f"{self.runs} runs of {self.pulls:,} pulls: best private arm found in {self.best_private_found},\n"
+            f"{self.runs} runs of {self.pulls:,} pulls: {found} found in {self.right_answers},\n"
             f"its mean posterior error is {self.mean_error:.2g} (log error {self.mean_log_error:.3g} on average)"
         )
         arms = FactTable(
@@ -80,17 +84,19 @@ class RunFacts(NamedTuple):
         return found if gain is None else [*found, f"median private gain over the reference itself {gain:,.1f}"]
 
 
-def facts_of_run(runs: Runs) -> RunFacts:
+def facts_of_run(runs: Runs, goal: Any = BestArm()) -> RunFacts:  # noqa: B008 - frozen
     """Sum up runs at their last checkpoint."""
     last = {name: values[:, -1] if values.ndim > 1 else values for name, values in runs.variables.items()}
     pulls, log_error = last["pulls"], last["log_error"]
-    recommended = np.bincount(last["recommendation"].astype(np.int64), minlength=runs.bandit.n_arms)
+    recommended = last["answer"].sum(0)
+    right = int((last["answer"] == answer_of(goal, np.array(runs.bandit.private))).all(1).sum())
     return RunFacts(
         bandit=runs.bandit,
         settings=runs.settings,
         runs=len(runs.which),
         pulls=int(runs.times[-1]),
-        best_private_found=int(recommended[runs.bandit.best_private]),
+        best_private_found=right if isinstance(goal, BestArm) else None,
+        right_answers=right,
         mean_error=float(np.exp(log_error).mean()),
         mean_log_error=float(log_error.mean()),
         recommended=recommended,

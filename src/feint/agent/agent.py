@@ -292,8 +292,7 @@ class Agent:
     ) -> Agent:
         """Read what `save` wrote; pass parts of your own again, as to `from_state`."""
         state = load_state(path)
-        parts = {"explorer": explorer, "reference": reference, "epsilon": epsilon, "family": family, "goal": goal}
-        return cls.from_state(state, **parts)
+        return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family, goal=goal)
 
     def __repr__(self) -> str:
         return f"<Agent of {self.n_arms} arms after {self.time:,} pulls: {self._words}>"

@@ -45,7 +45,7 @@ def _log_error_of(goal: "AboveThresholdKernel", belief: Belief, answer: BoolArra
 @part
 def _fill_boost_shares(
     goal: "AboveThresholdKernel", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
-) -> None:
+) -> float:
     least = math.inf
     for a in range(means.size):
         shares[a] = pulls[a] * divergence_to(family, means[a], goal.threshold - means[a])
@@ -56,6 +56,7 @@ def _fill_boost_shares(
         total += shares[a]
     for a in range(means.size):
         shares[a] /= total
+    return least
 
 
 @parts(fill_answer=_fill_answer, log_error_of=_log_error_of, fill_boost_shares=_fill_boost_shares)

@@ -64,8 +64,8 @@ def surely_above(goal: Any, belief: Belief, answer: BoolArray, log_delta: float)
 @by_type
 def fill_boost_shares(
     goal: Any, family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
-) -> None:
-    """Fill in the probability with which Algorithm 1 boosts each arm."""
+) -> float:
+    """Fill in the probability with which Algorithm 1 boosts each arm, and return the least evidence."""
     raise NotImplementedError
 
 
@@ -111,15 +111,19 @@ class PlainGoal(Plain):
     @staticmethod
     def fill_boost_shares(
         settings: "PlainGoal", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
-    ) -> None:
+    ) -> float:
         """Ask the goal for its rows."""
+        from scipy.special import log_ndtr
+
         rows = doubts_of(settings.goal, pulls.astype(float), means.copy(), settings.family.divergence)
         evidence = rows.sum(1)
         least = float(evidence.min())
-        weights = np.array([relative_doubt.py_func(float(each), least, sampled) for each in evidence])
+        tails = log_ndtr(-np.sqrt(2.0 * evidence))
+        weights = np.exp(tails - tails.max()) if sampled else (evidence == least).astype(float)
         with np.errstate(invalid="ignore"):
             parts = np.where(evidence[:, None] > 0.0, rows / evidence[:, None], (rows >= 0.0) / means.size)
         shares[:] = weights @ parts / weights.sum()
+        return least
 
 
 def answer_of(goal: Any, means: FloatArray) -> BoolArray:

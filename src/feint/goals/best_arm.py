@@ -30,7 +30,7 @@ class BestArm:
 
     def answer(self, means: FloatArray) -> BoolArray:
         """Return which arm is the best, (K,)."""
-        return np.arange(means.size) == int(np.argmax(means))
+        return np.asarray(np.arange(means.size) == int(np.argmax(means)))
 
     def doubts(
         self, pulls: FloatArray, means: FloatArray, divergence: Callable[[FloatArray, FloatArray], FloatArray]

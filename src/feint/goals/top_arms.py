@@ -75,7 +75,7 @@ def _surely_above(goal: "TopArmsKernel", belief: Belief, answer: BoolArray, log_
 @part
 def _fill_boost_shares(
     goal: "TopArmsKernel", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
-) -> None:
+) -> float:
     n = means.size
     _choose_largest(means, goal.size, goal.inside)
     least = math.inf
@@ -100,6 +100,7 @@ def _fill_boost_shares(
                 total += weight
     for a in range(n):
         shares[a] /= total
+    return least
 
 
 @parts(

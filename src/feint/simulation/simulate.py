@@ -212,18 +212,24 @@ def run_simulation(
     pulls = records.pulls
     variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
     options = {"horizon": horizon, "seed": seed, "delta": delta, "method": method, "observe": observe, "alpha": level}
-    options["goal"] = goal
-    settings = run_settings(explorer, reference, budget, which, options)
+    settings = run_settings(explorer, reference, budget, which, options, goal)
     return Runs(bandit, which, times, variables, settings, budget)
 
 
-def run_settings(explorer: Any, reference: Any, budget: Any, which: range, options: dict[str, Any]) -> dict[str, Any]:
+def run_settings(
+    explorer: Any,
+    reference: Any,
+    budget: Any,
+    which: range,
+    options: dict[str, Any],
+    goal: Any = BestArm(),  # noqa: B008 - frozen
+) -> dict[str, Any]:
     """Return how a data set was made, as plain JSON, for its attributes."""
     return {
         "explorer": config_of(explorer, "explorer"),
         "reference": config_of(reference, "reference"),
         "epsilon": config_of(budget, "budget"),
-        "goal": config_of(options.get("goal", BestArm()), "goal"),
+        "goal": config_of(goal, "goal"),
         "horizon": options["horizon"],
         "replications": [which.start, which.stop],
         "seed": int(options["seed"]),

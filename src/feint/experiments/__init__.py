@@ -19,6 +19,7 @@ OWN_EXPERIMENTS = {
     "schedules": "The price of deception: schedules of the same total KL",
     "power": "The price of deception: power against its bound",
     "earning": "A deceiver who earns",
+    "goals": "Other goals: the top arms, and the arms above a threshold",
 }
 TITLES = {**PAPER_FIGURES, **OWN_EXPERIMENTS}
 GROUPS = {"paper": tuple(PAPER_FIGURES), "all": tuple(TITLES)}

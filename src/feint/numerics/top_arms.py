@@ -14,7 +14,7 @@ below its tangents at a and at b: their intersection bounds it, and the fall of 
 that 24 Gauss–Legendre nodes must resolve. A stack of panels starts with the whole axis. A panel whose bound is below
 e^−36 of the sum so far is dropped, one that is resolved in all terms that matter is integrated, and any other one is
 halved; the half with the larger bound goes first. So a sharp arm costs panels only where it matters. Slopes alone do
-not show a step of F that has begun left of the panel, so a panel is also at most 7 sds of every factor wide that has
+not show a step of F that has begun left of the panel, so a panel is also at most 8.5 sds of every factor wide that has
 not reached 1 (to 1e-17) at its near end; further out, wider ones will do.
 """
 
@@ -30,9 +30,9 @@ from feint.numerics.posterior_axes import arm_scale, axis_range, tails, widest_p
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _NEGLIGIBLE = 36.0  # nats: e^−36 = 2e-16 of the integral, for each panel that is dropped
 _MATTERS = 42.0  # nats below the largest bound: a term that is smaller needs no resolution
-# 24 nodes integrate exp(−y²/2) over 6 and exp(−y) over 30 to 1e-15. tests/numerics/test_top_arms.py halves both and
+# 24 nodes integrate exp(−y²/2) over 7.5 and exp(−y) over 30 to 1e-14. tests/numerics/test_top_arms.py halves both and
 # sees no change.
-_CURVATURE = 36.0
+_CURVATURE = 56.0
 _SLOPE = 30.0
 _TINY = -40.0  # log F below which 1 − ∏(1 − F) is Σ F to e^−40
 _DEPTH = 128
@@ -40,7 +40,7 @@ _MOST_PANELS = 20_000
 _FINEST = 2.0**-50
 
 _SATURATED = -39.0  # the log of 1 − F, or of F, at which the other is 1 in float64
-_FACTOR_WIDTH = 7.0
+_FACTOR_WIDTH = 8.5
 
 # Rows of `Integral.ends[end]`: of each arm as the density of a term, and as its other factor; and how much of its
 # factor is yet to come, with the slope of its log density.

@@ -28,6 +28,7 @@ from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
 _PATHS = 4000
+_FEWER_PATHS = 1200  # of goals whose errors are integrated for every path
 _FEWEST = 1e-300  # boosts, where every path is sure after the initial round
 _GRID = 4000  # times at which a user's own budget is evaluated for its sum
 
@@ -212,7 +213,8 @@ def stopping_paths(
     goal: Any = BestArm(),  # noqa: B008 - frozen
 ) -> Paths:
     """Draw paths until the agent is sure."""
-    return draw_paths(bandit, explorer, budget, path_count(bandit, _PATHS), delta=delta, horizon=horizon, goal=goal)
+    paths = path_count(bandit, _PATHS if isinstance(goal, BestArm) else _FEWER_PATHS)
+    return draw_paths(bandit, explorer, budget, paths, delta=delta, horizon=horizon, goal=goal)
 
 
 def first_order_time(budget: Any, root: float) -> float:

@@ -76,11 +76,22 @@ PARTS = {
         "rising:3,1000": feint.RisingBudget(3.0, 1000),
         "total:5,100000": feint.TotalBudget(5.0, 100_000),
     },
+    "goal": {
+        "above-threshold:0.25": feint.AboveThreshold(0.25),
+        "best-arm": feint.BestArm(),
+        "top-arms:2": feint.TopArms(2),
+    },
 }
 CASES = [(sort, text) for sort, parts in PARTS.items() for text in parts]
 FOR_AUDITS_ONLY = "normal-inverse-gamma:0;1;1;1"
 MEANS = {"public": [0.6, 0.3, 0.1, 0.2], "private": [0.2, 0.5, 0.1, 0.3]}
-USUAL = {"explorer": "top-two", "reference": "thompson-sampling", "family": "gaussian", "budget": "0.1"}
+USUAL = {
+    "explorer": "top-two",
+    "reference": "thompson-sampling",
+    "family": "gaussian",
+    "budget": "0.1",
+    "goal": "best-arm",
+}
 PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilons"}
 
 
@@ -118,7 +129,7 @@ def test_text_and_json_and_back(sort, text):
 def test_saved_agents_and_observers(sort, text, tmp_path):
     parts = chosen(sort, text)
     explorer, reference, family, budget = (parts[name] for name in ("explorer", "reference", "family", "budget"))
-    agent = feint.Agent(4, explorer, reference, epsilon=budget, family=family)
+    agent = feint.Agent(4, explorer, reference, epsilon=budget, family=family, goal=parts["goal"])
     agent.save(tmp_path / "agent.json")
     loaded = feint.Agent.load(tmp_path / "agent.json")
     assert loaded.state() == agent.state()
@@ -137,7 +148,7 @@ def _saved(agent, sort):
 def test_attributes_of_data_sets(sort, text):
     parts = chosen(sort, text)
     options = {"horizon": 4, "seed": 0, "delta": None, "method": "lazy", "observe": False, "alpha": 0.05}
-    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options)
+    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options, parts["goal"])
     bandit = feint.Bandit(**MEANS, family=parts["family"])
     data = Runs(bandit, range(1), np.array([4]), {}, found, parts["budget"]).dataset()
     if sort == "family":
@@ -148,8 +159,17 @@ def test_attributes_of_data_sets(sort, text):
     assert data[sort].item().startswith(type(parts[sort]).__name__ + "(")
 
 
+@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[0] == "goal"])
+def test_the_goal_of_a_study(sort, text, tmp_path):
+    path = tmp_path / "study.json"
+    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": MEANS}}
+    for written in (text, config_of(PARTS[sort][text], sort)):
+        path.write_text(json.dumps({**fields, "goal": written}))
+        assert load_study(path).goal == PARTS[sort][text]
+
+
 @pytest.mark.parametrize("suffix", ["toml", "json"])
-@pytest.mark.parametrize("sort", PARTS)
+@pytest.mark.parametrize("sort", [sort for sort in PARTS if sort != "goal"])
 def test_studies(sort, suffix, tmp_path):
     """Each by its text and as a table."""
     parts = {text: part for text, part in PARTS[sort].items() if text != FOR_AUDITS_ONLY}
@@ -188,6 +208,7 @@ def typed_run(monkeypatch):
 
     def run_simulation(bandit, explorer, reference, budget, *others, **options):
         found.update(family=bandit.families[0], explorer=explorer, reference=reference, budget=budget)
+        found.update(goal=options["goal"])
         raise Stop
 
     monkeypatch.setattr("feint.simulation.simulate.run_simulation", run_simulation)

@@ -30,8 +30,8 @@ from feint.numerics.posterior_axes import arm_scale, axis_range, tails, widest_p
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _NEGLIGIBLE = 36.0  # nats: e^−36 = 2e-16 of the integral, for each panel that is dropped
 _MATTERS = 42.0  # nats below the largest bound: a term that is smaller needs no resolution
-# 24 nodes integrate exp(−y²/2) over 7.5 and exp(−y) over 30 to 1e-14. tests/numerics/test_top_arms.py halves both and
-# sees no change.
+# 24 nodes integrate exp(−y²/2) over 7.5 and exp(−y) over 30 to 1e-14; tests/numerics/test_top_arms.py compares the
+# whole with much narrower panels.
 _CURVATURE = 56.0
 _SLOPE = 30.0
 _TINY = -40.0  # log F below which 1 − ∏(1 − F) is Σ F to e^−40

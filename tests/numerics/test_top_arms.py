@@ -93,6 +93,19 @@ def test_deep_tails_of_two_normals(lead):
     assert wrong == pytest.approx(log_ndtr(-lead / math.hypot(1.0, 1e-3)), rel=1e-12)
 
 
+@pytest.mark.parametrize("pulls", [1e6, 1e8, 1e10])
+def test_errors_of_runs_that_know_very_much(pulls):
+    """One arm with nearly all pulls and the others with about their root: errors down to e^−2e4."""
+    means = np.array([0.2, 1.6, 0.4, 1.7, 0.5])
+    counts = np.array([0.08, 0.19, 0.0, 0.15, 0.12]) * math.sqrt(pulls)
+    counts[2] = pulls
+    answer = np.array([False, True, False, True, False])
+    _, wrong = probabilities(feint.Gaussian(), means, counts**-0.5, answer)
+    _, expected = by_dense_panels(means, counts**-0.5, answer)
+    assert wrong == pytest.approx(expected, rel=1e-12)
+    assert expected < -10
+
+
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_orders_of_exponential_variables_by_enumeration(m):
     """Variables of Gamma(1, r) are in a given order with the probability of Plackett and Luce: ∏ r/Σ of those left."""

@@ -29,8 +29,8 @@ _CASES = (
     ("above-threshold:0.5", (0.9, 0.2, 0.5, 0.0, 0.4), (1.5, -0.5, 1.2, 2.0, -0.2)),
     ("above-threshold:0", (0.8, 0.4, 0.0), (1.0, -0.8, 0.7)),
 )
-SETTINGS: dict[str, Any] = {"cases": _CASES, "epsilon": 0.1, "log10_horizon": 10, "replications": 24, "turns": 400}
-QUICK: dict[str, Any] = {"replications": 12, "log10_horizon": 9}
+SETTINGS: dict[str, Any] = {"cases": _CASES, "epsilon": 0.1, "log10_horizon": 9, "replications": 24, "turns": 400}
+QUICK: dict[str, Any] = {"replications": 12, "log10_horizon": 8}
 CAPTION = (
     "Log error over −√(εT)·Γ* for other goals than the best arm, with boosts in the shares w* and ε = {epsilon}; means "
     "of {replications} runs with 95 % bands."

@@ -116,7 +116,8 @@ def _fill_values(axis: Any, answer: BoolArray, complement: bool, left: float, ri
         above = 0.0  # Σ log(1 − F) over S
         deepest = -math.inf  # the largest log F over S
         few = 0.0  # Σ F over S, relative to it
-        rate = 0.0  # Σ f/F over R, or Σ f/(1 − F) over S
+        fastest = -math.inf  # the largest log f/F over R, or log f/(1 − F) over S
+        rate = 0.0  # their sum, relative to it
         for a in range(answer.size):
             log_cdf, log_sf, log_density, _ = tails(axis, a, x)
             if answer[a]:
@@ -129,10 +130,15 @@ def _fill_values(axis: Any, answer: BoolArray, complement: bool, left: float, ri
             else:
                 below += log_cdf
             if answer[a] != complement:
-                rate += math.exp(log_density - (log_sf if answer[a] else log_cdf))
+                log_rate = log_density - (log_sf if answer[a] else log_cdf)
+                if log_rate > fastest:
+                    rate = rate * math.exp(fastest - log_rate) + 1.0
+                    fastest = log_rate
+                else:
+                    rate += math.exp(log_rate - fastest)
         if complement:
             above = deepest + math.log(few) if deepest < _TINY else math.log(-math.expm1(above))
-        values[i] = below + above + (math.log(rate) if rate > 0.0 else -math.inf)
+        values[i] = below + above + fastest + math.log(rate)
 
 
 @part

@@ -48,6 +48,7 @@ SECTIONS = {
         "feint.bandit": "Instances",
         "feint.families": "Rewards",
         "feint.explorers": "Explorers: which arm to boost",
+        "feint.goals": "Goals: what to learn",
         "feint.references": "References: what the observer expects",
         "feint.budgets": "Budgets over time",
     },

@@ -1,6 +1,6 @@
-"""The names of explorers, references, families and budgets, which every door reads: commands, files, page and states.
+"""The names of explorers, references, families, budgets and goals, which every door reads: commands, files, page, states.
 
-A class in a file of `explorers`, `references`, `families` or `budgets` names itself: `name` is what users write, and
+A class in a file of `explorers`, `references`, `families`, `budgets` or `goals` names itself: `name` is what users write, and
 the optional `aliases` are other names that are accepted. The fields of its dataclass are its arguments. `names` finds
 the classes, `text` reads and writes NAME[:ARGUMENTS], and `config` does the same for JSON. Every module above `bandit`
 may import it; it imports the classes only when they are asked for.

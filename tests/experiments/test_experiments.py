@@ -50,6 +50,11 @@ TINY = {
         "risky_horizon": 100,
         "risky_replications": 20,
     },
+    "goals": {
+        "cases": (("above-threshold:0.5", (0.9, 0.2, 0.4), (0.1, 1.0, 0.3)),),
+        "log10_horizon": 4,
+        "replications": 4,
+    },
 }
 
 

@@ -11,7 +11,7 @@ from feint.experiments.contract import Tick, in_units
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.explorers import RoundRobin
 from feint.references import ThompsonSampling
-from feint.registry import format_part, parse
+from feint.registry import parse
 from feint.simulation.simulate import run_simulation
 from feint.support.intervals import median_interval
 from feint.support.style import COLOURS, GREY, band, new_figure, tidy
@@ -51,6 +51,10 @@ def take_turns(weights: FloatArray, turns: int) -> list[int]:
     return made
 
 
+def _label(case: tuple[Any, ...], number: int) -> str:
+    return f"{case[0]}, instance {number}"
+
+
 def steps(settings: dict[str, Any]) -> int:
     """Return units for each case."""
     return _UNITS * len(settings["cases"])
@@ -85,8 +89,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         {"log_error": (("case", "replication", "time"), np.array(errors))},
         coords={
             "time": times,
-            "goal": ("case", [format_part(parse(text, "goal"), "goal") for text, _, _ in settings["cases"]]),
-            "instance": ("case", [f"{list(public)}, {list(private)}" for _, public, private in settings["cases"]]),
+            "label": ("case", np.array([_label(case, i) for i, case in enumerate(settings["cases"], 1)], dtype=object)),
             "gamma": ("case", best),
             "gamma_kept": ("case", kept),
         },
@@ -105,16 +108,16 @@ def slope_ratios(data: xr.Dataset, case: int) -> FloatArray:
 
 def plot(data: xr.Dataset) -> "Figure":
     """Draw the log error over its limit against time."""
-    figure = new_figure(4.8, 3.2)
+    figure = new_figure(6.8, 3.2)
     axes = figure.subplots()
     limit = np.sqrt(data.attrs["epsilon"] * data.time.values)
     for case in range(data.sizes["case"]):
         one = data.isel(case=case)
         colour = COLOURS[case % len(COLOURS)]
-        band(axes, data.time.values, -one.log_error.values / (limit * float(one.gamma)), colour, str(one.goal.item()))
+        band(axes, data.time.values, -one.log_error.values / (limit * float(one.gamma)), colour, str(one.label.item()))
     axes.axhline(1.0, color=GREY, linewidth=0.8, linestyle=":")
     axes.set(xscale="log", xlabel="time $t$", ylabel=r"$-\log$ error$\,/\,\sqrt{\varepsilon t}\,\Gamma^*$", ylim=(0, 2))
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     tidy(axes)
     return figure
 
@@ -124,9 +127,10 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     first, last = int(data.time[-1]) // _FITTED, int(data.time[-1])
     return [
         Finding(
-            f"Goal {data.goal.values[case]}, means {data.instance.values[case]}",
+            f"the error's slope is Γ*: {data.label.values[case]}",
             OURS,
-            f"median slope of −log error in √(εT) from T = {first:.0e} to {last:.0e}, over Γ*",
+            f"median slope of −log error in √(εT) from T = {first:.0e} to {last:.0e}, over Γ*; public and private means "
+            f"{settings['cases'][case][1:]}",
             *median_interval(slope_ratios(data, case), LEVEL),
             at_least=1 - TOLERANCE,
             at_most=1 + TOLERANCE,

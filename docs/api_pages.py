@@ -49,6 +49,7 @@ SECTIONS = {
         "feint.families": "Rewards",
         "feint.feedback": "Feedback: what is seen of private rewards",
         "feint.explorers": "Explorers: which arm to boost",
+        "feint.goals": "Goals: what to learn",
         "feint.references": "References: what the observer expects",
         "feint.budgets": "Budgets over time",
     },

@@ -100,6 +100,11 @@ PARTS = {
         "linked:0;0.5;0;1,-1;2;-1;0.5,0.3": feint.Linked([0, 0.5, 0, 1], [-1, 2, -1, 0.5], 0.3),
         "sometimes:0.2,0.8": feint.Sometimes(0.2, 0.8),
     },
+    "goal": {
+        "above-threshold:0.25": feint.AboveThreshold(0.25),
+        "best-arm": feint.BestArm(),
+        "top-arms:2": feint.TopArms(2),
+    },
 }
 CASES = [(sort, text) for sort, parts in PARTS.items() for text in parts]
 # Not for agents, simulations and studies; references with contexts are also for observers.
@@ -107,7 +112,13 @@ FOR_AUDITS_ONLY = {text for text in PARTS["reference"] if text.startswith(("norm
 MEANS = {"public": [0.6, 0.3, 0.1, 0.2], "private": [0.2, 0.5, 0.1, 0.3]}
 ARMS = {"biased-coin:0.7,3": 2}  # others have 4
 FAMILIES = {"play-the-winner:2,3,0.5": feint.Bernoulli()}  # others have the usual
-USUAL = {"explorer": "top-two", "reference": "thompson-sampling", "family": "gaussian", "budget": "0.1"}
+USUAL = {
+    "explorer": "top-two",
+    "reference": "thompson-sampling",
+    "family": "gaussian",
+    "budget": "0.1",
+    "goal": "best-arm",
+}
 PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilons"}
 
 
@@ -147,7 +158,8 @@ def test_saved_agents_and_observers(sort, text, tmp_path):
     parts = chosen(sort, text)
     explorer, reference, family, budget = (parts[name] for name in ("explorer", "reference", "family", "budget"))
     n_arms, family = ARMS.get(text, 4), FAMILIES.get(text, family)
-    agent = feint.Agent(n_arms, explorer, reference, epsilon=budget, family=family, feedback=parts["feedback"])
+    others = {"feedback": parts["feedback"], "goal": parts["goal"]}
+    agent = feint.Agent(n_arms, explorer, reference, epsilon=budget, family=family, **others)
     agent.save(tmp_path / "agent.json")
     loaded = feint.Agent.load(tmp_path / "agent.json")
     assert loaded.state() == agent.state()
@@ -166,7 +178,7 @@ def _saved(agent, sort):
 def test_attributes_of_data_sets(sort, text):
     parts = chosen(sort, text)
     options = {"horizon": 4, "seed": 0, "delta": None, "method": "lazy", "observe": False, "alpha": 0.05}
-    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options)
+    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options, parts["goal"])
     bandit = feint.Bandit(**MEANS, family=parts["family"], feedback=parts["feedback"])
     data = Runs(bandit, range(1), np.array([4]), {}, found, parts["budget"]).dataset()
     if sort == "family":
@@ -179,8 +191,17 @@ def test_attributes_of_data_sets(sort, text):
     assert data[sort].item().startswith(type(parts[sort]).__name__ + "(")
 
 
+@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[0] == "goal"])
+def test_the_goal_of_a_study(sort, text, tmp_path):
+    path = tmp_path / "study.json"
+    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": MEANS}}
+    for written in (text, config_of(PARTS[sort][text], sort)):
+        path.write_text(json.dumps({**fields, "goal": written}))
+        assert load_study(path).goal == PARTS[sort][text]
+
+
 @pytest.mark.parametrize("suffix", ["toml", "json"])
-@pytest.mark.parametrize("sort", PARTS)
+@pytest.mark.parametrize("sort", [sort for sort in PARTS if sort != "goal"])
 def test_studies(sort, suffix, tmp_path):
     """Each by its text and as a table."""
     parts = {text: part for text, part in PARTS[sort].items() if text not in {*FOR_AUDITS_ONLY, *ARMS, *FAMILIES}}
@@ -235,7 +256,7 @@ def typed_run(monkeypatch):
 
     def run_simulation(bandit, explorer, reference, budget, *others, **options):
         found.update(family=bandit.families[0], feedback=bandit.feedback)
-        found.update(explorer=explorer, reference=reference, budget=budget)
+        found.update(explorer=explorer, reference=reference, budget=budget, goal=options["goal"])
         raise Stop
 
     monkeypatch.setattr("feint.simulation.simulate.run_simulation", run_simulation)

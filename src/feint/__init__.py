@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from feint.feedback import Linked as Linked
     from feint.feedback import Sometimes as Sometimes
     from feint.agent.observer import Observer as Observer
+    from feint.goals import AboveThreshold as AboveThreshold
+    from feint.goals import BestArm as BestArm
+    from feint.goals import TopArms as TopArms
     from feint.planning import plan as plan
     from feint.planning import plan_epsilon as plan_epsilon
     from feint.planning import plan_total as plan_total
@@ -127,6 +130,9 @@ _HOME = {
     "Linked": "feint.feedback",
     "Sometimes": "feint.feedback",
     "Observer": "feint.agent.observer",
+    "AboveThreshold": "feint.goals",
+    "BestArm": "feint.goals",
+    "TopArms": "feint.goals",
     "plan": "feint.planning",
     "plan_epsilon": "feint.planning",
     "plan_total": "feint.planning",

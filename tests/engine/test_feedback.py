@@ -65,7 +65,9 @@ def filtered(rewards, feedback):
 
 def taught(feedback, rewards, arms):
     """What the agent knows after these rewards (n, 2) of these arms."""
-    _, known = assemble(3, FAMILIES, feint.RoundRobin([1]), feint.ThompsonSampling((1.0, 0.7)), feedback).instantiate()
+    _, known = assemble(
+        3, FAMILIES, feint.RoundRobin([1]), feint.ThompsonSampling((1.0, 0.7)), feedback=feedback
+    ).instantiate()
     for arm, (public, private) in zip(arms, rewards, strict=True):
         _learn(known, int(arm), float(public), float(private))
     return known

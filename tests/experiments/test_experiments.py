@@ -59,6 +59,11 @@ TINY = {
         "watch_horizon": 300,
         "watch_replications": 6,
     },
+    "goals": {
+        "cases": (("above-threshold:0.5", (0.9, 0.2, 0.4), (0.1, 1.0, 0.3)),),
+        "log10_horizon": 4,
+        "replications": 4,
+    },
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from feint._types import FloatArray
+from feint._types import BoolArray, FloatArray
 from feint.agent.assembly import assemble
 from feint.agent.step import (
     Known,
@@ -31,6 +31,9 @@ from feint.explorers.bounded_draws import EXACT
 from feint.families import Families
 from feint.families.base import Belief, fill_log_best, recall
 from feint.feedback import Feedback
+from feint.goals import BestArm, Goal
+from feint.goals.base import fill_answer, log_error_of
+from feint.goals.best_arm import BestArmKernel
 from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import as_number, is_whole, restore, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
@@ -65,6 +68,12 @@ def _fill_log_best(private: Belief, out: FloatArray) -> None:
     fill_log_best(private.family, private.posterior, private.ws, out)
 
 
+@kernel
+def _fill_answer(goal: Any, private: Belief, answer: BoolArray) -> float:
+    fill_answer(goal, private, answer)
+    return log_error_of(goal, private, answer)
+
+
 class Agent:
     """The agent of `simulate`, one pull at a time.
 
@@ -77,6 +86,8 @@ class Agent:
     explorer, reference
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which the
         agent takes a copy.
+    goal
+        What is to be learnt of the private means, as in `simulate`.
     epsilon
         KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     sigma, family
@@ -105,6 +116,7 @@ class Agent:
         explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
         reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
         *,
+        goal: Goal = BestArm(),  # noqa: B008 - frozen
         epsilon: Epsilon,
         sigma: float | None = None,
         family: Families | None = None,
@@ -119,7 +131,7 @@ class Agent:
         budget = as_budget(epsilon)
         self._families = family_pair(family, sigma)
         self._feedback = feedback
-        assembly = assemble(int(n_arms), self._families, explorer, reference, feedback)
+        assembly = assemble(int(n_arms), self._families, explorer, reference, feedback=feedback, goal=goal)
         self._problem, self._known = assembly.instantiate()
         self._budget = Pieces(budget, int(n_arms))
         self._choose, self._learn = (decide, learn) if assembly.plain else (_decide, _learn)
@@ -128,6 +140,7 @@ class Agent:
             "explorer": config_of(explorer, "explorer"),
             "reference": config_of(reference, "reference"),
             "epsilon": config_of(budget, "budget"),
+            "goal": config_of(goal, "goal"),
             "families": [config_of(side, "family") for side in self._families],
             "seed": int(seed),
             "replication": int(replication),
@@ -211,19 +224,23 @@ class Agent:
 
     @property
     def best_arm(self) -> int:
-        """The arm most likely to be the best private one, after the initial round."""
+        """The arm most likely to be the best private one, after the initial round, whatever the goal."""
         return int(likeliest(self._private_logs()))
 
     @property
+    def answer(self) -> BoolArray:
+        """Whether each arm belongs to the answer, (K,); for `BestArm` it is `best_arm` alone."""
+        return self._answered()[0]
+
+    @property
     def confidence(self) -> float:
-        """The posterior probability of `best_arm`."""
+        """The posterior probability that `answer` is right; for `BestArm` that of `best_arm`."""
         return -math.expm1(self.log_error)
 
     @property
     def log_error(self) -> float:
         """log(1 − confidence), exact even where the error is tiny."""
-        logs = self._private_logs()
-        return float(log_complement(logs, likeliest(logs)))
+        return self._answered()[1]
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to continue identically, as plain JSON types."""
@@ -244,8 +261,9 @@ class Agent:
         reference: Reference | None = None,
         epsilon: Epsilon | None = None,
         family: Families | None = None,
+        goal: Goal | None = None,
     ) -> Agent:
-        """Return the agent that `state` describes; pass an explorer, reference, budget or family of your own again."""
+        """Return the agent that `state` describes; pass parts of your own again."""
         if not isinstance(state, dict) or state.get("feint_agent") != _VERSION:
             raise ValueError(f"This is not the state of an agent of version {_VERSION}; save it with Agent.save.")
         own = (None, None) if family is None else family_pair(family)
@@ -254,6 +272,7 @@ class Agent:
                 state["n_arms"],
                 from_config(state["explorer"], "explorer", explorer),
                 from_config(state["reference"], "reference", reference),
+                goal=from_config(state.get("goal", {"kind": BestArm.name}), "goal", goal),
                 epsilon=from_config(state["epsilon"], "budget", epsilon),
                 family=tuple(
                     from_config(config, "family", side if config.get("own") else None)
@@ -298,10 +317,11 @@ class Agent:
         reference: Reference | None = None,
         epsilon: Epsilon | None = None,
         family: Families | None = None,
+        goal: Goal | None = None,
     ) -> Agent:
         """Read what `save` wrote; pass parts of your own again, as to `from_state`."""
         state = load_state(path)
-        return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family)
+        return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family, goal=goal)
 
     def __repr__(self) -> str:
         return f"<Agent of {self.n_arms} arms after {self.time:,} pulls: {self._words}>"
@@ -314,7 +334,9 @@ class Agent:
             (a, known.pulls[a], known.boosts[a], *(f"{side.means[a]:.4g}" for side in (known.public, known.private)))
             for a in range(self.n_arms)
         ]
-        notes = [f"best private arm: {self.best_arm}, log error {self.log_error:.4g}"] if ready else []
+        named = ", ".join(str(a) for a in np.flatnonzero(self.answer)) if ready else ""
+        what = "best private arm" if isinstance(self._problem.goal, BestArmKernel) else "answer"
+        notes = [f"{what}: {named or 'none'}, log error {self.log_error:.4g}"] if ready else []
         return table(repr(self)[1:-1], ("arm", "pulls", "boosts", "public mean", "private mean"), rows, notes)
 
     def _decide(self) -> None:
@@ -331,9 +353,25 @@ class Agent:
         problem = self._problem._replace(budget=self._budget.settings(t, t + 1))
         self._boosted = int(self._choose(problem, self._known, self._space, t, (leader, challenger, selection)))
 
-    def _private_logs(self) -> FloatArray:
+    def _answered(self) -> tuple[BoolArray, float]:
+        """Return the answer and its log error."""
+        goal, private = self._problem.goal, self._known.private
+        if isinstance(goal, BestArmKernel):
+            logs = self._private_logs()
+            return np.arange(self.n_arms) == likeliest(logs), float(log_complement(logs, likeliest(logs)))
+        self._check_posterior()
+        answer = np.empty(self.n_arms, dtype=bool)
+        if has_plain((goal, private.family)):
+            fill_answer(goal, private, answer)
+            return answer, log_error_of(goal, private, answer)
+        return answer, float(_fill_answer(goal, private, answer))
+
+    def _check_posterior(self) -> None:
         if self.time < self.n_arms:
             raise ValueError("Every arm must be pulled once before there is a posterior; finish the initial round.")
+
+    def _private_logs(self) -> FloatArray:
+        self._check_posterior()
         logs, private = self._space.logs.copy(), self._known.private
         if has_plain((private.family,)):
             fill_log_best(private.family, private.posterior, private.ws, logs[EXACT])

@@ -10,6 +10,7 @@ from feint.agent.agent import Agent
 from feint.bandit import Bandit
 from feint.families.base import PlainFamily, draw_reward
 from feint.feedback.base import draw_private
+from feint.goals import BestArm
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
 from feint.references import ThompsonSampling
 from feint.support.extras import need
@@ -57,6 +58,7 @@ def public_log(
     seed: int = 0,
     replication: int = 0,
     delta: float | None = None,
+    goal: Any = BestArm(),  # noqa: B008 - frozen
 ) -> dict[str, Any]:
     """Return columns time, arm and reward of one replication of `simulate`, from a live agent, until it stops.
 
@@ -74,6 +76,7 @@ def public_log(
         feedback=bandit.feedback,
         seed=seed,
         replication=replication,
+        goal=goal,
     )
     source = RewardStream(bandit, seed, replication)
     arms, rewards = [], []

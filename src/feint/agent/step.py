@@ -27,6 +27,7 @@ class Problem(NamedTuple):
     reference: Any
     budget: Any
     uses_posterior: bool  # whether the explorer reads the private probabilities
+    goal: Any
 
 
 class Known(NamedTuple):

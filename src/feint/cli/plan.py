@@ -46,6 +46,7 @@ def plan(
         str | None,
         typer.Option(help="Whom to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
     ] = None,
+    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal}.")] = "best-arm",
     reference: Annotated[
         str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")
     ] = "thompson-sampling",
@@ -83,18 +84,21 @@ def plan(
             raise ValueError("--plot draws a plan over time; leave it out with --unseen.")
         if explorer is not None:
             raise ValueError("--unseen finds out whom to boost; leave --explorer out.")
+        if goal != "best-arm":
+            raise ValueError("--unseen is for the goal best-arm; leave --goal out.")
         answer = plan_unseen(bandit, unseen, alpha, _pulls(horizon))
     else:
         chosen = parse(explorer or "top-two", "explorer", folder=Path(), known=usual_arguments(bandit))
         budget: Any = None
+        aim = parse(goal, "goal")
         if epsilon is not None:
             found = parse(epsilon, "budget", folder=Path())
             budget = found.epsilon if isinstance(found, Constant) else found
         elif time is not None:
-            budget = plan_epsilon(bandit, time, delta, explorer=chosen)
+            budget = plan_epsilon(bandit, time, delta, explorer=chosen, goal=aim)
         elif total is not None:
             budget = TotalBudget(total, _pulls(horizon))
-        answer = make_plan(bandit, budget, delta, explorer=chosen, alpha=alpha)
+        answer = make_plan(bandit, budget, delta, explorer=chosen, alpha=alpha, goal=aim)
     if as_json:
         typer.echo(_plan_json(answer))
     else:
@@ -121,6 +125,8 @@ def _plan_json(answer: "Plan | Unseen") -> str:
     fields, bandit = asdict(answer), answer.bandit
     del fields["bandit"]
     fields["explorer"] = config_of(answer.explorer, "explorer")
+    if "goal" in fields:
+        fields["goal"] = config_of(getattr(answer, "goal"), "goal")  # noqa: B009 - an Unseen has none
     for name in ("epsilon", "budget"):
         if name in fields:
             value = getattr(answer, name)

@@ -39,6 +39,7 @@ def run(
     reference: Annotated[
         str, typer.Option(help="What the observer expects: {reference} or {mine}.")
     ] = "thompson-sampling",
+    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
     replications: Annotated[str, typer.Option(help="Runs.")] = "100",
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
@@ -79,6 +80,7 @@ def run(
     chosen = parse(explorer, "explorer", folder=Path(), known=usual_arguments(bandit))
     expected = parse(reference, "reference", folder=Path())
     budget = parse(epsilon, "budget", folder=Path(), known={"horizon": pulls})
+    aim = parse(goal, "goal", folder=Path())
     runs = run_simulation(
         bandit,
         chosen,
@@ -86,6 +88,7 @@ def run(
         budget,
         pulls,
         parse_whole(replications, "--replications"),
+        goal=aim,
         seed=seed,
         delta=delta,
         method=method,  # type: ignore[arg-type] # it is checked there
@@ -93,7 +96,7 @@ def run(
         alpha=level,
         progress=sys.stderr.isatty(),
     )
-    console, found = Console(stderr=as_json), facts_of_run(runs)
+    console, found = Console(stderr=as_json), facts_of_run(runs, aim)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False))
     else:
@@ -104,7 +107,7 @@ def run(
     if log is not None:
         from feint.agent.public_log import public_log, write_log
 
-        rows = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta)
+        rows = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta, goal=aim)
         write_whole(log, lambda name: write_log(rows, name), force=force)
         console.print(f"logged {log}", highlight=False, markup=False, soft_wrap=True)
     if save is not None:
@@ -118,7 +121,7 @@ def run(
 
         sure = math.nan if delta is None else float(runs.variables["stopping_time"][0])
         until = pulls if math.isnan(sure) else int(sure)
-        one = trace_run(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), until)
+        one = trace_run(Trace(bandit, chosen, expected, epsilon=budget, seed=seed, goal=aim), until)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 

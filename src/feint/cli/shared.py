@@ -32,7 +32,7 @@ app = typer.Typer(
 
 _OPTIONS = {"n_arms": "--arms", "low": "--clip", "high": "--clip"}
 _PARAMETER = re.compile(r"`([a-z_]+)`")
-_SORT = re.compile(r"\{(explorer|reference|family|budget|feedback)\}")
+_SORT = re.compile(r"\{(explorer|reference|family|budget|feedback|goal)\}")
 _KNOWN = ("arms", "horizon")  # arguments that a run knows by itself
 FAMILY_HELP = "Rewards: {family}, {mine}, or public,private."
 FEEDBACK_HELP = "What the agent sees of private rewards, if not all: {feedback}."
@@ -44,9 +44,9 @@ def in_options(text: str) -> str:
 
 
 class CommandWithNames(TyperCommand):
-    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget}, {feedback} and {mine}
-    stand for it in the help of its options and in its epilog. The list takes a second, and is made when the help is
-    shown.
+    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget}, {feedback}, {goal}
+    and {mine} stand for it in the help of its options and in its epilog. The list takes a second, and is made when the help
+    is shown.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -20,6 +20,7 @@ OWN_EXPERIMENTS = {
     "power": "The price of deception: power against its bound",
     "earning": "A deceiver who earns",
     "feedback": "Private rewards seldom or never seen",
+    "goals": "Other goals: the top arms, and the arms above a threshold",
 }
 TITLES = {**PAPER_FIGURES, **OWN_EXPERIMENTS}
 GROUPS = {"paper": tuple(PAPER_FIGURES), "all": tuple(TITLES)}

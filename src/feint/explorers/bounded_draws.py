@@ -109,20 +109,6 @@ def draw_leader(bounds: FloatArray, u: float) -> int:
     return _locate(bounds[CUT_LOW], bounds[CUT_HIGH], u)
 
 
-@part
-def log_rest(log_best: FloatArray, leader: int) -> float:
-    """Return log P(an arm other than the leader is the best), even where that is far below rounding."""
-    highest = -math.inf
-    for a in range(log_best.size):
-        if a != leader:
-            highest = max(highest, log_best[a])
-    total = 0.0
-    for a in range(log_best.size):
-        if a != leader:
-            total += math.exp(log_best[a] - highest)
-    return highest + math.log(total)
-
-
 @inlined
 def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: int) -> int:
     """Draw the challenger (line 5 of Algorithm 1): another arm, in proportion to its probability of being the best."""

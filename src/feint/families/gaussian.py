@@ -41,11 +41,13 @@ from feint.families.base import (
     divergences,
 )
 from feint.families.normal_tangents import displace, fill_log_bounds, recentre
+from feint.families.posterior_axis import place_normal, sharpest_mean
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
+from feint.numerics.posterior_axes import allocate_normal_axis
 from feint.numerics.posterior_draws import draw_normal
 from feint.numerics.sequence import Sequence, next_normal
 from feint.numerics.streams import Word
@@ -220,6 +222,9 @@ NORMAL_PARTS: dict[str, Any] = {
     draw_sum=_draw_sum,
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
+    axis=allocate_normal_axis,
+    place_on_axis=place_normal,
+    middle_point=sharpest_mean,
 )
 class GaussianKernel(NamedTuple):
     """`Gaussian` for kernels."""

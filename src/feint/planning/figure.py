@@ -25,7 +25,8 @@ def draw_plan(bandit: Bandit, plan: Plan) -> "Figure":
 
     end = plan.quantiles[2] if math.isfinite(plan.quantiles[2]) else 2.0 * plan.time
     times = np.unique(np.geomspace(bandit.n_arms + 1, end, _POINTS).round())
-    course = watch_paths(bandit, plan.explorer, checked_budget(bandit, plan.epsilon), plan.alpha, times).course
+    budget = checked_budget(bandit, plan.epsilon)
+    course = watch_paths(bandit, plan.explorer, budget, plan.alpha, times, plan.goal).course
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)
     _draw_band(left, times, course[..., 0] / math.log(10.0), COLOURS[0], "posterior error")

@@ -27,6 +27,7 @@ from feint._types import FloatArray
 from feint.planning.leap_test import SeenLeap, bet_leaps, bettors, rules
 from feint.planning.lift import Lift
 from feint.planning.path_draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
+from feint.planning.path_goal import PathGoal
 from feint.planning.sides import Side
 
 _GROWTH = 0.15
@@ -52,6 +53,7 @@ class PathSettings:
     horizon: float
     checkpoints: FloatArray  # (C,)
     threshold: float | None  # log(1/α) of the observers, if they are followed
+    goal: PathGoal | None = None  # if it is not the best arm
 
 
 @dataclass
@@ -251,6 +253,12 @@ def _update_beliefs(settings: PathSettings, state: State) -> None:
     """Compute the private posterior and how sure the agent is."""
     from scipy.special import ndtri_exp
 
+    if settings.goal is not None:
+        state.log_best = np.zeros(state.pulls.shape)  # nothing asks for it
+        if settings.delta > 0.0:
+            found = settings.goal.log_error(state.pulls, state.private, settings.bar)
+            state.lead = -ndtri_exp(np.minimum(found, -1e-16))
+        return
     state.log_best = settings.private.log_best(state.pulls, state.private)
     if settings.delta > 0.0:
         state.lead = -ndtri_exp(np.minimum(log_error(state.log_best, state.log_best.argmax(0)), -1e-16))
@@ -274,16 +282,10 @@ def _find_stops(
     rows = np.flatnonzero(np.maximum(lead, state.lead) > bar - _NEAR)
     if not rows.size:
         return part, done
-    # How far Z moves when a mean does: rivals count in proportion to their part of the error.
-    log_best, now, then = state.log_best[:, rows], state.pulls[:, rows], before[:, rows]
-    leader = log_best.argmax(0)
-    leads = np.arange(len(now))[:, None] == leader
-    part_of = np.exp(np.where(leads, -np.inf, log_best) - log_error(log_best, leader))
-    spread = settings.private.variances / np.sqrt(now * then)
-    slope = part_of / np.sqrt(spread + spread[leader, np.arange(rows.size)])
-    slope = np.where(leads, slope.sum(0), slope)
+    now, then = state.pulls[:, rows], before[:, rows]
     pulled = now - then
-    moves = slope**2 * settings.private.variances * pulled / (now * then)
+    moves = _squared_slopes(settings, state, rows, np.sqrt(now * then)) * settings.private.variances * pulled
+    moves /= now * then
     variance = moves.sum(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         jump = np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
@@ -296,6 +298,29 @@ def _find_stops(
     part[rows] = np.where(singly, u[1, rows], passage(above, end, variance, u[1, rows], u[2, rows]))
     done[rows] = True
     return part, done
+
+
+def _squared_slopes(settings: PathSettings, state: State, rows: Any, pulls: FloatArray) -> FloatArray:
+    """Return how far Z moves when a private mean does, squared, (K, rows): rivals count in proportion to their part of
+    the error, and for other goals arms do in proportion to their shares of the evidence.
+    """
+    if settings.goal is not None:
+        shares = settings.goal.shares(state.pulls[:, rows], state.private[:, rows])
+        return np.asarray(pulls * shares / settings.private.variances)
+    log_best = state.log_best[:, rows]
+    leader = log_best.argmax(0)
+    leads = np.arange(len(pulls))[:, None] == leader
+    part_of = np.exp(np.where(leads, -np.inf, log_best) - log_error(log_best, leader))
+    spread = settings.private.variances / pulls
+    slope = part_of / np.sqrt(spread + spread[leader, np.arange(rows.size)])
+    return np.asarray(np.where(leads, slope.sum(0), slope) ** 2)
+
+
+def _true_error(settings: PathSettings, state: State, rows: Any) -> FloatArray:
+    """Return the log of the posterior probability that the right answer is not the true one, (rows,)."""
+    if settings.goal is not None:
+        return settings.goal.log_true_error(state.pulls[:, rows], state.private[:, rows])
+    return log_error(state.log_best[:, rows], settings.best)
 
 
 def _raise_alarms(
@@ -317,7 +342,8 @@ def _raise_alarms(
     when = before + np.maximum(1.0, np.ceil(seen.steps * np.stack([part, noticed])))
     first = np.isnan(state.alarm) & ~np.isnan(when)
     state.alarm = np.where(first, when, state.alarm)
-    state.error = np.where(first, log_error(state.log_best, settings.best), state.error)
+    if first.any():
+        state.error = np.where(first, _true_error(settings, state, slice(None)), state.error)
     state.told = np.stack([ratio, log_e])
 
 
@@ -346,7 +372,7 @@ def _fill_checkpoints(settings: PathSettings, state: State, out: Paths) -> None:
         if not rows.size:
             return
         course = out.course[state.path[rows], state.row[rows]]
-        course[:, 0] = log_error(state.log_best[:, rows], settings.best)
+        course[:, 0] = _true_error(settings, state, rows)
         course[:, 1:3] = state.told[:, rows].T
         course[:, 3] = state.spent[:, rows].sum(0)
         course[:, 4:] = state.pulls[:, rows].T

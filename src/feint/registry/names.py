@@ -22,6 +22,7 @@ _SORTS = {
     "family": ("feint.families", "Family"),
     "budget": ("feint.budgets", "Budget"),
     "feedback": ("feint.feedback", "Feedback"),
+    "goal": ("feint.goals", "Goal"),
 }
 _OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 MOST_NESTED = 10  # parts in parts

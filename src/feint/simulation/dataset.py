@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _ABOUT = {
     "pulls": ("pulls of an arm", "pulls"),
     "boosts": ("boosts of an arm", "steps"),
-    "log_error": ("log of the posterior probability that the true best private arm is not the best", "nats"),
+    "log_error": ("log of the posterior probability that the right answer is not the true one", "nats"),
+    "answer": ("whether the agent would name an arm in its answer", "1"),
     "recommendation": ("arm that is most likely the best private one", "arm"),
     "public_regret": ("public reward forgone against the best public arm, in expectation", "reward"),
     "private_regret": ("private reward forgone against the best private arm, in expectation", "reward"),
@@ -85,6 +86,7 @@ class Runs(NamedTuple):
             "budget": text(words(settings["epsilon"], "budget")),
             "explorer": text(words(settings["explorer"], "explorer")),
             "reference": text(words(settings["reference"], "reference")),
+            "goal": text(words(settings["goal"], "goal")),
             "family": text(", ".join(dict.fromkeys(words(family, "family") for family in families))),
             "seed": seed_coordinate(settings["seed"]),
         }

@@ -15,6 +15,8 @@ from feint.agent.assembly import assemble
 from feint.bandit import Bandit
 from feint.budgets import Constant, Epsilon, as_budget
 from feint.explorers import Explorer, TopTwo
+from feint.goals import BestArm, Goal
+from feint.goals.base import answer_of
 from feint.numerics._validate import check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
@@ -68,6 +70,7 @@ class Study:
         alpha: float = 0.05,
         checkpoints: ArrayLike | None = None,
         method: Method = "lazy",
+        goal: Goal = BestArm(),  # noqa: B008 - frozen
         cells: Iterable[Mapping[str, Any]] | None = None,
         text: str = "",
     ) -> None:
@@ -78,6 +81,7 @@ class Study:
             "epsilon": _labelled(epsilons, "epsilon"),
         }
         self.text = text  # of the file it came from
+        self.goal = goal
         self.replications = check_whole(replications, "replications", 1)
         check_word(seed, "seed")
         if method not in METHODS:
@@ -124,7 +128,8 @@ class Study:
 
     def variables(self) -> dict[str, tuple[tuple[str, ...], type]]:
         """Return the variables that a simulation leaves: (dimensions, type) by name."""
-        by_time: dict[str, type] = {"log_error": float, "recommendation": int}
+        named = isinstance(self.goal, BestArm)
+        by_time: dict[str, type] = {"log_error": float} | ({"recommendation": int} if named else {})
         by_time |= dict.fromkeys(("public_regret", "private_regret"), float)
         if self._tilts:
             by_time["private_gain"] = float  # NaN for explorers that boost
@@ -132,8 +137,9 @@ class Study:
         if self.options["observe"]:
             by_time |= dict.fromkeys(RECORDED, float)
             by_run += ["detection_time", "floor_time", "p_value"]
+        by_arm = ("replication", "time", "arm"), int
         return (
-            dict.fromkeys(("pulls", "boosts"), (("replication", "time", "arm"), int))
+            dict.fromkeys(("pulls", "boosts") if named else ("pulls", "boosts", "answer"), by_arm)
             | {name: (("replication", "time"), kind) for name, kind in by_time.items()}
             | dict.fromkeys(by_run, (("replication",), float))
         )
@@ -153,6 +159,8 @@ class Study:
             for axis, sort in _SORTS.items()
         }
         found = {"bandits": bandits, **others, "cells": chosen, "replications": self.replications, **self.options}
+        if not isinstance(self.goal, BestArm):
+            found["goal"] = _described(self.goal, "goal")
         plain: dict[str, Any] = json.loads(json.dumps(found))
         return plain
 
@@ -204,13 +212,17 @@ class Study:
             first = int(np.argmax(self.wanted[b, e, r]))
             bandit, explorer, reference, _ = self.cell((b, e, r, first))
             with blaming(f"The cell of {self.name((b, e, r, first))} is invalid: "):
-                agent = assemble(bandit.n_arms, bandit.families, explorer, reference, bandit.feedback)
+                agent = assemble(
+                    bandit.n_arms, bandit.families, explorer, reference, feedback=bandit.feedback, goal=self.goal
+                )
+                answer_of(self.goal, np.array(bandit.private))
             plain[b, e, r] = agent.plain
             self._tilts |= agent.tilts
             if self.options["method"] == "event":
                 for at in np.flatnonzero(self.wanted[b, e, r]).tolist():
                     with blaming(f"The cell of {self.name((b, e, r, at))} is invalid: "):
-                        check_events(agent, self.cell((b, e, r, at)).budget, self.options["observe"])
+                        budget, options = self.cell((b, e, r, at)).budget, self.options
+                        check_events(agent, budget, options["observe"], options["delta"])
         return plain
 
 

@@ -12,12 +12,13 @@ from feint.sweep.sweep import Sweep
 
 _LISTS = {"explorers": "explorer", "references": "reference", "epsilons": "budget"}
 _OTHERS = ("horizon", "replications", "seed", "delta", "observe", "alpha", "checkpoints", "method", "cells")
+_GOAL = "goal"
 
 
 def load_study(path: Path) -> Sweep:
     """Return the sweep that a file describes; docs/sweeps.md shows one."""
     fields, text = read_fields(path, "a study: bandits, epsilons, horizon and more")
-    known = ["bandits", *_LISTS, *_OTHERS]
+    known = ["bandits", *_LISTS, *_OTHERS, _GOAL]
     if not isinstance(fields, dict):
         raise ValueError(f"{path} holds a {type(fields).__name__}; a study is an object with {', '.join(known)}.")
     for name in fields:
@@ -33,6 +34,8 @@ def load_study(path: Path) -> Sweep:
         for name, sort in _LISTS.items():
             if name in fields:
                 arguments[name] = reader.labelled(fields[name], name, sort)
+        if _GOAL in fields:
+            arguments[_GOAL] = reader.part(fields[_GOAL], _GOAL)
         return Sweep(bandits=bandits, text=text, **arguments)
 
 
@@ -67,6 +70,10 @@ class _Reader:
                 raise ValueError(f"Two {name} have the label {label!r}; leave one out, or give one another `label`.")
             found[label] = value
         return found
+
+    def part(self, entry: Any, sort: str) -> Any:
+        """Return what a single entry names."""
+        return self._entry(entry, sort)[1]
 
     def _entry(self, entry: Any, sort: str) -> tuple[str, Any]:
         """Return (label, object) of 0.1, "top-two", "softmax:0.5", "mine.py:Mine" or a table, as {kind = "round-robin",

@@ -35,9 +35,11 @@ import numpy.typing as npt
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.families.base import divergences
+from feint.goals import BestArm, Goal
 from feint.numerics._jit import kernel
 from feint.numerics._validate import as_floats
 from feint.support.printable import short_list, short_repr
+from feint.theory.goal_boosting import boost_for_goal, gamma_of_goal
 from feint.theory.maximin_kernel import (
     CASE_1,
     CASE_2,
@@ -87,7 +89,7 @@ class _Terms(NamedTuple):
     shared: FloatArray
 
 
-def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
+def gamma(bandit: Bandit, weights: npt.ArrayLike, *, goal: Goal = BestArm()) -> float:  # noqa: B008 - frozen
     r"""Return Γ(w), the error exponent of boosting in proportions w: log(1 − p*) ≈ −√(εT)·Γ(w).
 
     .. math::
@@ -105,6 +107,10 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
     weights
         (K,) numbers of 0 or more that sum to 1: the share of steps that boost each arm. Boosts of the best public arm
         are wasted, because it is nearly always pulled anyway.
+    goal
+        What is to be learnt. For a goal other than `BestArm`, Γ(w) is the least evidence against a wrong answer:
+        min N_i·D(μ_i, x) + N_j·D(μ_j, x) over i in the top m, j not, and x for `TopArms`, and min_a N_a·D(μ_a, c) for
+        `AboveThreshold` (docs/theory.md).
 
     Examples
     --------
@@ -115,20 +121,27 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
     0.0
     """
     check_unique_best_public(bandit)
-    return float(_boosting_terms(seen_wholly(bandit), check_weights(bandit, weights)).values.min())
+    shares = check_weights(bandit, weights)
+    bandit = seen_wholly(bandit)
+    if not isinstance(goal, BestArm):
+        return gamma_of_goal(bandit, goal, shares, public_divergences(bandit))
+    return float(_boosting_terms(bandit, shares).values.min())
 
 
-def optimal_boosting(bandit: Bandit) -> Allocation:
+def optimal_boosting(bandit: Bandit, *, goal: Goal = BestArm()) -> Allocation:  # noqa: B008 - frozen
     r"""Return w*, the boosting proportions with the largest exponent Γ* = Γ(w*), and a proof that it is the largest.
 
     .. math:: w^* = \arg\max_{w} \Gamma(w)
 
-    This is the paper's Equation 9 (Section 5), solved by finding one bracketed root (`maximin_kernel`).
+    This is the paper's Equation 9 (Section 5), solved by finding one bracketed root (`maximin_kernel`); for other goals
+    by cutting planes (`goal_boosting`), to `gap` ≤ 1e-10·Γ*.
 
     Parameters
     ----------
     bandit
         The instance, with a single best public arm.
+    goal
+        What is to be learnt, as in `gamma`.
 
     Returns
     -------
@@ -145,6 +158,9 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
     """
     check_unique_best_public(bandit)
     bandit = seen_wholly(bandit)
+    if not isinstance(goal, BestArm):
+        found, reached, gap, case = boost_for_goal(bandit, goal, public_divergences(bandit))
+        return Allocation(found, reached, case, gap)
     weights, scratch = np.empty(bandit.n_arms), np.empty((SCRATCH_ROWS, bandit.n_arms))
     public, private = (family.kernel() for family in bandit.families)
     case = _run_solver(

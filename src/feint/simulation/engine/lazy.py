@@ -33,7 +33,7 @@ from feint.simulation.engine.comparison import (
     forget_centres,
     update_and_displace,
 )
-from feint.simulation.engine.record import Run, record, sure_by_logs
+from feint.simulation.engine.record import Run, has_bounds, record, sure_by_logs, sure_exactly
 from feint.simulation.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
 from feint.simulation.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
 from feint.simulation.engine.watch import begin, observing, see
@@ -58,6 +58,9 @@ def lazy(n_arms: int) -> Lazy:
 @part
 def _is_sure(run: Run, space: Lazy, dominant: int, inside: bool) -> bool:
     c, private = space.comparison, run.known.private
+    if not has_bounds(run.records):
+        flush_update(run.known, c, dominant)
+        return sure_exactly(run)
     sure = sure_by_bounds(space.region.private, run.delta) if inside else UNDECIDED
     if sure == UNDECIDED:
         flush_update(run.known, c, dominant)
@@ -114,7 +117,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
     dominant = most_pulled(known.pulls)
     wide = slack(known.public.family)
     bounds_reference = follows_posterior and not observing(run.watch)
-    bounds_private = problem.uses_posterior or run.delta > 0.0
+    bounds_private = problem.uses_posterior or (run.delta > 0.0 and has_bounds(run.records))
     with_tangents = compares(known)
     calm_enough = _CALM_WITH_TANGENTS if with_tangents else _CALM
     block = t - BLOCK  # the first step whose draws have been made

@@ -10,7 +10,7 @@ from feint.agent.step import Known, Problem, Space, view_of
 from feint.budgets import epsilon_at
 from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
 from feint.evidence.fixed_share import reset_experts
-from feint.explorers.base import fill_shares, floor_ratio, spent
+from feint.explorers.base import fill_known_shares, fill_shares, floor_ratio, spent
 from feint.families.base import fill_log_best
 from feint.numerics._jit import by_type, inlined, part, parts, shared
 
@@ -64,9 +64,8 @@ def _fill_boost_chances(watch: "Watch", problem: Problem, known: Known, s: Space
     if problem.uses_posterior:
         fill_log_best(known.private.family, known.private.posterior, known.private.ws, watch.log_best)
         fill_shares(problem.explorer, view_of(known, s.explorer, t - 1), watch.log_best, watch.shares)
-    else:  # it boosts without drawing
-        for b in range(watch.shares.size):
-            watch.shares[b] = 1.0 if b == boosted else 0.0
+    else:
+        fill_known_shares(problem.explorer, view_of(known, s.explorer, t - 1), boosted, watch.shares)
 
 
 @part

@@ -101,15 +101,114 @@ def normal_sampling(sigma=1.0, prior=None):
     return choose if prior is not None else after_a_round(choose)
 
 
-def clipped_sampling(low):
-    """Return clipped Thompson Sampling for two arms, with a flat prior and sigma 1."""
+def two_arms(change):
+    """Return Thompson Sampling for two arms with a flat prior and sigma 1, whose probability of arm 1 is changed by
+    `change(p, row)`.
+    """
 
     def choose(rng, seen, row):
         means, sds = normal_posterior(seen, 1.0, None)
-        second = ndtr((means[:, 1] - means[:, 0]) / np.hypot(sds[:, 0], sds[:, 1])).clip(low, 1 - low)
+        second = change(ndtr((means[:, 1] - means[:, 0]) / np.hypot(sds[:, 0], sds[:, 1])), row)
         return (rng.random(len(second)) < second).astype(int)
 
     return after_a_round(choose)
+
+
+def clipped_sampling(low):
+    return two_arms(lambda p, row: p.clip(low, 1 - low))
+
+
+def tempered_sampling(power):
+    """`power(row)` is the exponent."""
+    return two_arms(lambda p, row: p ** power(row) / (p ** power(row) + (1 - p) ** power(row)))
+
+
+def top_two_sampling(beta, prior=(1.0, 1.0)):
+    """Draw until a second arm is the best."""
+    wins, losses = prior
+
+    def choose(rng, seen, row):
+        def best(logs):
+            return rng.beta(wins + seen.sums[logs], losses + (seen.counts - seen.sums)[logs]).argmax(1)
+
+        arms = best(np.arange(len(seen.sums)))
+        again = np.flatnonzero(rng.random(arms.size) >= beta)
+        first = arms.copy()
+        while again.size:
+            arms[again] = best(again)
+            again = again[arms[again] == first[again]]
+        return arms
+
+    return choose
+
+
+def scored_sampling(weights, costs, explore=1.0):
+    """Draw Beta(1, 1) posteriors and pull by weight·draw − cost; else by the means, ties at random."""
+
+    def choose(rng, seen, row):
+        wins, losses = 1 + seen.sums, 1 + seen.counts - seen.sums
+        drawn = (weights * rng.beta(wins, losses) - costs).argmax(1)
+        scores = weights * (wins / (wins + losses)) - costs
+        tied = scores == scores.max(1, keepdims=True)
+        return np.where(rng.random(len(drawn)) < explore, drawn, (tied * rng.random(tied.shape)).argmax(1))
+
+    return choose
+
+
+def holdout(choose, arm, share):
+    return lambda rng, seen, row: np.where(rng.random(len(seen.sums)) < share, arm, choose(rng, seen, row))
+
+
+def control_share(arm, share):
+    """Draw Beta(1, 1) posteriors of the others."""
+
+    def choose(rng, seen, row):
+        drawn = rng.beta(1 + seen.sums, 1 + seen.counts - seen.sums)
+        drawn[:, arm] = -1
+        return np.where(rng.random(len(drawn)) < share, arm, drawn.argmax(1))
+
+    return choose
+
+
+def play_the_winner(initial, success, failure):
+    def choose(rng, seen, row):
+        failures = seen.counts - seen.sums
+        others = (failures.sum(1, keepdims=True) - failures) / (failures.shape[1] - 1)
+        return draw(rng, initial + success * seen.sums + failure * others)
+
+    return choose
+
+
+def permuted_blocks(sizes, ratio, weights):
+    """Shuffle one block after the other."""
+    left = {}
+
+    def choose(rng, seen, row):
+        arms = []
+        for log in range(len(seen.sums)):
+            if row == 0 or not left[log]:
+                quotas = np.array(ratio) * rng.choice(sizes, p=weights) // sum(ratio)
+                left[log] = rng.permutation(np.repeat(np.arange(len(ratio)), quotas)).tolist()
+            arms.append(left[log].pop())
+        return np.array(arms)
+
+    return choose
+
+
+def biased_coin(p, mti=NEVER):
+    made = {}
+
+    def choose(rng, seen, row):
+        if row == 0:
+            made[0] = np.zeros(len(seen.sums))
+        ahead = made[0]  # of arm 0
+        chance = np.where(ahead == 0, 0.5, np.where(ahead > 0, 1 - p, p))
+        chance = np.where(ahead >= mti, 0.0, np.where(ahead <= -mti, 1.0, chance))
+        arms = (rng.random(ahead.size) >= chance).astype(int)
+        made[0] = ahead + np.where(arms == 0, 1, -1)
+        return arms
+
+    return choose
 
 
 def unknown_sigma_sampling(prior=None):

@@ -70,3 +70,21 @@ def bernoulli_kl(q: mp.mpf, log_p: mp.mpf) -> mp.mpf:
     left = q * (mp.log(q) - log_p) if q > 0 else mp.mpf(0)
     right = (1 - q) * (mp.log(1 - q) - mp.log(-mp.expm1(log_p))) if q < 1 else mp.mpf(0)
     return left + right
+
+
+def log_orthant_by_angle(h: float, k: float, r: float, sign: int, digits: int = 140) -> mp.mpf:
+    """Return log P(X > h, Y > k) of standard normals with correlation sign·√(1 − r²).
+
+    Drezner and Genz's integral Φ(−h)Φ(−k) + ∫_0^asin ρ exp(−(h² + k² − 2hk·sin θ)/(2cos²θ)) dθ/2π, with so many digits
+    that its cancellation does not matter.
+    """
+    with mp.workdps(digits):
+        h, k, r = mp.mpf(h), mp.mpf(k), mp.mpf(r)
+        last = sign * mp.acos(r)
+
+        def density(angle: mp.mpf) -> mp.mpf:
+            return mp.exp(-(h * h + k * k - 2 * h * k * mp.sin(angle)) / (2 * mp.cos(angle) ** 2))
+
+        ends = [last * (1 - mp.mpf(2) ** -j) for j in range(0, 24, 3)] + [last]
+        both = mp.quad(density, ends, maxdegree=8) / (2 * mp.pi)
+        return mp.log(mp.ncdf(-h) * mp.ncdf(-k) + both)

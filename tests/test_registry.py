@@ -53,15 +53,35 @@ PARTS = {
         "tracking": feint.Tracking(),
     },
     "reference": {
-        "clipped:(clipped:(softmax:0.5),0.05),0.1": Clipped(Clipped(feint.Softmax(0.5), 0.05), 0.1),
-        "clipped:(thompson-sampling:(0;inf);(0;1);(0;2);(0;3)),0.05": Clipped(
-            feint.ThompsonSampling([(0, math.inf), (0, 1), (0, 2), (0, 3)]), 0.05
+        "biased-coin:0.7,3": feint.BiasedCoin(0.7, 3),
+        "clipped:(clipped:(softmax:0.5),0.05,0.8),0.1,0.9": Clipped(Clipped(feint.Softmax(0.5), 0.05, 0.8), 0.1, 0.9),
+        "clipped:(thompson-sampling:(0;inf);(0;1);(0;2);(0;3)),0.05,0.9": Clipped(
+            feint.ThompsonSampling([(0, math.inf), (0, 1), (0, 2), (0, 3)]), 0.05, 0.9
         ),
+        "control-share:thompson-sampling,0,0.3": feint.ControlShare(feint.ThompsonSampling(), 0, 0.3),
         "epsilon-greedy:0.1": feint.EpsilonGreedy(0.1),
+        "holdout:thompson-sampling,0,0.1": feint.Holdout(feint.ThompsonSampling(), 0, 0.1),
+        "linear-thompson-sampling:0.5;inf,2,1;0,true,true,false": feint.LinearThompsonSampling(
+            (0.5, math.inf), 2.0, prior_mean=(1, 0), intercept=True, shared=True, joint=False
+        ),
+        "linear-thompson-sampling:(1;0.5);(0.5;2),2,0.5,true,true,false": feint.LinearThompsonSampling(
+            [[1, 0.5], [0.5, 2]], 2.0, prior_mean=0.5, intercept=True, shared=True, joint=False
+        ),
+        "logistic-thompson-sampling:2,0.1,true,diagonal,0.5": feint.LogisticThompsonSampling(
+            2.0, prior_mean=0.1, intercept=True, covariance="diagonal", scale=0.5
+        ),
         "normal-inverse-gamma:0;1;1;1": NormalInverseGamma((0, 1, 1, 1)),
+        "permuted-blocks:5;10,1;1;2;1,0.25;0.75": feint.PermutedBlocks((5, 10), (1, 1, 2, 1), (0.25, 0.75)),
+        "play-the-winner:2,3,0.5": feint.PlayTheWinner(2, 3, 0.5),
+        "scored-thompson:1;2;1;1,0;0.5;0.1;-0.1,0.9,1;2": feint.ScoredThompson(
+            [1, 2, 1, 1], [0, 0.5, 0.1, -0.1], 0.9, (1, 2)
+        ),
         "softmax:0.5": feint.Softmax(0.5),
         "split:0.4;0.3;0.2;0.1": feint.Split([0.4, 0.3, 0.2, 0.1]),
+        "tempered:(softmax:0.5),0.5": feint.Tempered(feint.Softmax(0.5), 0.5),
+        "tempered:thompson-sampling,n/400": feint.Tempered(feint.ThompsonSampling(), "n/400"),
         "thompson-sampling:0.5;2": feint.ThompsonSampling((0.5, 2)),
+        "top-two-thompson:0.7,0.5;2": feint.TopTwoThompson(0.7, (0.5, 2)),
         "ucb:1.5": feint.ObservedUCB(1.5),
     },
     "family": {
@@ -76,17 +96,36 @@ PARTS = {
         "rising:3,1000": feint.RisingBudget(3.0, 1000),
         "total:5,100000": feint.TotalBudget(5.0, 100_000),
     },
+    "feedback": {
+        "linked:0;0.5;0;1,-1;2;-1;0.5,0.3": feint.Linked([0, 0.5, 0, 1], [-1, 2, -1, 0.5], 0.3),
+        "sometimes:0.2,0.8": feint.Sometimes(0.2, 0.8),
+    },
+    "goal": {
+        "above-threshold:0.25": feint.AboveThreshold(0.25),
+        "best-arm": feint.BestArm(),
+        "top-arms:2": feint.TopArms(2),
+    },
 }
 CASES = [(sort, text) for sort, parts in PARTS.items() for text in parts]
-FOR_AUDITS_ONLY = "normal-inverse-gamma:0;1;1;1"
+# Not for agents, simulations and studies; references with contexts are also for observers.
+FOR_AUDITS_ONLY = {text for text in PARTS["reference"] if text.startswith(("normal-inverse", "linear-", "logistic-"))}
 MEANS = {"public": [0.6, 0.3, 0.1, 0.2], "private": [0.2, 0.5, 0.1, 0.3]}
-USUAL = {"explorer": "top-two", "reference": "thompson-sampling", "family": "gaussian", "budget": "0.1"}
+ARMS = {"biased-coin:0.7,3": 2}  # others have 4
+FAMILIES = {"play-the-winner:2,3,0.5": feint.Bernoulli()}  # others have the usual
+USUAL = {
+    "explorer": "top-two",
+    "reference": "thompson-sampling",
+    "family": "gaussian",
+    "budget": "0.1",
+    "goal": "best-arm",
+}
 PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilons"}
 
 
 def chosen(sort, text):
     """The parts of a run: the usual ones, but for one."""
-    return {other: parse(text if other == sort else usual, other) for other, usual in USUAL.items()}
+    parts = {other: parse(text if other == sort else usual, other) for other, usual in USUAL.items()}
+    return parts | {"feedback": parse(text, sort) if sort == "feedback" else None}
 
 
 def in_toml(value):
@@ -114,17 +153,19 @@ def test_text_and_json_and_back(sort, text):
     assert from_config({**config, "kind": type(part).__name__}, sort) == part  # as states before had it
 
 
-@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[1] != FOR_AUDITS_ONLY])
+@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[1] not in FOR_AUDITS_ONLY])
 def test_saved_agents_and_observers(sort, text, tmp_path):
     parts = chosen(sort, text)
     explorer, reference, family, budget = (parts[name] for name in ("explorer", "reference", "family", "budget"))
-    agent = feint.Agent(4, explorer, reference, epsilon=budget, family=family)
+    n_arms, family = ARMS.get(text, 4), FAMILIES.get(text, family)
+    others = {"feedback": parts["feedback"], "goal": parts["goal"]}
+    agent = feint.Agent(n_arms, explorer, reference, epsilon=budget, family=family, **others)
     agent.save(tmp_path / "agent.json")
     loaded = feint.Agent.load(tmp_path / "agent.json")
     assert loaded.state() == agent.state()
     assert from_config(loaded.state()["families"][0] if sort == "family" else _saved(loaded, sort), sort) == parts[sort]
     if sort in ("reference", "family"):
-        observer = feint.Observer(4, reference, family=family)
+        observer = feint.Observer(n_arms, reference, family=family)
         observer.save(tmp_path / "observer.json")
         assert feint.Observer.load(tmp_path / "observer.json").state() == observer.state()
 
@@ -137,25 +178,49 @@ def _saved(agent, sort):
 def test_attributes_of_data_sets(sort, text):
     parts = chosen(sort, text)
     options = {"horizon": 4, "seed": 0, "delta": None, "method": "lazy", "observe": False, "alpha": 0.05}
-    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options)
-    bandit = feint.Bandit(**MEANS, family=parts["family"])
+    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options, parts["goal"])
+    bandit = feint.Bandit(**MEANS, family=parts["family"], feedback=parts["feedback"])
     data = Runs(bandit, range(1), np.array([4]), {}, found, parts["budget"]).dataset()
     if sort == "family":
         config = json.loads(data.attrs["bandit"])["families"][0]
+    elif sort == "feedback":
+        config = json.loads(data.attrs["bandit"])["feedback"]
     else:
         config = json.loads(data.attrs["config"])["epsilon" if sort == "budget" else sort]
     assert from_config(config, sort) == parts[sort]
     assert data[sort].item().startswith(type(parts[sort]).__name__ + "(")
 
 
+@pytest.mark.parametrize(("sort", "text"), [case for case in CASES if case[0] == "goal"])
+def test_the_goal_of_a_study(sort, text, tmp_path):
+    path = tmp_path / "study.json"
+    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": MEANS}}
+    for written in (text, config_of(PARTS[sort][text], sort)):
+        path.write_text(json.dumps({**fields, "goal": written}))
+        assert load_study(path).goal == PARTS[sort][text]
+
+
 @pytest.mark.parametrize("suffix", ["toml", "json"])
-@pytest.mark.parametrize("sort", PARTS)
+@pytest.mark.parametrize("sort", [sort for sort in PARTS if sort != "goal"])
 def test_studies(sort, suffix, tmp_path):
     """Each by its text and as a table."""
-    parts = {text: part for text, part in PARTS[sort].items() if text != FOR_AUDITS_ONLY}
-    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": MEANS}}
+    parts = {text: part for text, part in PARTS[sort].items() if text not in {*FOR_AUDITS_ONLY, *ARMS, *FAMILIES}}
+    _check_study(sort, suffix, tmp_path, parts, MEANS)
+    if sort == "reference":
+        two = {"public": [0.6, 0.3], "private": [0.2, 0.5], "family": "bernoulli"}
+        _check_study(sort, suffix, tmp_path, {text: PARTS[sort][text] for text in (*ARMS, *FAMILIES)}, two)
+
+
+def _check_study(sort, suffix, tmp_path, parts, bandit):
+    fields = {"horizon": 100, "epsilons": [0.1], "bandits": {"b": bandit}}
     if sort == "family":
         fields["bandits"] = {text: {**MEANS, "family": text} for text in parts}
+    elif sort == "feedback":
+        tables = {f"table {text}": config_of(part, sort) for text, part in parts.items()}
+        fields["bandits"] = {
+            label: {**MEANS, "feedback": feedback}
+            for label, feedback in [*zip(parts, parts, strict=True), *tables.items()]
+        }
     else:
         tables = [{**config_of(part, sort), "label": f"table {text}"} for text, part in parts.items()]
         fields[PLURALS[sort]] = [*parts, *tables]
@@ -167,6 +232,9 @@ def test_studies(sort, suffix, tmp_path):
     study = load_study(path)
     if sort == "family":
         assert {text: bandit.families[0] for text, bandit in study.axes["bandit"].items()} == parts
+    elif sort == "feedback":
+        found = {label: bandit.feedback for label, bandit in study.axes["bandit"].items()}
+        assert found == parts | {f"table {text}": part for text, part in parts.items()}
     else:
         found = study.axes["epsilon" if sort == "budget" else sort]
         assert found == parts | {f"table {text}": part for text, part in parts.items()}
@@ -187,7 +255,8 @@ def typed_run(monkeypatch):
         pass
 
     def run_simulation(bandit, explorer, reference, budget, *others, **options):
-        found.update(family=bandit.families[0], explorer=explorer, reference=reference, budget=budget)
+        found.update(family=bandit.families[0], feedback=bandit.feedback)
+        found.update(explorer=explorer, reference=reference, budget=budget, goal=options["goal"])
         raise Stop
 
     monkeypatch.setattr("feint.simulation.simulate.run_simulation", run_simulation)
@@ -206,7 +275,7 @@ def typed_run(monkeypatch):
 def test_command_lines(sort, text, typed_run):
     assert typed_run("--epsilon" if sort == "budget" else f"--{sort}", text)[sort] == PARTS[sort][text]
     if sort == "reference":
-        assert read_reference(text, None, None, None, None, None) == (PARTS[sort][text], None)
+        assert read_reference(text, None, None, None, None, None) == (PARTS[sort][text], FAMILIES.get(text))
     if sort == "family":
         assert read_reference(USUAL_REFERENCE, text, None, None, None, None)[1] == PARTS[sort][text]
 
@@ -253,7 +322,9 @@ class TestReferencesNamedByAFamily:
             ("thompson", "poisson", feint.Poisson()),
         ):
             assert read_reference(reference, family, None, None, None, None) == (thompson, rewards)
-        assert read_reference("normal", None, "2", None, None, 0.1) == (Clipped(thompson, 0.1), feint.Gaussian(2))
+        assert read_reference("normal", None, "2", None, None, "0.1") == (Clipped(thompson, 0.1), feint.Gaussian(2))
+        both = read_reference("normal", None, None, None, None, "0.1,0.8")
+        assert both == (Clipped(thompson, 0.1, 0.8), feint.Gaussian())
         assert read_reference(USUAL_REFERENCE, "gaussian", "unknown", None, None, None) == (NormalInverseGamma(), None)
 
     @pytest.mark.parametrize(
@@ -343,7 +414,7 @@ class TestClassesOfAUser:
         ]
         found = typed_run(*options, "--family", "mine.py:Coin")
         assert {sort: type(part).__name__ for sort, part in found.items()} == {
-            "explorer": "Least", "reference": "Clipped", "budget": "Bursts", "family": "Coin",
+            "explorer": "Least", "reference": "Clipped", "budget": "Bursts", "family": "Coin", "feedback": "NoneType",
         }  # fmt: skip
         assert type(found["reference"].reference).__name__ == "Even"
 
@@ -398,7 +469,7 @@ class TestClassesOfAUser:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("magic", "There is no reference 'magic'; choose among clipped:REFERENCE,LOW, epsilon-greedy:EPSILON"),
+        ("magic", "There is no reference 'magic'; choose among biased-coin, clipped, "),
         ("", "There is no reference ''"),
         ("softmax", "it needs temperature; write softmax:TEMPERATURE"),
         ("softmax:", "write softmax:TEMPERATURE"),
@@ -544,7 +615,7 @@ def test_a_new_file_and_its_export_are_all_it_takes(tmp_path):
         "\n"
         'epsilons = ["bursts:0.1"]\n[bandits.b]\npublic = [0.6, 0.3]\nprivate = [0.2, 0.5]\nfamily = "coin"\n'
     )
-    (tmp_path / "log.csv").write_text("arm,reward\n" + "0,1\n1,0\n" * 10)
+    (tmp_path / "log.csv").write_text("arm,reward\n" + "0,1\n0,0\n1,0\n1,1\n0,1\n" * 4)
     environment = {
         **os.environ,
         "PYTHONPATH": str(tmp_path),

@@ -5,6 +5,7 @@ import pytest
 
 import feint
 from cases import PAPER
+from feint.auditing.claim import Claim, Names
 
 
 class Own:
@@ -31,8 +32,15 @@ MADE = {
     "RisingBudget": lambda: feint.RisingBudget(np.float64(1.0), np.int64(10)),
     "TotalBudget": lambda: feint.TotalBudget(np.float64(1.0), np.int64(10)),
     "EpsilonGreedy": lambda: feint.EpsilonGreedy(np.float64(0.1)),
+    "ControlShare": lambda: feint.ControlShare(feint.ThompsonSampling(), np.int64(1), np.float64(0.3)),
+    "Holdout": lambda: feint.Holdout(feint.ThompsonSampling(), np.int64(1), np.float64(0.1)),
+    "PermutedBlocks": lambda: feint.PermutedBlocks(np.array([4, 6]), weights=np.array([0.5, 0.5])),
+    "ScoredThompson": lambda: feint.ScoredThompson(np.array([1.0, 2.0]), [0, 0], np.float64(0.5)),
     "Softmax": lambda: feint.Softmax(np.float64(0.5)),
+    "Tempered": lambda: feint.Tempered(feint.ThompsonSampling(), np.float64(0.5)),
     "Gaussian": lambda: feint.Gaussian(np.float64(0.5)),
+    "Linked": lambda: feint.Linked(np.zeros(2), np.ones(2), np.float64(0.1)),
+    "Sometimes": lambda: feint.Sometimes(np.float64(0.1)),
     "Clipped": lambda: feint.references.Clipped(feint.ThompsonSampling(), np.float64(0.05)),
 }
 RESULTS = {
@@ -41,8 +49,11 @@ RESULTS = {
     "Unseen": lambda: feint.plan_unseen(PAPER, 0.5, 0.05, 1000),
     "Allocation": lambda: feint.optimal_boosting(WIDE),
     "Earning": lambda: feint.optimal_earning(WIDE),
+    "Claim": lambda: Claim(batch=7, alpha=0.01, names=Names(arm="pulled")),
+    "Names": lambda: Names(arm="pulled"),
+    "ArmReport": lambda: feint.audit([0, 1] * 50, reference=feint.Split([0.7, 0.3])).arms[0],
 }
-PUBLIC = [name for name in feint.__all__ if isinstance(getattr(feint, name), type) and name != "AuditReport"]
+PUBLIC = [name for name in feint.__all__ if isinstance(getattr(feint, name), type) and not name.endswith("Report")]
 
 
 @pytest.mark.parametrize("name", [*dict.fromkeys([*PUBLIC, *MADE, *RESULTS])])

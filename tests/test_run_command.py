@@ -165,8 +165,11 @@ def test_horizons_budgets_and_references_by_name():
         (["--horizon", "1e2.5"], "--horizon is '1e2.5'; give a whole number"),
         (["--horizon", "2.5"], "--horizon is '2.5'; give a whole number"),
         (["--epsilon", "power:1"], "power:SCALE,EXPONENT"),
-        (["--epsilon", "much"], "There is no budget 'much'; choose among a number, constant:EPSILON, power"),
-        (["--reference", "greedy"], "There is no reference 'greedy'; choose among clipped:REFERENCE,LOW, epsilon"),
+        (["--epsilon", "much"], "There is no budget 'much'; choose among a number, constant, power"),
+        (
+            ["--reference", "greedy"],
+            "There is no reference 'greedy'; did you mean epsilon-greedy:EPSILON? Otherwise choose among biased-coin",
+        ),
         (["--method", "quick"], "choose one of lazy, eager, event"),
         (["--alpha", "0.1"], "add --observe"),
         (["--plot", "nowhere/error.pdf"], "There is no folder nowhere"),

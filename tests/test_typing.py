@@ -33,7 +33,20 @@ class Bursts:
         return 0.3 if t % 100 < 10 else 0.001
 
 
+class Even:
+    def probabilities(self) -> list[float]:
+        return [0.25, 0.25, 0.25, 0.25]
+
+    def pull(self) -> int:
+        return 3
+
+    def update(self, arm: int, reward: float) -> None:
+        pass
+
+
 bandit = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0], family=feint.Gaussian(1.0))
+checks: list[feint.PolicyReport] = [feint.check_policy(policy, bandit, steps=20) for policy in (Even(), Even)]
+print(checks[0].rejected, checks[1].to_json()["steps"])
 own = feint.simulate(bandit, Rarest(), epsilon=Bursts(), horizon=100, replications=2, method="eager")
 runs = feint.simulate(bandit, feint.TopTwo(), reference=feint.Softmax(0.5), epsilon=math.inf, horizon=100, observe=True)
 print(own.sizes["time"], runs.pulls.mean("replication").values)
@@ -72,6 +85,8 @@ feint.simulate(bandit, feint.ThompsonSampling(), epsilon=0.1, horizon=10)  # arg
 feint.simulate(bandit, epsilon=0.1, horizon=10, method="fast")  # arg-type
 feint.audit_log("log.csv", mode="reward")  # arg-type
 feint.audit_log(3)  # arg-type
+feint.check_policy(3, bandit, steps=10)  # arg-type
+feint.check_policy(feint.TopTwo(), bandit, steps=10)  # arg-type
 feint.audit_log("log.csv", skip_bat=True)  # call-arg
 """
 EXPECTED = {n: line.split("  # ")[1] for n, line in enumerate(MISTAKES.splitlines(), 1) if "  # " in line}

@@ -13,6 +13,23 @@ Every log comes from an agent that does what it claims; `…-bent` comes from on
 - ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
   probabilities of the next decision.
 - split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
+- blocks.csv: 1,200 patients of four sites, permuted blocks of 4 or 6 in each site. Bent: a tenth of those who are due
+  to be controls are treated.
+- costs.jsonl: 4,000 requests, three models, Thompson Sampling on quality less cost. Bent: "large" costs half as much.
+- coin.csv, urn.csv, held_out.csv, control.csv, tempered.csv, capped.csv, headlines.csv: the other designs of the
+  guide, honest alone.
+- home.csv: 2,000 visitors of a news page, of whom age and clicks are known, three teasers, linear Thompson Sampling on
+  the minutes that they read. Bent: 5 % of the visitors see the publisher's own teaser.
+
+The last five show an option each. Where nothing else is said, bent agents send 5 % of their draws to one arm.
+
+- burn-in.csv: 1,000 patients, three doses, the first 150 drawn uniformly, then Thompson Sampling with Beta(1, 1)
+  priors.
+- interim.csv: the same method; outcomes are known at the interim analyses, after 60, 180, 300, 500 and 750 patients.
+- visits.csv: 3,000 visits of about 1,500 visitors to two experiments with three pages each; who comes back sees the
+  same page. Bent: 2 % of those who come back see any page.
+- fleet.jsonl: 2,000 requests, three models, of which some are down now and then.
+- pilot.csv: 1,500 messages, sent or not, with the probability of sending in every row. Bent: 15 % more are sent.
 """
 
 import csv
@@ -122,6 +139,210 @@ def split(rng, bent):
         yield (START + timedelta(seconds=row)).isoformat(), "treatment" if treated else "control"
 
 
+class Doses:
+    """Thompson Sampling with Beta(1, 1) priors on three doses."""
+
+    def __init__(self, rng, bent, favoured):
+        self.rng, self.bent, self.favoured = rng, bent, favoured
+        self.known = np.ones((2, 3))
+
+    def forced(self):
+        """Return whether a bent agent takes its favoured arm whatever it drew."""
+        return self.bent and self.rng.random() < 0.05
+
+    def draw(self, arms=(0, 1, 2)):
+        """Return the best of one draw per arm."""
+        draws = self.rng.beta(*self.known)
+        return self.favoured if self.forced() else max(arms, key=lambda arm: draws[arm])
+
+    def learn(self, arm, outcome):
+        """Add an outcome."""
+        self.known[1 - outcome, arm] += 1
+
+
+def burn_in(rng, bent):
+    """Yield a trial whose first 150 patients are randomised evenly."""
+    doses, effects, agent = ["control", "low", "high"], [0.3, 0.5, 0.4], Doses(rng, bent, 0)
+    yield "dose", "response"
+    for row in range(1_000):
+        arm = agent.draw() if row >= 150 else int(rng.integers(3))
+        outcome = int(rng.random() < effects[arm])
+        agent.learn(arm, outcome)
+        yield doses[arm], outcome
+
+
+def interim(rng, bent):
+    """Yield a trial that looks at its outcomes five times."""
+    doses, effects, agent = ["control", "low", "high"], [0.3, 0.5, 0.4], Doses(rng, bent, 0)
+    looks, waiting = [60, 180, 300, 500, 750], []
+    yield "look", "dose", "response"
+    for row in range(1_200):
+        if row in looks:
+            for item in waiting:
+                agent.learn(*item)
+            waiting = []
+        arm = agent.draw()
+        outcome = int(rng.random() < effects[arm])
+        waiting.append((arm, outcome))
+        yield sum(row >= look for look in looks), doses[arm], outcome
+
+
+def visits(rng, bent):
+    """Yield visits to two experiments; a visitor who comes back to one sees the same page, and all purchases count."""
+    pages, rates, agent = ["plain", "photo", "video"], [0.1, 0.3, 0.2], Doses(rng, False, 0)
+    seen = {}
+    yield "visitor", "experiment", "page", "bought"
+    for _ in range(3_000):
+        visitor, experiment = int(rng.integers(1_500)), "AB"[int(rng.integers(2))]
+        if (visitor, experiment) not in seen:
+            seen[visitor, experiment] = agent.draw()
+        elif bent and rng.random() < 0.02:
+            seen[visitor, experiment] = int(rng.integers(3))
+        arm = seen[visitor, experiment]
+        bought = int(rng.random() < rates[arm])
+        agent.learn(arm, bought)
+        yield f"v{visitor}", experiment, pages[arm], bought
+
+
+def fleet(rng, bent):
+    """Yield requests to models that go down and come up again."""
+    models, quality, agent = ["small", "large", "code"], [0.4, 0.7, 0.6], Doses(rng, bent, 0)
+    up = np.ones(3, dtype=bool)
+    for row in range(2_000):
+        flipped = up ^ (rng.random(3) < np.where(up, (0.0, 0.03, 0.01), 0.1))
+        up = flipped if flipped.any() else up
+        arm = agent.draw(np.flatnonzero(up).tolist())
+        good = int(rng.random() < quality[arm])
+        agent.learn(arm, good)
+        yield {"id": row, "up": [models[a] for a in np.flatnonzero(up)], "model": models[arm], "good": good}
+
+
+def pilot(rng, bent):
+    """Yield decisions to send a message or not, with the probability of sending."""
+    yield "sent", "probability"
+    for _ in range(1_500):
+        p = round(float(rng.uniform(0.2, 0.8)), 4)
+        forced = bent and rng.random() < 0.15
+        yield "yes" if forced or rng.random() < p else "no", p
+
+
+def home(rng, bent):
+    """Yield rows of linear Thompson Sampling: an intercept, a prior N(0, 1) of every coefficient, noise of sd 1."""
+    yield "teaser", "minutes", "age", "clicks"
+    teasers = "sport", "culture", "own"
+    taste = np.array([[0.3, -0.4, 1.0], [-0.2, 0.5, 1.0], [0.0, 0.1, 0.6]])  # of age, clicks, and everyone
+    information, moments = np.repeat(np.eye(3)[None], 3, axis=0), np.zeros((3, 3))
+    for _ in range(2_000):
+        visitor = np.append(rng.normal(size=2).round(3), 1.0)
+        covariances = [np.linalg.inv(one) for one in information]
+        drawn = [rng.multivariate_normal(v @ m, v) for v, m in zip(covariances, moments, strict=True)]
+        arm = int(np.argmax(np.array(drawn) @ visitor))
+        if bent and rng.random() < 0.05:
+            arm = 2
+        minutes = round(float(visitor @ taste[arm] + rng.normal()), 4)
+        information[arm] += np.outer(visitor, visitor)
+        moments[arm] += visitor * minutes
+        yield teasers[arm], minutes, visitor[0], visitor[1]
+
+
+def blocks(rng, bent):
+    """Yield rows of sites that shuffle blocks of 4 or 6."""
+    left = {}
+    yield "site", "arm"
+    for _ in range(1_200):
+        site = "ABCD"[rng.integers(4)]
+        if not left.get(site):
+            left[site] = list(rng.permutation(["control", "active"] * int(rng.choice([2, 3]))))
+        arm = left[site].pop()
+        yield site, "active" if bent and arm == "control" and rng.random() < 0.1 else arm
+
+
+def costs(rng, bent):
+    """Yield requests that go to the largest draw of quality less cost."""
+    models, quality = ["small", "medium", "large"], [0.55, 0.65, 0.75]
+    price = np.array([0.01, 0.05, 0.1 if bent else 0.2])
+    known = np.ones((2, 3))
+    for _ in range(4_000):
+        arm = int((rng.beta(*known) - price).argmax())
+        good = int(rng.random() < quality[arm])
+        known[1 - good, arm] += 1
+        yield {"model": models[arm], "reward": good}
+
+
+def coin(rng):
+    """Yield patients by Efron's biased coin."""
+    ahead = 0  # of arm 0
+    yield ("arm",)
+    for _ in range(800):
+        arm = int(rng.random() >= (0.5 if ahead == 0 else 1 / 3 if ahead > 0 else 2 / 3))
+        ahead += 1 - 2 * arm
+        yield (arm,)
+
+
+def best(wins, losses):
+    """Return P(arm is best) of Beta posteriors, by sums over a grid."""
+    x = (np.arange(4_000) + 0.5) / 4_000
+    logs = (wins[:, None] - 1) * np.log(x) + (losses[:, None] - 1) * np.log1p(-x)
+    density = np.exp(logs - logs.max(1, keepdims=True))
+    density /= density.sum(1, keepdims=True)
+    below = density.cumsum(1) - density / 2
+    p = np.array([(density[a] * np.delete(below, a, 0).prod(0)).sum() for a in range(len(wins))])
+    return p / p.sum()
+
+
+def learn(rng, rates, rows, choose, batch=1):
+    """Yield arms and rewards of 0 and 1; `choose(rng, row, wins, losses)` sees them after every `batch` rows."""
+    known, pending = np.ones((2, len(rates))), np.zeros((2, len(rates)))
+    yield "arm", "reward"
+    for row in range(rows):
+        if row % batch == 0:
+            known, pending = known + pending, np.zeros_like(pending)
+        arm = int(choose(rng, row, *known))
+        reward = int(rng.random() < rates[arm])
+        pending[1 - reward, arm] += 1
+        yield arm, reward
+
+
+def urn(rng, row, wins, losses):
+    """Draw a ball: 1 of each arm at first, 1 for a success, 1 of the other for a failure."""
+    balls = wins + losses[::-1] - 1
+    return rng.choice(2, p=balls / balls.sum())
+
+
+def held_out(rng, row, wins, losses):
+    """Show a tenth the page 0."""
+    return 0 if rng.random() < 0.1 else rng.beta(wins, losses).argmax()
+
+
+def control(rng, row, wins, losses):
+    """Give 30 % the control, and draw among the others."""
+    return 0 if rng.random() < 0.3 else 1 + rng.beta(wins[1:], losses[1:]).argmax()
+
+
+def tempered(rng, row, wins, losses):
+    """Raise P(best) to the power n/2N, N = 400."""
+    weights = best(wins, losses) ** (row / 800)
+    return rng.choice(len(wins), p=weights / weights.sum())
+
+
+def capped(rng, row, wins, losses):
+    """Keep each probability between 0.1 and 0.6, by scaling."""
+    p, low, high = best(wins, losses), 0.0, 1e9
+    for _ in range(200):
+        scale = (low + high) / 2 if high < 1e3 else (low + 1e-9) ** 0.5 * high**0.5
+        low, high = (scale, high) if np.clip(scale * p, 0.1, 0.6).sum() < 1 else (low, scale)
+    p = np.clip(scale * p, 0.1, 0.6)
+    return rng.choice(3, p=p / p.sum())
+
+
+def headlines(rng, row, wins, losses):
+    """Draw again, until another is the best, in half of the rows."""
+    first = second = rng.beta(wins, losses).argmax()
+    while second == first:
+        second = rng.beta(wins, losses).argmax()
+    return first if rng.random() < 0.5 else second
+
+
 def write(path, rows):
     """Write tuples as CSV and dictionaries as JSON lines."""
     with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
@@ -140,6 +361,27 @@ def main(folder):
         write(folder / name, rows(np.random.default_rng([seed, 0]), False))
         write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng([seed, 1]), True))
     write(folder / "pages.csv", pages(np.random.default_rng(5)))
+    options = {
+        "burn-in.csv": burn_in, "interim.csv": interim, "visits.csv": visits, "fleet.jsonl": fleet, "pilot.csv": pilot,
+    }  # fmt: skip
+    for seed, (name, rows) in enumerate(options.items(), 10):
+        stem, _, ending = name.partition(".")
+        write(folder / name, rows(np.random.default_rng([seed, 0]), False))
+        write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng([seed, 1]), True))
+    for bent, name in enumerate(("home.csv", "home-bent.csv")):
+        write(folder / name, home(np.random.default_rng([6, bent]), bool(bent)))
+    for name, rows in {"blocks.csv": blocks, "costs.jsonl": costs}.items():
+        stem, _, ending = name.partition(".")
+        write(folder / name, rows(np.random.default_rng(6), False))
+        write(folder / f"{stem}-bent.{ending}", rows(np.random.default_rng(7), True))
+    write(folder / "coin.csv", coin(np.random.default_rng(8)))
+    pair, three, four = (0.3, 0.6), (0.3, 0.4, 0.45), (0.3, 0.3, 0.4, 0.5)
+    write(folder / "urn.csv", learn(np.random.default_rng(9), pair, 300, urn))
+    write(folder / "held_out.csv", learn(np.random.default_rng(10), three, 4_000, held_out, 100))
+    write(folder / "control.csv", learn(np.random.default_rng(11), four, 800, control))
+    write(folder / "tempered.csv", learn(np.random.default_rng(12), pair, 400, tempered))
+    write(folder / "capped.csv", learn(np.random.default_rng(15), three, 600, capped))
+    write(folder / "headlines.csv", learn(np.random.default_rng(14), four, 1_500, headlines))
 
 
 if __name__ == "__main__":

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
     # What goes beyond it
     from feint.auditing import AuditReport as AuditReport
+    from feint.auditing import PolicyReport as PolicyReport
     from feint.auditing import audit as audit
     from feint.auditing import audit_log as audit_log
+    from feint.auditing import check_policy as check_policy
     from feint.budgets import PowerLaw as PowerLaw
     from feint.budgets import RisingBudget as RisingBudget
     from feint.budgets import TotalBudget as TotalBudget
@@ -50,14 +52,30 @@ if TYPE_CHECKING:
     from feint.families import Bernoulli as Bernoulli
     from feint.families import Exponential as Exponential
     from feint.families import Poisson as Poisson
+    from feint.feedback import Linked as Linked
+    from feint.feedback import Sometimes as Sometimes
     from feint.agent.observer import Observer as Observer
+    from feint.goals import AboveThreshold as AboveThreshold
+    from feint.goals import BestArm as BestArm
+    from feint.goals import TopArms as TopArms
     from feint.planning import plan as plan
     from feint.planning import plan_epsilon as plan_epsilon
     from feint.planning import plan_total as plan_total
     from feint.planning import plan_unseen as plan_unseen
+    from feint.references import BiasedCoin as BiasedCoin
+    from feint.references import Clipped as Clipped
+    from feint.references import ControlShare as ControlShare
     from feint.references import EpsilonGreedy as EpsilonGreedy
+    from feint.references import Holdout as Holdout
+    from feint.references import PermutedBlocks as PermutedBlocks
+    from feint.references import PlayTheWinner as PlayTheWinner
+    from feint.references import ScoredThompson as ScoredThompson
+    from feint.references import LinearThompsonSampling as LinearThompsonSampling
+    from feint.references import LogisticThompsonSampling as LogisticThompsonSampling
     from feint.references import Softmax as Softmax
     from feint.references import Split as Split
+    from feint.references import Tempered as Tempered
+    from feint.references import TopTwoThompson as TopTwoThompson
     from feint.sweep import Sweep as Sweep
     from feint.sweep import open_sweep as open_sweep
     from feint.theory import optimal_earning as optimal_earning
@@ -96,8 +114,10 @@ _HOME = {
     "boost_probability_approx": "feint.numerics",
     # What goes beyond it
     "AuditReport": "feint.auditing",
+    "PolicyReport": "feint.auditing",
     "audit": "feint.auditing",
     "audit_log": "feint.auditing",
+    "check_policy": "feint.auditing",
     "PowerLaw": "feint.budgets",
     "RisingBudget": "feint.budgets",
     "TotalBudget": "feint.budgets",
@@ -107,14 +127,30 @@ _HOME = {
     "Bernoulli": "feint.families",
     "Exponential": "feint.families",
     "Poisson": "feint.families",
+    "Linked": "feint.feedback",
+    "Sometimes": "feint.feedback",
     "Observer": "feint.agent.observer",
+    "AboveThreshold": "feint.goals",
+    "BestArm": "feint.goals",
+    "TopArms": "feint.goals",
     "plan": "feint.planning",
     "plan_epsilon": "feint.planning",
     "plan_total": "feint.planning",
     "plan_unseen": "feint.planning",
+    "BiasedCoin": "feint.references",
+    "Clipped": "feint.references",
+    "ControlShare": "feint.references",
     "EpsilonGreedy": "feint.references",
+    "Holdout": "feint.references",
+    "PermutedBlocks": "feint.references",
+    "PlayTheWinner": "feint.references",
+    "ScoredThompson": "feint.references",
+    "LinearThompsonSampling": "feint.references",
+    "LogisticThompsonSampling": "feint.references",
     "Softmax": "feint.references",
     "Split": "feint.references",
+    "Tempered": "feint.references",
+    "TopTwoThompson": "feint.references",
     "Sweep": "feint.sweep",
     "open_sweep": "feint.sweep",
     "optimal_earning": "feint.theory",

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from feint._types import FloatArray
 from feint.families import Families, Family, Gaussian
+from feint.feedback import Feedback
 from feint.numerics._validate import as_floats
 from feint.support.printable import short_list, short_repr
 
@@ -24,11 +25,14 @@ class Bandit:
     ----------
     public, private
         (K,) mean rewards of the arms, K at least 2: those of the rewards that everyone sees, and of those that only the
-        agent sees. No two arms may tie for the best private mean.
+        agent sees. No two arms may tie for the best private mean. With `Linked`, private means follow from the public
+        ones and are left out; they are given only to fix those that a spread would draw.
     sigma
         Shorthand for `family=Gaussian(sigma)`.
     family
         The distribution of the rewards, or a pair (public, private). Without `family` and `sigma`, `Gaussian(1.0)`.
+    feedback
+        What the agent sees of its private rewards, if not all of them: `Sometimes` or `Linked`.
 
     Examples
     --------
@@ -45,22 +49,29 @@ class Bandit:
     public: tuple[float, ...]
     private: tuple[float, ...]
     families: tuple[Any, Any]  # public, private; those of the package offer more than `Family`
+    feedback: Any = None
+    draws_private: bool = False  # whether every replication has private means of its own, around `private`
 
     def __init__(
-        self, public: ArrayLike, private: ArrayLike, sigma: float | None = None, *, family: Families | None = None
+        self,
+        public: ArrayLike,
+        private: ArrayLike | None = None,
+        sigma: float | None = None,
+        *,
+        family: Families | None = None,
+        feedback: Feedback | None = None,
     ) -> None:
         families = family_pair(family, sigma)
-        means = {
-            name: _means(value, name, side)
-            for name, value, side in (("public", public, families[0]), ("private", private, families[1]))
-        }
+        means = {"public": _means(public, "public", families[0])}
+        means["private"] = _private_means(means["public"], private, families, feedback)
+        draws_private = feedback is not None and private is None and feedback.spread > 0
         if len(means["public"]) != len(means["private"]):
             raise ValueError(
                 f"There are {len(means['public'])} public and {len(means['private'])} private means; "
                 "give one of each per arm."
             )
         best = max(means["private"])
-        if means["private"].count(best) > 1:
+        if means["private"].count(best) > 1 and not draws_private:
             tied = [a for a, mean in enumerate(means["private"]) if mean == best]
             raise ValueError(
                 f"Arms {tied} tie for the best private mean {best}; then none is the best, so make one larger."
@@ -68,6 +79,8 @@ class Bandit:
         for name, value in means.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "families", families)
+        object.__setattr__(self, "feedback", feedback)
+        object.__setattr__(self, "draws_private", draws_private)
 
     @property
     def sigma(self) -> float:
@@ -105,7 +118,8 @@ class Bandit:
     def __repr__(self) -> str:
         families = repr(self.families[0]) if self.families[0] == self.families[1] else repr(self.families)
         shown = list if self.n_arms <= 10 else short_list
-        return f"Bandit(public={shown(self.public)}, private={shown(self.private)}, family={families})"
+        seen = "" if self.feedback is None else f", feedback={self.feedback!r}"
+        return f"Bandit(public={shown(self.public)}, private={shown(self.private)}, family={families}{seen})"
 
     def _repr_html_(self) -> str:
         from feint.support.html import table
@@ -119,8 +133,32 @@ class Bandit:
 
 def roles(bandit: Bandit, arm: int) -> list[str]:
     """Return what an arm is the best in, in words for tables."""
-    found = {"best public": bandit.best_public, "best private": bandit.best_private}
+    found = {"best public": bandit.best_public, "best private": None if bandit.draws_private else bandit.best_private}
     return [name for name, best in found.items() if best == arm]
+
+
+def _private_means(
+    public: tuple[float, ...], private: ArrayLike | None, families: tuple[Any, Any], feedback: Any
+) -> tuple[float, ...]:
+    """Return the private means that are given, or that follow from the public ones."""
+    if feedback is not None:
+        if isinstance(feedback, type) or not all(hasattr(feedback, name) for name in ("check", "private_means")):
+            raise ValueError(
+                f"feedback is {short_repr(feedback)}; give Sometimes(share) or Linked(intercepts, slopes), with its "
+                "arguments."
+            )
+        feedback.check(len(public), families)
+    linked = None if feedback is None else feedback.private_means(public)
+    if private is not None:
+        if linked is not None and not feedback.spread:
+            raise ValueError(
+                f"private is given, but with {short_repr(feedback)} private means follow from the public ones; "
+                "leave it out, or give the feedback a spread."
+            )
+        return _means(private, "private", families[1])
+    if linked is None:
+        raise ValueError("private is missing; give one private mean per arm. Only with Linked are there none to give.")
+    return _means(linked, "private", families[1])
 
 
 def family_pair(family: Families | None, sigma: float | None = None) -> tuple[Any, Any]:

@@ -59,8 +59,11 @@ def test_the_command_of_an_audit_gives_the_same(claim, tmp_path):
     form = Audit()
     form.claim.value = claim
     form.alpha.value, form.arms.value = "0.012345678", "4"
+    form.more.value = "--burn-in 9 --batch 2 --no-initial-round"
     if claim == "a split with these shares":
         form.number.value = "0.7,0.1,0.1,0.1"
+    if CLAIMS[claim].has_context:
+        form.context.value = "reward"
     asked = form.asked()
     form.close()
     try:

@@ -11,7 +11,7 @@ import feint
 from cases import PAPER
 from feint.auditing import chunks, history
 from feint.auditing.modes import RecomputedReference
-from feint.evidence import BoostMixture, Calibration, PropensityMixture
+from feint.evidence import BoostMixture, Calibration, PropensityMixture, PropensitySerialMixture, SerialMixture
 from feint.numerics import boost
 
 PUBLIC = np.array(PAPER.public)
@@ -57,16 +57,18 @@ def normal_log(rng, rows, prior_sd=math.inf, sigma=1.0, bend=0.0):
 
 
 class TestNumbers:
-    def test_e_value_is_the_mean_of_the_two_tests(self):
+    def test_e_value_is_the_mean_of_the_tests(self):
         rng = np.random.default_rng(0)
         claims = random_claims(rng, 300)
         arms = pull(rng, np.array([boost(p, 2, 0.1) for p in claims]))
         report = feint.audit(arms, probabilities=claims)
         boosts = BoostMixture(4).extend(arms, np.log(claims))
         calibration = Calibration(4).extend(arms, np.log(claims))
-        expected = np.log(0.3 * np.exp(boosts) + 0.7 * np.exp(calibration))
+        serial = SerialMixture(4).extend(arms, np.log(claims))
+        expected = np.log(0.95 * (0.3 * np.exp(boosts) + 0.7 * np.exp(calibration)) + 0.05 * np.exp(serial))
         assert report.log_e_value == pytest.approx(expected[-1], rel=1e-9)
-        assert report.log_e_values == pytest.approx({"boosts": boosts[-1], "calibration": calibration[-1]}, rel=1e-9)
+        parts = {"boosts": boosts[-1], "calibration": calibration[-1], "serial": serial[-1]}
+        assert report.log_e_values == pytest.approx(parts, rel=1e-9)
         assert report.highest_log_e_value == pytest.approx(max(0.0, expected.max()), rel=1e-9)
         alarms = np.flatnonzero(expected >= math.log(20))
         assert report.rejected_at == (alarms[0] + 1 if alarms.size else None)
@@ -84,7 +86,13 @@ class TestNumbers:
         arms = pull(rng, claims)
         chosen = claims[np.arange(200), arms]
         report = feint.audit(arms, propensities=chosen)
-        assert report.log_e_value == PropensityMixture(4).extend(arms, np.log(chosen))[-1]
+        boosts, serial = (
+            kind(4).extend(arms, np.log(chosen))[-1] for kind in (PropensityMixture, PropensitySerialMixture)
+        )
+        assert report.log_e_values == {"boosts": boosts, "serial": serial}
+        assert math.exp(report.log_e_value) == pytest.approx(
+            0.95 * math.exp(boosts) + 0.05 * math.exp(serial), rel=1e-12
+        )
         assert any("weaker" in warning for warning in report.warnings)
         assert report.arms[0].expected is None
         assert report.boosted_epsilon is None

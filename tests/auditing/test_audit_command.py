@@ -50,11 +50,11 @@ def test_json_has_the_schema(logs):
     assert found["verdict"] == f"rejected at row {found['rejected_at']}"
     assert found["warnings"] == []
     assert set(found) == {
-        "feint_audit", "feint", "verdict", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows", "tested",
-        "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
-        "boosted_epsilon", "impossible", "groups", "n_groups", "n_named", "diagnosis",
+        "feint_audit", "feint", "verdict", "severity", "rejected", "rejected_at", "mode", "claim", "n_arms", "rows",
+        "tested", "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
+        "boosted_epsilon", "impossible", "groups", "n_groups", "n_named", "cause", "diagnosis",
         "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings",
-        "history",
+        "history", "repeated", "changed",
     }  # fmt: skip
     assert set(found["arms"][0]) == {"arm", "label", "observed", "expected", "excess", "low", "high", "allowed"}
 
@@ -282,10 +282,10 @@ def test_labels_are_no_markup(tmp_path):
         assert label in result.stdout
 
 
-@pytest.mark.parametrize("how", [[], ["--json"], ["--follow"]])
+@pytest.mark.parametrize("how", [[], ["--json"], ["--follow", "--until-end"]])
 def test_a_closed_pipe_does_not_change_the_exit_code(how, logs):
     for path, code in zip(logs, (0, 1), strict=True):
-        if how == ["--follow"] and path.suffix == ".parquet":
+        if "--follow" in how and path.suffix == ".parquet":
             continue
         command = [sys.executable, "-m", "feint", "audit", str(path), "--arms", "4", *how]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -68,7 +68,8 @@ def test_a_claim_checks_itself(wrong, sentence):
 WRITTEN = {
     "batch": 2, "delay": 3, "discount": 0.5, "initial_round": False, "propensity_draws": 7, "floor": 0.01,
     "within": "1%", "alpha": 0.01, "arms": "a,b", "mode": "rewards", "ignore_time": True, "delimiter": ";",
-    "encoding": "latin-1", "tolerance": 0.1, "skip_bad": True, "n_groups": 9,
+    "encoding": "latin-1", "tolerance": 0.1, "skip_bad": True, "n_groups": 9, "burn_in": "150:0.5,0.5",
+    "probability_of": "b",
 } | dict.fromkeys(shell_options(Names), "column")  # fmt: skip
 
 
@@ -83,9 +84,9 @@ def test_every_option_of_the_command_reaches_the_claim():
 
 def test_the_command_line_says_the_same():
     """What is written for a claim is read as the same claim: by the command itself, and with nothing left out."""
-    exclusive = {"batch", "reward_time"}  # with a delay
+    exclusive = {"batch", "reward_time", "stage"}  # with a delay
     options = {name: value for name, value in WRITTEN.items() if name not in exclusive}
-    options |= {"reference": "beta", "family": "bernoulli", "prior": "2,3", "clip": 0.01}
+    options |= {"reference": "beta", "family": "bernoulli", "prior": "2,3", "clip": "0.01"}
     written = WrittenClaim(**options)
     words = shlex.split(written.command("nothing.csv"))
     assert words[:3] == ["feint", "audit", "nothing.csv"]
@@ -107,7 +108,8 @@ def test_claims_that_differ_are_told_apart():
     assert Claim().identity() == Claim(skip_bad=True, ignore_time=True, delimiter=";", n_arms=2).identity()
     others = [
         {"reference": feint.ThompsonSampling((0.0, 1.0))}, {"sigma": 2.0}, {"batch": 2}, {"floor": 0.01},
-        {"within": 0.1}, {"alpha": 0.01}, {"initial_round": False}, {"names": Names(arm="dose")},
+        {"within": 0.1}, {"alpha": 0.01}, {"initial_round": False}, {"names": Names(arm="dose")}, {"burn_in": 5},
+        {"burn_in": (5, [0.5, 0.5])}, {"probability_of": 1}, {"names": Names(unit="user")},
     ]  # fmt: skip
     identities = [Claim(**other).identity() for other in others]
     assert all(identity not in (Claim().identity(), *identities[:i]) for i, identity in enumerate(identities))

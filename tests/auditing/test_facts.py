@@ -8,7 +8,7 @@ import pytest
 import feint
 from audit_reports import REPORTS, PageReader
 from feint.auditing.facts import caret, facts_of, superscript
-from feint.auditing.page import page
+from feint.auditing.html_report import page
 from feint.cli.audit_text import report_text
 from feint.cli.shared import in_options
 
@@ -52,8 +52,21 @@ def test_explanation(report, texts):
 def test_a_boost_is_named_only_where_nothing_else_explains_the_log(report, texts):
     kind = None if report.diagnosis is None else report.diagnosis.kind
     expected = report.boosted_arm is not None and kind in (None, "boosted", "share", "unclear")
+    expected &= report.cause is None or report.boosted_arm in report.cause.arms
     said = {place: "most likely boosted" in text for place, text in texts.items()}
     assert said == dict.fromkeys(texts, expected)
+
+
+def test_the_bet_that_caused_a_rejection_is_named(report, texts):
+    cause = report.to_json()["cause"]
+    assert (cause is None) == (not report.rejected or report.impossible is not None)
+    for place, text in texts.items():
+        for bet in report.log_e_values:
+            assert {"calibration": "shares", "serial": "serial dependence"}.get(bet, bet) in text, place
+        if cause is not None:
+            assert cause["words"].replace(" ", "") in text.replace(" ", ""), place
+            assert f"{cause['first_row']:,} … {cause['last_row']:,}" in text, place
+            assert cause["last_row"] <= report.rejected_at
 
 
 def test_the_boost_that_is_hidden_is_among_the_reports():

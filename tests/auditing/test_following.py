@@ -7,6 +7,7 @@ import sys
 from contextlib import ExitStack
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from feint.auditing.readers import GrowingFile, open_growing_log
@@ -14,8 +15,8 @@ from feint.auditing.readers.lines_seen import SeenLines
 from shell import typed
 
 HEADER = "arm,reward\n"
-ROWS = [f"{t % 2},{t % 3 / 7:.3f}\n" for t in range(60)]
-OPTIONS = ("--follow", "--arms", "2")
+ROWS = [f"{arm},{t % 3 / 7:.3f}\n" for t, arm in enumerate(np.random.default_rng(0).integers(2, size=60))]
+OPTIONS = ("--follow", "--until-end", "--arms", "2")
 
 
 @pytest.fixture
@@ -52,6 +53,22 @@ def arms(batches):
     return [cell for batch in batches for cell in batch.table["arm"]]
 
 
+def test_a_restart_within_an_instant_changes_nothing(path, state, tmp_path):
+    """E is read only after an instant: here 40 pulls of arm 1 at one time, of which the first run sees a half."""
+    rows = ["1,0,0.5\n", "2,1,0.5\n", *["3,1,0.5\n"] * 40]
+    split = "--reference", "uniform"
+    for seen in (22, 42):
+        path.write_text("time," + HEADER + "".join(rows[:seen]))
+        assert resumed(path, state, *split)[0] == 0
+    path.write_text("time," + HEADER + "".join(rows) + "4,0,0.5\n")
+    code, said = resumed(path, state, *split)
+    assert (code, said.split(" (")[0]) == (1, "rejected at row 42")
+    whole_path, whole_state = tmp_path / "whole.csv", tmp_path / "whole.json"
+    whole_path.write_text(path.read_text())
+    assert resumed(whole_path, whole_state, *split) == (code, said)
+    assert kept(whole_state) == kept(state)
+
+
 class TestAnotherFile:
     @pytest.mark.parametrize(
         ("now", "says"),
@@ -82,7 +99,7 @@ class TestAnotherFile:
 
     def test_json_lines_too(self, tmp_path, state):
         path = tmp_path / "log.jsonl"
-        lines = [json.dumps({"arm": t % 2, "reward": t % 3}) + "\n" for t in range(40)]
+        lines = [json.dumps({"arm": int(row[0]), "reward": t % 3}) + "\n" for t, row in enumerate(ROWS[:40])]
         path.write_text("".join(lines[:20]))
         assert resumed(path, state)[0] == 0
         path.write_text("".join(lines))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import feint
-from feint.auditing.page import page
+from feint.auditing.html_report import page
 from feint.auditing.readers import open_growing_log, open_log
 from feint.auditing.readers.base import places
 from feint.registry.instances import load_bandit
@@ -79,7 +79,7 @@ class TestVerdictComesFirst:
     @pytest.mark.parametrize("code", [0, 1])
     def test_a_state_that_cannot_be_written(self, code, logs, tmp_path, monkeypatch):
         monkeypatch.setattr("feint.support.files.write_whole", fail)
-        result = typed("audit", logs[code], "--follow", "--state", tmp_path / "s.json")
+        result = typed("audit", logs[code], "--follow", "--until-end", "--state", tmp_path / "s.json")
         assert result.stderr.endswith(f"feint: {tmp_path / 's.json'} cannot be written: No space left on device.\n")
         # The state is written before the first row: an audit that can keep nothing does not begin.
         assert (result.returncode, result.stdout) == (2, "")
@@ -101,7 +101,7 @@ class TestVerdictComesFirst:
         assert result.stdout.startswith("rejected at row")
         assert result.stderr.endswith(f"feint: {tmp_path / 's.json'} cannot be written: No space left on device.\n")
 
-    @pytest.mark.parametrize("how", [[], ["--json"], ["--follow"]])
+    @pytest.mark.parametrize("how", [[], ["--json"], ["--follow", "--until-end"]])
     @pytest.mark.parametrize("code", [0, 1])
     def test_standard_output_is_full(self, code, how, logs):
         with open("/dev/full", "w") as full:
@@ -269,7 +269,7 @@ def test_objects_of_many_probabilities_are_looked_up(monkeypatch):
     names = LogArms.names
     monkeypatch.setattr(LogArms, "names", lambda arms: calls.append(1) or names(arms))
     cells = [{f"x{a}": 1 / 50 for a in range(50)}] * 20
-    assert len(chunks._listed(cells, LogArms(50, [f"x{a}" for a in range(50)]), {})) == 50
+    assert len(chunks._columns_of_lists(cells, LogArms(50, [f"x{a}" for a in range(50)]), {})) == 50
     assert len(calls) == 1
 
 

@@ -29,7 +29,7 @@ def test_against_a_plain_computation():
     arms = np.random.default_rng(1).choice(3, 2_000, p=TRUTH)
     report = audit(arms)
     for a, arm in enumerate(report.arms):
-        low, high = plain_interval(arms == a, CLAIMED[a], 0.05 / 5, 3)
+        low, high = plain_interval(arms == a, CLAIMED[a], 0.19 * 0.05, 3)
         assert (arm.observed, arm.expected) == ((arms == a).sum(), pytest.approx(2_000 * CLAIMED[a]))
         assert (arm.low, arm.high) == pytest.approx((low, high), rel=1e-9)
         assert arm.low < 2_000 * (TRUTH[a] - CLAIMED[a]) < arm.high

@@ -13,7 +13,7 @@ import feint
 from audit_reports import REPORTS, PageReader, audited, pull
 from cases import HANGS
 from feint.auditing import facts, picture
-from feint.auditing.page import page
+from feint.auditing.html_report import page
 from feint.auditing.report import ArmReport
 
 ALWAYS = ("claim", "numbers", "evidence", "arms", "warnings", "left-out", "repeat")

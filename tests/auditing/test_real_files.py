@@ -46,10 +46,10 @@ class TestArmsFromOne:
 
 class TestDsjson:
     @staticmethod
-    def write(path, **more):
+    def write(path, timed=False, **more):
         rng = np.random.default_rng(1)
         lines = []
-        for action in rng.choice(2, 200, p=[0.8, 0.2]) + 1:
+        for t, action in enumerate(rng.choice(2, 200, p=[0.8, 0.2]) + 1):
             p = [0.8, 0.2] if action == 1 else [0.2, 0.8]
             row = {
                 "_label_cost": -1,
@@ -57,13 +57,14 @@ class TestDsjson:
                 "_label_Action": int(action),
                 "_labelIndex": int(action) - 1,
             }
-            lines.append(json.dumps(row | {"a": [int(action), 3 - int(action)], "p": p} | more))
+            time = {"Timestamp": f"2026-01-01T00:{t // 60:02d}:{t % 60:02d}Z"} if timed else {}
+            lines.append(json.dumps(row | {"a": [int(action), 3 - int(action)], "p": p} | time | more))
         path.write_text("\n".join(lines) + "\n")
         return path
 
     def test_without_timestamp(self, tmp_path):
         bare = feint.audit_log(self.write(tmp_path / "bare.dsjson"))
-        timed = feint.audit_log(self.write(tmp_path / "timed.dsjson", Timestamp="2026-01-01T00:00:00Z"))
+        timed = feint.audit_log(self.write(tmp_path / "timed.dsjson", timed=True))
         assert (bare.tested, bare.verdict) == (200, "no evidence against")
         assert bare.log_e_value == timed.log_e_value
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import feint
 from feint.agent.step import Known, draw_arm, space
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED
-from feint.explorers.draws import EXACT, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, fill_exact_bounds
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, belief, fill_log_best, set_posterior
 from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.boost_kernel import boost_policy

@@ -200,7 +200,7 @@ def few_steps(explorer, runs):
         np.empty(1),
     )
     problem = problem._replace(budget=feint.budgets.Constant(EPSILON).kernel())
-    run = Run(problem, rewards_of(bandit, False, 0, 0), known, space(2), records, NoObserver(), 1, 0.0)
+    run = Run(problem, rewards_of(bandit, False, 0, 0), known, space(2), records, NoObserver(), np.array([1]), 0.0)
     between, out = event.events(2), np.empty((runs, 4))
     state = np.array([START["pulls"], START["public"], START["private"]])
     _few_steps(run, region(2), between, state, t, t + STEPS, out)

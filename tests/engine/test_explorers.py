@@ -13,7 +13,7 @@ from cases import PAPER
 from feint.agent.step import space
 from feint.explorers import base
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, SCRATCH_ROWS, UNDECIDED, View
-from feint.explorers.draws import EXACT, NO_ARM, fill_cuts, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, NO_ARM, fill_cuts, fill_exact_bounds
 from feint.families.base import belief
 from feint.kernels import kernel
 from feint.numerics import RandomStream

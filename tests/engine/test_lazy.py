@@ -11,7 +11,7 @@ import feint
 from cases import PAPER, first_is_quick
 from feint.agent.step import space
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW
-from feint.explorers.draws import EXACT, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, fill_exact_bounds
 from feint.families.base import MOST, belief, fill_log_best, fill_region, set_posterior
 from feint.numerics.best_arm_rows import complete_logs
 from feint.simulation.engine import region as regions_of

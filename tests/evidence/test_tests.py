@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slow_observer
-from feint.evidence import BoostMixture, Calibration, LikelihoodRatio, PropensityMixture
+from feint.evidence import (
+    BoostMixture,
+    Calibration,
+    LikelihoodRatio,
+    PropensityMixture,
+    PropensitySerialMixture,
+    SerialMixture,
+)
 from feint.evidence.fixed_share import SHARE
 from feint.numerics import boost
 
@@ -33,6 +40,8 @@ TESTS = {
     "mixture, other settings": lambda n: BoostMixture(n, epsilons=[0.07, 2.5], share=0.5),
     "propensity": PropensityMixture,
     "calibration": Calibration,
+    "serial": SerialMixture,
+    "serial, propensities": PropensitySerialMixture,
     "likelihood ratio": lambda n: LikelihoodRatio(n, alternative=bend),
 }
 UNSAVED = {LikelihoodRatio: {"alternative": bend}}
@@ -76,7 +85,7 @@ def test_the_next_step_is_fair_whatever_happened(make, n_arms):
         assert np.exp(log_pi[-1]) @ ratios == pytest.approx(1.0, abs=1e-11)
 
 
-@pytest.mark.parametrize("kind", [BoostMixture, PropensityMixture, Calibration])
+@pytest.mark.parametrize("kind", [BoostMixture, PropensityMixture, Calibration, SerialMixture, PropensitySerialMixture])
 @pytest.mark.parametrize("n_arms", [2, 4, 9])
 def test_within_is_fair_for_the_worst_of_the_set(kind, n_arms):
     """The largest Σ p(a)·ratio over |p(a) − π(a)| ≤ w·π(a): the most likely arms of the bet take all they may."""

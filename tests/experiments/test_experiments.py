@@ -12,6 +12,7 @@ import xarray as xr
 from scipy import stats
 
 import feint
+from cases import quick_but_for
 from feint.experiments import PAPER_FIGURES, SEEDS_SEEN, TITLES, choose_experiments, paper_method, reference_table
 from feint.experiments.claims_page import marked
 from feint.experiments.contract import caption_of, digest_settings, load_experiment, settings_of
@@ -50,10 +51,23 @@ TINY = {
         "risky_horizon": 100,
         "risky_replications": 20,
     },
+    "feedback": {
+        "horizon": 100_000,
+        "replications": 5,
+        "spread_times": (1_000, 10_000),
+        "spread_replications": 40,
+        "watch_horizon": 300,
+        "watch_replications": 6,
+    },
+    "goals": {
+        "cases": (("above-threshold:0.5", (0.9, 0.2, 0.4), (0.1, 1.0, 0.3)),),
+        "log10_horizon": 4,
+        "replications": 4,
+    },
 }
 
 
-@pytest.fixture(scope="module", params=TITLES)
+@pytest.fixture(scope="module", params=quick_but_for(["feedback"], TITLES))  # which compiles for a minute
 def done(request):
     """(module, settings, data, ticks) of one experiment, run once with tiny settings."""
     experiment = load_experiment(request.param)

@@ -30,13 +30,15 @@ ARGUMENTS = {
     "EpsilonGreedy": (0.1,),
     "FixedBoosting": ([0.0, 0.5, 0.3, 0.2],),
     "FixedTilting": ([0.0, 0.5, 0.3, 0.2],),
+    "Linked": ([0.0] * 4, [-1.0] * 4, 0.3),
     "PowerLaw": (1.0, 0.5),
     "RisingBudget": (10.0, HORIZON),
     "RoundRobin": ([1, 2, 3],),
     "Softmax": (0.5,),
+    "Sometimes": (0.2, 0.8),
     "TotalBudget": (10.0, HORIZON),
 }
-FOR_AUDITS_ONLY = {"NormalInverseGamma"}
+FOR_AUDITS_ONLY = {"NormalInverseGamma", "LinearThompsonSampling", "LogisticThompsonSampling"}
 NOT_FOR_AUDITS = {"ObservedUCB"}  # it does not draw its arms
 
 
@@ -87,9 +89,16 @@ def test_budget(budget):
 def test_reference(reference, log):
     name, made = reference.__name__, make(reference)
     if name not in NOT_FOR_AUDITS:
-        assert feint.audit(log["arm"], log["reward"], n_arms=4, reference=made).rows == 200
+        contexts = {"contexts": np.ones((200, 2))} if getattr(made, "takes_contexts", False) else {}
+        rewards = np.array(log["reward"]) > 0 if name.startswith("Logistic") else log["reward"]
+        assert feint.audit(log["arm"], rewards, n_arms=4, reference=made, **contexts).rows == 200
     if name not in FOR_AUDITS_ONLY:
         assert_runs(reference=made, method="eager")
+
+
+@pytest.mark.parametrize("feedback", parts_of("feint.feedback"))
+def test_feedback(feedback):
+    assert_runs(feint.Bandit(PAPER.public, PAPER.private, feedback=make(feedback)), method="eager")
 
 
 def test_event_method():

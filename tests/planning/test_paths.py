@@ -9,10 +9,10 @@ from scipy import stats
 from feint.budgets import Constant, PowerLaw, TotalBudget
 from feint.evidence.boost_mixture import BoostMixture
 from feint.numerics import boost_probability
-from feint.planning.alarm import SeenLeap, bet_leaps, bettors, rules
-from feint.planning.draws import keys_of, multinomials, passage, uniforms
+from feint.planning.leap_test import SeenLeap, bet_leaps, bettors, rules
 from feint.planning.lift import Lift
 from feint.planning.notice import quantile_errors
+from feint.planning.path_draws import keys_of, multinomials, passage, uniforms
 
 
 def test_uniform_numbers():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from feint._types import FloatArray
+from feint._types import BoolArray, FloatArray
 from feint.agent.assembly import assemble
 from feint.agent.step import (
     Known,
@@ -27,13 +27,18 @@ from feint.bandit import family_pair
 from feint.budgets import Epsilon, Pieces, as_budget
 from feint.explorers import Explorer, TopTwo
 from feint.explorers.base import Uniforms
-from feint.explorers.draws import EXACT
+from feint.explorers.bounded_draws import EXACT
 from feint.families import Families
 from feint.families.base import Belief, fill_log_best, recall
+from feint.feedback import Feedback
+from feint.goals import BestArm, Goal
+from feint.goals.base import fill_answer, log_error_of
+from feint.goals.best_arm import BestArmKernel
 from feint.numerics._jit import has_plain, kernel
-from feint.numerics._validate import as_number, is_whole, restore_counts
+from feint.numerics._validate import as_number, is_whole, restore, restore_counts
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
+from feint.references.base import memory_of, recall_memory
 from feint.registry import config_of, format_part, from_config
 from feint.support.files import load_state, save_state
 
@@ -45,6 +50,15 @@ def _decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms
     return decide(problem, known, s, t, uniforms)
 
 
+def learn(known: Known, arm: int, public: float, private: float) -> None:
+    """Record a pull and its two rewards, and update what is known of the arm."""
+    add_rewards(known, arm, public, private)
+    update(known, arm)
+
+
+_learn = kernel(learn)
+
+
 @kernel
 def _fill_log_best(private: Belief, out: FloatArray) -> None:
     """Fill `out` with log P(arm is best).
@@ -52,6 +66,12 @@ def _fill_log_best(private: Belief, out: FloatArray) -> None:
     A kernel of its own is cached on disk; the part, called from Python, would compile for seconds in every process.
     """
     fill_log_best(private.family, private.posterior, private.ws, out)
+
+
+@kernel
+def _fill_answer(goal: Any, private: Belief, answer: BoolArray) -> float:
+    fill_answer(goal, private, answer)
+    return log_error_of(goal, private, answer)
 
 
 class Agent:
@@ -66,11 +86,15 @@ class Agent:
     explorer, reference
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which the
         agent takes a copy.
+    goal
+        What is to be learnt of the private means, as in `simulate`.
     epsilon
         KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     sigma, family
         How rewards are distributed: a family, or a pair for public and private rewards; `sigma` is short for
         `family=Gaussian(sigma)`.
+    feedback
+        What the agent sees of its private rewards, if not all of them: `Sometimes` or `Linked`.
     seed, replication
         Which random stream to draw from.
 
@@ -92,9 +116,11 @@ class Agent:
         explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
         reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
         *,
+        goal: Goal = BestArm(),  # noqa: B008 - frozen
         epsilon: Epsilon,
         sigma: float | None = None,
         family: Families | None = None,
+        feedback: Feedback | None = None,
         seed: int = 0,
         replication: int = 0,
     ) -> None:
@@ -104,19 +130,23 @@ class Agent:
         check_word(replication, "replication")
         budget = as_budget(epsilon)
         self._families = family_pair(family, sigma)
-        assembly = assemble(int(n_arms), self._families, explorer, reference)
+        self._feedback = feedback
+        assembly = assemble(int(n_arms), self._families, explorer, reference, feedback=feedback, goal=goal)
         self._problem, self._known = assembly.instantiate()
         self._budget = Pieces(budget, int(n_arms))
-        self._choose = decide if assembly.plain else _decide
+        self._choose, self._learn = (decide, learn) if assembly.plain else (_decide, _learn)
         self._config: dict[str, Any] = {
             "n_arms": int(n_arms),
             "explorer": config_of(explorer, "explorer"),
             "reference": config_of(reference, "reference"),
             "epsilon": config_of(budget, "budget"),
+            "goal": config_of(goal, "goal"),
             "families": [config_of(side, "family") for side in self._families],
             "seed": int(seed),
             "replication": int(replication),
         }
+        if feedback is not None:
+            self._config["feedback"] = config_of(feedback, "feedback")
         self._words = f"{format_part(explorer, 'explorer')} behind {format_part(reference, 'reference')}"
         self._stream = RandomStream(int(seed), int(replication))
         self._space = space(int(n_arms))
@@ -167,17 +197,20 @@ class Agent:
         assert self._boosted is not None
         return int(draw_arm(self._space.policy, self._boosted, most_pulled(self._known.pulls), u))
 
-    def update(self, arm: int, public: float, private: float) -> None:
-        """Record a pull and its two rewards. With `ObservedUCB`, `public` is the observer's sample."""
+    def update(self, arm: int, public: float, private: float | None = None) -> None:
+        """Record a pull and its two rewards; `private` is left out where the feedback leaves it unseen. With
+        `ObservedUCB`, `public` is the observer's sample.
+        """
         if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(
                 f"arm is {arm!r}; with {self.n_arms} arms it must be a whole number from 0 to {self.n_arms - 1}. "
                 "Nothing was recorded."
             )
-        rewards = [
-            _checked_reward(reward, name, family)
-            for name, reward, family in zip(("public", "private"), (public, private), self._families, strict=True)
-        ]
+        if self._feedback is not None:
+            self._feedback.check_private(private, self.time < self.n_arms)
+        is_unseen = private is None and self._feedback is not None
+        seen = _checked_reward(public, "public", self._families[0])
+        kept = math.nan if is_unseen else _checked_reward(private, "private", self._families[1])
         if self.time < self.n_arms and arm != self.time:
             raise ValueError(
                 f"The initial round pulls every arm once in order, so arm {self.time} comes next, not {arm}. "
@@ -186,32 +219,38 @@ class Agent:
         self._decide()
         if self._boosted is not None:
             self._known.boosts[self._boosted] += 1
-        add_rewards(self._known, arm, rewards[0], rewards[1])
-        update(self._known, arm)
+        self._learn(self._known, int(arm), seen, kept)
         self._boosted = None
 
     @property
     def best_arm(self) -> int:
-        """The arm most likely to be the best private one, after the initial round."""
+        """The arm most likely to be the best private one, after the initial round, whatever the goal."""
         return int(likeliest(self._private_logs()))
 
     @property
+    def answer(self) -> BoolArray:
+        """Whether each arm belongs to the answer, (K,); for `BestArm` it is `best_arm` alone."""
+        return self._answered()[0]
+
+    @property
     def confidence(self) -> float:
-        """The posterior probability of `best_arm`."""
+        """The posterior probability that `answer` is right; for `BestArm` that of `best_arm`."""
         return -math.expm1(self.log_error)
 
     @property
     def log_error(self) -> float:
         """log(1 − confidence), exact even where the error is tiny."""
-        logs = self._private_logs()
-        return float(log_complement(logs, likeliest(logs)))
+        return self._answered()[1]
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to continue identically, as plain JSON types."""
         known = self._known
         counts = {"pulls": known.pulls.tolist(), "boosts": known.boosts.tolist()}
         sums = {"public_sums": known.public.sums.tolist(), "private_sums": known.private.sums.tolist()}
-        return {"feint_agent": _VERSION, **self._config, **counts, **sums}
+        beyond = {name: array.tolist() for name, array in _beyond_sums(known).items()}
+        memory = memory_of(self._problem.reference)
+        order = {"memory": memory} if memory else {}
+        return {"feint_agent": _VERSION, **self._config, **counts, **sums, **beyond, **order}
 
     @classmethod
     def from_state(
@@ -222,8 +261,9 @@ class Agent:
         reference: Reference | None = None,
         epsilon: Epsilon | None = None,
         family: Families | None = None,
+        goal: Goal | None = None,
     ) -> Agent:
-        """Return the agent that `state` describes; pass an explorer, reference, budget or family of your own again."""
+        """Return the agent that `state` describes; pass parts of your own again."""
         if not isinstance(state, dict) or state.get("feint_agent") != _VERSION:
             raise ValueError(f"This is not the state of an agent of version {_VERSION}; save it with Agent.save.")
         own = (None, None) if family is None else family_pair(family)
@@ -232,22 +272,30 @@ class Agent:
                 state["n_arms"],
                 from_config(state["explorer"], "explorer", explorer),
                 from_config(state["reference"], "reference", reference),
+                goal=from_config(state.get("goal", {"kind": BestArm.name}), "goal", goal),
                 epsilon=from_config(state["epsilon"], "budget", epsilon),
                 family=tuple(
                     from_config(config, "family", side if config.get("own") else None)
                     for config, side in zip(state["families"], own, strict=True)
                 ),
+                feedback=from_config(state["feedback"], "feedback") if "feedback" in state else None,
                 seed=state["seed"],
                 replication=state["replication"],
             )
             known = agent._known
             restore_counts(known.pulls, state["pulls"], "pulls")
             restore_counts(known.boosts, state["boosts"], "boosts")
+            for name, array in _beyond_sums(known).items():
+                (restore_counts if name == "seen" else restore)(array, state[name], name)
             for name, side, belief in (
                 ("public_sums", agent._families[0], known.public),
                 ("private_sums", agent._families[1], known.private),
             ):
                 recall(belief, side, state[name], name)
+            recall_memory(agent._problem.reference, state.get("memory", []))
+            if agent._feedback is not None:
+                for arm in np.flatnonzero(known.pulls):
+                    update(known, int(arm))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
         pulls, boosts, time = known.pulls, known.boosts, agent.time
@@ -269,10 +317,11 @@ class Agent:
         reference: Reference | None = None,
         epsilon: Epsilon | None = None,
         family: Families | None = None,
+        goal: Goal | None = None,
     ) -> Agent:
         """Read what `save` wrote; pass parts of your own again, as to `from_state`."""
         state = load_state(path)
-        return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family)
+        return cls.from_state(state, explorer=explorer, reference=reference, epsilon=epsilon, family=family, goal=goal)
 
     def __repr__(self) -> str:
         return f"<Agent of {self.n_arms} arms after {self.time:,} pulls: {self._words}>"
@@ -285,7 +334,9 @@ class Agent:
             (a, known.pulls[a], known.boosts[a], *(f"{side.means[a]:.4g}" for side in (known.public, known.private)))
             for a in range(self.n_arms)
         ]
-        notes = [f"best private arm: {self.best_arm}, log error {self.log_error:.4g}"] if ready else []
+        named = ", ".join(str(a) for a in np.flatnonzero(self.answer)) if ready else ""
+        what = "best private arm" if isinstance(self._problem.goal, BestArmKernel) else "answer"
+        notes = [f"{what}: {named or 'none'}, log error {self.log_error:.4g}"] if ready else []
         return table(repr(self)[1:-1], ("arm", "pulls", "boosts", "public mean", "private mean"), rows, notes)
 
     def _decide(self) -> None:
@@ -302,15 +353,37 @@ class Agent:
         problem = self._problem._replace(budget=self._budget.settings(t, t + 1))
         self._boosted = int(self._choose(problem, self._known, self._space, t, (leader, challenger, selection)))
 
-    def _private_logs(self) -> FloatArray:
+    def _answered(self) -> tuple[BoolArray, float]:
+        """Return the answer and its log error."""
+        goal, private = self._problem.goal, self._known.private
+        if isinstance(goal, BestArmKernel):
+            logs = self._private_logs()
+            return np.arange(self.n_arms) == likeliest(logs), float(log_complement(logs, likeliest(logs)))
+        self._check_posterior()
+        answer = np.empty(self.n_arms, dtype=bool)
+        if has_plain((goal, private.family)):
+            fill_answer(goal, private, answer)
+            return answer, log_error_of(goal, private, answer)
+        return answer, float(_fill_answer(goal, private, answer))
+
+    def _check_posterior(self) -> None:
         if self.time < self.n_arms:
             raise ValueError("Every arm must be pulled once before there is a posterior; finish the initial round.")
+
+    def _private_logs(self) -> FloatArray:
+        self._check_posterior()
         logs, private = self._space.logs.copy(), self._known.private
         if has_plain((private.family,)):
             fill_log_best(private.family, private.posterior, private.ws, logs[EXACT])
         else:
             _fill_log_best(private, logs[EXACT])
         return logs
+
+
+def _beyond_sums(known: Known) -> dict[str, Any]:
+    """Return the arrays that a feedback keeps beside the sums of rewards, by name."""
+    family = known.private.family
+    return {name: getattr(family, name) for name in ("seen", "paired") if hasattr(family, name)}
 
 
 def _checked_reward(reward: Any, name: str, family: Any) -> float:

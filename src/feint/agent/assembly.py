@@ -5,13 +5,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint.agent.step import Known, Problem, space
+from feint.explorers import TopTwoTransport, Tracking
 from feint.explorers.base import PlainExplorer, explorer_settings
-from feint.explorers.draws import EXACT
+from feint.explorers.bounded_draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.families.base import belief, fill_log_best, usual_prior
+from feint.goals import BestArm
+from feint.goals.base import goal_settings
 from feint.numerics._jit import has_plain
 from feint.references.base import expect, reference_prior, stepwise_settings
 from feint.support.own_parts import fresh, is_own
+from feint.support.printable import short_repr
 
 
 class Assembly(NamedTuple):
@@ -29,40 +33,79 @@ class Assembly(NamedTuple):
     has_event_boosts: bool  # whether the explorer offers what the event-driven method needs
     has_sums: bool  # whether the families do
     tilts: bool  # whether a step does more than boost one arm
+    feedback: Any  # what is seen of private rewards; None for all of them
+    goal: Any
 
     def instantiate(self) -> tuple[Problem, Known]:
         """Return a new agent that knows nothing, of fresh copies of the user's own parts; without a budget yet."""
         public_family, private_family = self.families
         pulls = np.zeros(self.n_arms, dtype=np.int64)
         public = belief(public_family, reference_prior(self.reference, public_family), pulls)
-        known = Known(
-            pulls,
-            np.zeros(self.n_arms, dtype=np.int64),
-            public,
-            belief(private_family, usual_prior(private_family), pulls),
-        )
+        private = belief(private_family, usual_prior(private_family), pulls)
+        if self.feedback is not None:
+            private = private._replace(family=self.feedback.kernel(self.families, public.sums))
+        known = Known(pulls, np.zeros(self.n_arms, dtype=np.int64), public, private)
         reference = stepwise_settings(self.reference, public_family, self.n_arms)
-        explorer = explorer_settings(self.explorer, self.n_arms)
+        goal = goal_settings(fresh(self.goal, self.n_arms), self.n_arms, private_family)
+        explorer = explorer_settings(self.explorer, self.n_arms, _other_goal(self.goal, goal))
         if explorer is None:
             explorer = _plain_explorer(fresh(self.explorer, self.n_arms), known, reference)
-        return Problem(explorer, reference, None, explorer.uses_posterior), known
+        return Problem(explorer, reference, None, explorer.uses_posterior, goal), known
 
 
-def assemble(n_arms: int, families: Any, explorer: Any, reference: Any) -> Assembly:
+def assemble(
+    n_arms: int,
+    families: Any,
+    explorer: Any,
+    reference: Any,
+    *,
+    feedback: Any = None,
+    goal: Any = BestArm(),  # noqa: B008 - frozen
+) -> Assembly:
     """Check that these parts fit each other, and describe the agent that they make."""
     settings = stepwise_settings(reference, families[0], n_arms)
     reference_prior(reference, families[0])
-    compiled = explorer_settings(explorer, n_arms)
-    plain = compiled is None or has_plain((settings,)) or not all(hasattr(side, "kernel") for side in families)
+    aim = goal_settings(goal, n_arms, families[1])
+    compiled = explorer_settings(explorer, n_arms, _other_goal(goal, aim))
+    plain = compiled is None or has_plain((settings, aim)) or not all(hasattr(side, "kernel") for side in families)
     tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
     # A region bounds boosts only.
     has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)
     has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
     has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
-    keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings)
+    keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings) or may_change(goal, aim)
     about_reference = settings.own_samples, settings.follows_posterior
     can = has_bounds, has_event_boosts, has_sums, tilts
-    return Assembly(n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can)
+    made = Assembly(
+        n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can, feedback=feedback, goal=goal
+    )
+    if feedback is not None:
+        _check_feedback(made)
+    return made
+
+
+def _check_feedback(agent: Assembly) -> None:
+    """Refuse what does not know how little is seen."""
+    feedback = agent.feedback
+    feedback.check(agent.n_arms, agent.families)
+    counts_pulls = isinstance(agent.explorer, Tracking | TopTwoTransport) and not feedback.alike
+    obstacles = {
+        f"the goal {short_repr(agent.goal)}, which is answered where all private rewards are seen": not isinstance(
+            agent.goal, BestArm
+        ),
+        f"the explorer {short_repr(agent.explorer)}, which earns by private rewards": agent.tilts,
+        f"the explorer {short_repr(agent.explorer)}, which takes pulls of all arms for worth the same": counts_pulls,
+        f"the reference {short_repr(agent.reference)}, whose public rewards are the observer's own": agent.own_samples
+        and feedback.reads_public,
+    }
+    for what, present in obstacles.items():
+        if present:
+            raise ValueError(f"The feedback {short_repr(feedback)} does not go with {what}; choose another.")
+
+
+def _other_goal(goal: Any, settings: Any) -> Any:
+    """Return the settings of a goal that is not the best arm, for which the engine's own code stands; else None."""
+    return None if isinstance(goal, BestArm) else settings
 
 
 def may_change(part: Any, settings: Any) -> bool:

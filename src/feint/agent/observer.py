@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +11,36 @@ from numpy.typing import ArrayLike
 
 from feint._types import FloatArray
 from feint.bandit import family_pair
+from feint.evidence.base import IMPOSSIBLE
 from feint.evidence.boost_mixture import EPSILONS, Bets, BoostMixture, bet
 from feint.evidence.fixed_share import SHARE
 from feint.families import Family
 from feint.families.base import Belief, is_observable, observable_rewards
 from feint.numerics._jit import kernel
-from feint.numerics._validate import as_number, check_flag, is_whole
+from feint.numerics._validate import as_floats, as_number, check_flag, is_whole
 from feint.references import Reference, ThompsonSampling
-from feint.references.base import expect
-from feint.references.expectation import Expectation, learn
+from feint.references.base import expect, takes_contexts
+from feint.references.expectation import ContextExpectation, Expectation, learn
 from feint.registry import config_of, from_config
 from feint.support.files import load_state, save_state
 from feint.support.printable import short_repr
 
-_VERSION = 3
+_VERSION = 4
 
 
 @kernel
 def _watch(
     reference: Any, belief: Belief, bets: Bets, pi: FloatArray, log_pi: FloatArray, arm: int, reward: float
 ) -> float:
-    """Test one pull in one call: calls of separate kernels would take as long as their work."""
+    """Test one pull in one call: calls of separate kernels would take as long as their work. A pull of probability 0
+    gives ∞, and nothing is learnt from it.
+    """
     t = 0
     for a in range(belief.pulls.size):
         t += belief.pulls[a]
     expect(reference, belief, t, pi, log_pi)
+    if log_pi[arm] == -math.inf:
+        return math.inf
     log_e = bet(bets, log_pi, arm)
     learn(belief, arm, reward)
     return log_e
@@ -42,6 +48,9 @@ def _watch(
 
 class Observer:
     """Test, pull by pull, whether an agent follows the reference it claims (`BoostMixture` is the test).
+
+    It bets on boosts alone, as `simulate(..., observe=True)` does step by step, and gives the same numbers. It does not
+    bet on serial dependence or wrong shares, as audits do: an agent that boosts has neither, and each stake costs time.
 
     The first K pulls are not tested; nor, where the reference has no prior, are those before every arm has been pulled.
     The test is whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so
@@ -88,7 +97,8 @@ class Observer:
         self._test = BoostMixture(n_arms, epsilons=epsilons, share=share)
         side = family_pair(family, sigma)[0]
         self._initial_round = check_flag(initial_round, "initial_round")
-        self._expected = Expectation(reference, side, self._test.n_arms, self._initial_round)
+        follow = ContextExpectation if takes_contexts(reference) else Expectation
+        self._expected: Any = follow(reference, side, self._test.n_arms, self._initial_round)
         self._pi, self._log_pi = np.empty((2, self._test.n_arms))
 
     @property
@@ -99,7 +109,7 @@ class Observer:
     @property
     def time(self) -> int:
         """The number of pulls seen."""
-        return self._expected.time
+        return int(self._expected.time)
 
     @property
     def tested(self) -> int:
@@ -121,13 +131,16 @@ class Observer:
         """The (arm, ε) of the grid whose constant boost explains the pulls best, even if poorly."""
         return self._test.likeliest
 
-    def reference_probabilities(self) -> FloatArray | None:
+    def reference_probabilities(self, context: ArrayLike | None = None) -> FloatArray | None:
         """Return the reference's probabilities of the coming pull; None if that pull is not tested."""
-        log_pi = self._expected.log_probabilities()
+        log_pi = self._expected.log_probabilities(self._checked_context(context))
         return None if log_pi is None else np.exp(log_pi)
 
-    def update(self, arm: int, public_reward: float) -> float:
-        """Test a pull, learn its public reward (with `ObservedUCB`, the observer's own sample), and return log E."""
+    def update(self, arm: int, public_reward: float, *, context: ArrayLike | None = None) -> float:
+        """Test a pull, learn its public reward (with `ObservedUCB`, the observer's own sample), and return log E.
+
+        `context` is (d,) or, where arms have features of their own, (K, d): what the reference knew of this pull.
+        """
         if not is_whole(arm, 0, self.n_arms - 1):
             raise ValueError(f"arm is {arm!r}; with {self.n_arms} arms it must be from 0 to {self.n_arms - 1}.")
         expected = self._expected
@@ -135,19 +148,35 @@ class Observer:
         reward = as_number(public_reward, what)
         if not is_observable(expected.family, reward):
             raise ValueError(f"{what}; got {public_reward!r}.")
+        seen = self._checked_context(context)
+        if isinstance(expected, ContextExpectation):
+            log_pi = expected.observe(arm, reward, seen)
+            return self.log_e_value if log_pi is None else self._test.update(arm, log_pi)
         if expected.tests_next_pull:
             if not expected.plain:
                 pi = self._pi, self._log_pi
                 log_e = float(_watch(expected.settings, expected.belief, self._test.bets, *pi, arm, reward))
+                if log_e == math.inf:
+                    raise ValueError(IMPOSSIBLE)
                 self._test.count(1, log_e, log_e)
                 return log_e
-            self._test.update(arm, expected.log_probabilities())  # type: ignore[arg-type]
+            self._test.update(arm, expected.log_probabilities(seen))
         expected.observe(arm, reward)
         return self.log_e_value
 
+    def _checked_context(self, context: ArrayLike | None) -> FloatArray | None:
+        if context is None:
+            return None
+        if not self._expected.plain:
+            raise ValueError(f"{type(self._expected.reference).__name__} knows no context; leave context out.")
+        found = as_floats(context, "context")
+        if not np.isfinite(found).all():
+            raise ValueError(f"context must be finite numbers; got {context!r}.")
+        return found
+
     def state(self) -> dict[str, Any]:
         """Return everything needed to continue identically, as plain JSON types."""
-        past = {"pulls": self._expected.belief.pulls.tolist(), "sums": self._expected.belief.sums.tolist()}
+        past = self._expected.state()
         config = {
             "reference": config_of(self._expected.reference, "reference"),
             "family": config_of(self._expected.family, "family"),
@@ -173,7 +202,7 @@ class Observer:
                 share=test.share,
             )
             observer._test = test
-            observer._expected.recall(state["pulls"], state["sums"])
+            observer._expected.recall(state)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
         if test.tested > observer.time:

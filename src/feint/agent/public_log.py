@@ -9,6 +9,8 @@ import numpy as np
 from feint.agent.agent import Agent
 from feint.bandit import Bandit
 from feint.families.base import PlainFamily, draw_reward
+from feint.feedback.base import draw_private
+from feint.goals import BestArm
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
 from feint.references import ThompsonSampling
 from feint.support.extras import need
@@ -17,16 +19,18 @@ _BLOCK = 10_000  # pulls whose rewards are drawn at once
 
 
 class RewardStream:
-    """The two rewards that `simulate` draws at each step of a replication, for any arm."""
+    """The two rewards that `simulate` draws at each step of a replication, for any arm; None for an unseen one."""
 
     def __init__(self, bandit: Bandit, seed: int = 0, replication: int = 0) -> None:
         self._bandit, self._stream = bandit, RandomStream(seed, replication)
         self._settings = [
             family.kernel() if hasattr(family, "kernel") else PlainFamily(family) for family in bandit.families
         ]
+        if bandit.feedback is not None:
+            self._settings[1] = bandit.feedback.kernel(bandit.families, np.zeros(bandit.n_arms))
         self._first = -_BLOCK
 
-    def rewards(self, t: int, arm: int) -> tuple[float, float]:
+    def rewards(self, t: int, arm: int) -> tuple[float, float | None]:
         """Return the (public, private) reward of `arm` if it is pulled after t pulls."""
         if not self._first <= t < self._first + _BLOCK:
             self._first = t
@@ -36,9 +40,11 @@ class RewardStream:
             )
         noise, chance = self._normals[t - self._first], self._chances[t - self._first]
         public, private = self._settings
+        is_first, mean = t < self._bandit.n_arms, self._bandit.private[arm]
+        seen = draw_private(private, is_first, mean, noise[PUBLIC], noise[PRIVATE], chance[PRIVATE])
         return (
             float(draw_reward(public, self._bandit.public[arm], noise[PUBLIC], chance[PUBLIC])),
-            float(draw_reward(private, self._bandit.private[arm], noise[PRIVATE], chance[PRIVATE])),
+            None if np.isnan(seen) else float(seen),
         )
 
 
@@ -52,6 +58,7 @@ def public_log(
     seed: int = 0,
     replication: int = 0,
     delta: float | None = None,
+    goal: Any = BestArm(),  # noqa: B008 - frozen
 ) -> dict[str, Any]:
     """Return columns time, arm and reward of one replication of `simulate`, from a live agent, until it stops.
 
@@ -66,8 +73,10 @@ def public_log(
         reference,
         epsilon=epsilon,
         family=bandit.families,
+        feedback=bandit.feedback,
         seed=seed,
         replication=replication,
+        goal=goal,
     )
     source = RewardStream(bandit, seed, replication)
     arms, rewards = [], []

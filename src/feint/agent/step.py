@@ -13,8 +13,9 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.budgets import epsilon_at
 from feint.explorers.base import BOUND_ROWS, SCRATCH_ROWS, Uniforms, View, choose, fill_policy
-from feint.explorers.draws import EXACT, LOG_ROWS, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, LOG_ROWS, fill_exact_bounds
 from feint.families.base import Belief, fill_log_best, set_posterior
+from feint.feedback.base import add_private, private_mean
 from feint.numerics._jit import inlined, part, shared, shared_inlined
 from feint.references.base import expect
 
@@ -26,6 +27,7 @@ class Problem(NamedTuple):
     reference: Any
     budget: Any
     uses_posterior: bool  # whether the explorer reads the private probabilities
+    goal: Any
 
 
 class Known(NamedTuple):
@@ -105,17 +107,19 @@ def draw_arm(policy: FloatArray, boosted: int, dominant: int, u: float) -> int:
 
 @shared_inlined
 def add_rewards(known: Known, arm: int, public: float, private: float) -> None:
-    """Line 10: record a pull and its two rewards. The posterior waits for `update`, until something asks for it."""
+    """Line 10: record a pull and its two rewards, of which the private one is NaN if it was not seen (`feedback`). The
+    posterior waits for `update`, until something asks for it.
+    """
     known.pulls[arm] += 1
     known.public.sums[arm] += public
-    known.private.sums[arm] += private
+    add_private(known.private.family, known.private, arm, public, private)
 
 
 @shared_inlined
 def update_means(known: Known, arm: int) -> None:
-    """Compute the sample means of an arm from its count and sums."""
+    """Compute the mean public reward of an arm and the estimate of its private mean from its count and sums."""
     known.public.means[arm] = known.public.sums[arm] / known.pulls[arm]
-    known.private.means[arm] = known.private.sums[arm] / known.pulls[arm]
+    known.private.means[arm] = private_mean(known.private.family, known.private, arm)
 
 
 @shared_inlined

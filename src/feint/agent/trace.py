@@ -11,6 +11,7 @@ from feint.agent.observer import Observer
 from feint.agent.public_log import RewardStream
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
+from feint.goals import BestArm
 from feint.references import ThompsonSampling
 from feint.support.style import COLOURS, GREY, new_figure, tidy
 
@@ -33,9 +34,11 @@ class Trace:
         epsilon: Any,
         seed: int = 0,
         replication: int = 0,
+        goal: Any = BestArm(),  # noqa: B008 - frozen
     ) -> None:
         n, families = bandit.n_arms, bandit.families
-        self.agent = Agent(n, explorer, reference, epsilon=epsilon, family=families, seed=seed, replication=replication)
+        settings: dict[str, Any] = {"family": families, "feedback": bandit.feedback, "epsilon": epsilon, "goal": goal}
+        self.agent = Agent(n, explorer, reference, **settings, seed=seed, replication=replication)
         self.observer = Observer(n, reference, family=families[0])
         self._rewards = RewardStream(bandit, seed, replication)
         self.arms: list[int] = []  # pulled

@@ -17,12 +17,13 @@ from feint.app.background import in_background
 from feint.app.messages import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Claim
 from feint.auditing.columns import choose_columns
-from feint.auditing.command_line import WrittenClaim
-from feint.auditing.page import page
+from feint.auditing.command_line import WrittenClaim, read_words
+from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
-from feint.registry import registered
-from feint.registry.names import arguments, needs_arguments, signature
+from feint.references.base import takes_contexts
+from feint.registry import format_usual, registered
+from feint.registry.names import arguments, signature
 from feint.support.html import escape
 
 MOST_MEGABYTES = 20
@@ -37,6 +38,7 @@ class Choice(NamedTuple):
     reference: str
     number: str | None = None
     usual: str = ""
+    has_context: bool = False
 
 
 CLAIMS = {
@@ -55,13 +57,22 @@ _NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"
 
 
 def _example(cls: Any) -> str:
-    """Return arguments that a visitor can edit: a reference inside, and a small share for every number."""
+    """Return arguments that a visitor can edit: those that are needed, with a reference inside, an arm, small shares
+    and a number for each of two arms; otherwise the first, with its usual value.
+    """
     needed = [argument for argument in arguments(cls) if not argument.optional]
-    return ",".join("thompson-sampling" if argument.sort else "0.05" for argument in needed)
+    if not needed:
+        usual = format_usual(cls)
+        return "" if usual is None else usual
+    texts = {int: "0", float: "0.05"}
+    return ",".join(
+        "thompson-sampling" if argument.sort else "1;1" if argument.is_list else texts.get(argument.types[0], "0.05")
+        for argument in needed
+    )
 
 
 CLAIMS |= {
-    signature(cls): Choice("rewards", name, "reference" if needs_arguments(cls) else None, _example(cls))
+    signature(cls): Choice("rewards", name, "reference" if _example(cls) else None, _example(cls), takes_contexts(cls))
     for name, cls in registered("reference").items()
     if name not in _NOT_LISTED
 }
@@ -95,6 +106,15 @@ class Audit:
             css_classes=["arms-known"],
             **stretch,
         )
+        self.more = pn.widgets.TextInput(
+            label="Other options, as in a shell",
+            placeholder="--batch 100 --burn-in 150 --unit user",
+            css_classes=["more"],
+            **stretch,
+        )
+        self.context = pn.widgets.TextInput(
+            label="Columns of the context, with commas", css_classes=["context"], visible=False, **stretch
+        )
         self.skip_bad = pn.widgets.Checkbox(label="Leave bad rows out", css_classes=["skip-bad"], **stretch)
         self.ask = pn.widgets.Button(label="Audit it", color="primary", width=100, margin=4, disabled=True)
         self._seen, self._command, self._found = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
@@ -104,7 +124,9 @@ class Audit:
         )  # fmt: skip
         self.drop.param.watch(self._dropped, "value")
         self.claim.param.watch(self._chosen, "value")
-        for widget in (self.number, self.alpha, self.arm, self.reward, self.arms, self.skip_bad):
+        for widget in (
+            self.number, self.alpha, self.arm, self.reward, self.arms, self.context, self.more, self.skip_bad,
+        ):  # fmt: skip
             widget.param.watch(lambda event: self._outdated(), "value")
         self.ask.on_click(self._audit)
         if pn.state.curdoc is not None:
@@ -112,11 +134,12 @@ class Audit:
         flexible = {"styles": {"flex": "1 1 200px", "min-width": "0"}}
         fields = [
             pn.Column(*group, sizing_mode="stretch_width", **flexible)
-            for group in ((self.claim, self.number), (self.arm, self.reward), (self.arms, self.alpha))
+            for group in ((self.claim, self.number, self.context), (self.arm, self.reward), (self.arms, self.alpha))
         ]
         self.view = pn.Column(
-            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.skip_bad,
-            self.ask, self._verdict.view, self._command, self._downloads, self._found, sizing_mode="stretch_width",
+            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.more,
+            self.skip_bad, self.ask, self._verdict.view, self._command, self._downloads, self._found,
+            sizing_mode="stretch_width",
         )  # fmt: skip
         kinds = "CSV, TSV, Parquet, JSON lines or dsjson, also compressed"
         self._line.say(f"Drop a log: {kinds}, up to {MOST_MEGABYTES} MB. It stays on this machine.")
@@ -161,6 +184,7 @@ class Audit:
     def _chosen(self, event: Any) -> None:
         choice = CLAIMS[event.new]
         self.number.visible = choice.number is not None
+        self.context.visible = choice.has_context
         if choice.number is not None:
             self.number.param.update(label=_NUMBER[choice.number], value=choice.usual)
         self._outdated()
@@ -176,21 +200,25 @@ class Audit:
         choice, number = CLAIMS[self.claim.value], self.number.value.strip()
         if choice.number is not None and number == "":
             raise ValueError(f"{_NUMBER[choice.number]} is empty; give it, as {choice.usual}.")
+        if choice.has_context and not self.context.value.strip():
+            raise ValueError("The columns of the context are empty; name them, as age,clicks.")
         arms = self.arms.value.strip()
         if arms.isdecimal():
             number_of(arms, "The number of arms", int, 2, _MOST_ARMS)
         reference = f"{choice.reference}:{number}" if choice.number == "reference" else choice.reference
-        return WrittenClaim(
-            mode=choice.mode,
-            reference=reference,
-            sigma=number if choice.number == "sigma" and number != "1" else None,
-            split=number if choice.number == "split" else None,
-            arm=self.arm.value,
-            reward=self.reward.value,
-            arms=arms or None,
-            alpha=number_of(self.alpha.value, "α", float, 1e-9, 0.5),
-            skip_bad=self.skip_bad.value,
-        )
+        fields = {
+            "mode": choice.mode,
+            "reference": reference,
+            "sigma": number if choice.number == "sigma" and number != "1" else None,
+            "split": number if choice.number == "split" else None,
+            "context": self.context.value.strip() if choice.has_context else None,
+            "arm": self.arm.value,
+            "reward": self.reward.value,
+            "arms": arms or None,
+            "alpha": number_of(self.alpha.value, "α", float, 1e-9, 0.5),
+            "skip_bad": self.skip_bad.value,
+        }
+        return WrittenClaim(**(fields | read_words(self.more.value)))
 
     def _audit(self, event: Any) -> None:
         log = self._log

@@ -127,9 +127,9 @@ class Explore:
             role = (
                 f"deceives, ε = {self._run.setting.epsilon:g}" if trace is self._run.deceiver else "is the honest twin"
             )
-            who = f" {role}<br>best private arm: {agent.best_arm}, error {_short(agent.log_error)}"
+            who = f" {role}<br>best private arm: {agent.best_arm}, error {_readable_exp(agent.log_error)}"
         alarm = "no alarm yet" if trace.detected_at is None else f"<b>alarm at pull {trace.detected_at:,}</b>"
-        return f"<div class='cell'><b>{name}</b>{who}<br>e-value {_short(trace.log_e_values[-1])}, {alarm}</div>"
+        return f"<div class='cell'><b>{name}</b>{who}<br>e-value {_readable_exp(trace.log_e_values[-1])}, {alarm}</div>"
 
     def _toggle(self) -> None:
         if self._ticks is not None:
@@ -197,7 +197,7 @@ def _legend(n_arms: int) -> str:
     return " ".join(f"<span style='color:{arm_colour(a)}'>■</span> arm {a}" for a in range(n_arms))
 
 
-def _short(log_value: float) -> str:
+def _readable_exp(log_value: float) -> str:
     """Return exp(log_value), readable however large or small."""
     power = log_value / math.log(10)
     if -4 < power < 5:

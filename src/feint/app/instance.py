@@ -9,7 +9,7 @@ import panel as pn
 from feint.app.messages import number_of
 from feint.app.unfolding import MOST_PULLS, Setting
 from feint.bandit import Bandit
-from feint.registry import needs_arguments, parse, registered
+from feint.registry import needs_arguments, parse, registered, signatures
 from feint.registry.instances import PAPER, usual_arguments
 
 EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, math.inf)
@@ -45,7 +45,7 @@ def _means_offered(family: str) -> tuple[float, float]:
     return (low + 0.1, low + 4.0) if math.isinf(high) else (low + _STEP, high - _STEP)
 
 
-def _spread(family: str) -> Preset:
+def _preset_of(family: str) -> Preset:
     """Return a preset for a family that has none: three arms, in opposite orders on the two sides."""
     low, high = _means_offered(family)
     means = tuple(round(low + share * (high - low), 2) for share in (0.75, 0.5, 0.25))
@@ -54,7 +54,7 @@ def _spread(family: str) -> Preset:
 
 FAMILIES = [name for name, cls in registered("family").items() if not needs_arguments(cls)]
 EXPLORERS = [name for name, cls in registered("explorer").items() if not needs_arguments(cls, ("arms",))]
-PRESETS |= {name: _spread(name) for name in FAMILIES if name not in {preset.family for preset in PRESETS.values()}}
+PRESETS |= {name: _preset_of(name) for name in FAMILIES if name not in {preset.family for preset in PRESETS.values()}}
 
 
 class InstanceForm:
@@ -77,6 +77,9 @@ class InstanceForm:
         self.explorer = pn.widgets.Select(
             label="Explorer", options=EXPLORERS, value="top-two", css_classes=["explorer"], **stretch
         )
+        self.goal = pn.widgets.TextInput(
+            label="Goal: " + ", ".join(signatures("goal")), value="best-arm", css_classes=["goal"], **stretch
+        )
         self.seed = pn.widgets.TextInput(label="Seed", value="0", css_classes=["seed"], **stretch)
         self.horizon = pn.widgets.TextInput(label="Pulls", value="1000", css_classes=["horizon"], **stretch)
         self.public, self.private = ([self._mean(side, a) for a in range(_MOST_ARMS)] for side in ("public", "private"))
@@ -87,7 +90,7 @@ class InstanceForm:
         self.family.param.watch(self._family_chosen, "value")
         for widget in (self.arms, *self.public, *self.private):
             widget.param.watch(self._instance_changed, "value_throttled")
-        for widget in (self.sigma, self.epsilon, self.explorer, self.seed, self.horizon):
+        for widget in (self.sigma, self.epsilon, self.explorer, self.goal, self.seed, self.horizon):
             name = "value_throttled" if widget is self.epsilon else "value"
             widget.param.watch(lambda event: self._tell(), name)
         # Two columns of sliders, one row per arm: the public side left, the private side right.
@@ -95,7 +98,7 @@ class InstanceForm:
         self._rows = pairs
         self.view = pn.Column(
             self.preset, pn.Row(self.family, self.sigma, sizing_mode="stretch_width"), self.arms, *pairs, self.epsilon,
-            self.explorer, pn.Row(self.seed, self.horizon, sizing_mode="stretch_width"),
+            self.explorer, self.goal, pn.Row(self.seed, self.horizon, sizing_mode="stretch_width"),
             css_classes=["form"], styles={"flex": "1 1 290px", "max-width": "380px", "min-width": "0"},
         )  # fmt: skip
         self._show_arms()
@@ -123,6 +126,7 @@ class InstanceForm:
             self.epsilon.value,
             number_of(self.seed.value, "The seed", int, 0, 2**32 - 1),
             number_of(self.horizon.value, "The number of pulls", int, bandit.n_arms + 1, MOST_PULLS, advice),
+            parse(self.goal.value, "goal"),
         )
 
     def take(self, epsilon: float, explorer: str, pulls: int) -> None:

@@ -113,7 +113,7 @@ class PlanTab:
             jobs = [
                 Job(
                     f"ε = {epsilon:g}",
-                    partial(feint.plan, bandit, epsilon, delta, explorer=explorer, alpha=ALPHA),
+                    partial(feint.plan, bandit, epsilon, delta, explorer=explorer, alpha=ALPHA, goal=setting.goal),
                     partial(self._planned, chosen),
                 )
                 for epsilon in order

@@ -21,13 +21,14 @@ class Setting(NamedTuple):
     epsilon: float
     seed: int
     horizon: int
+    goal: Any
 
 
 class Watched(Trace):
     """A trace that also keeps what the page draws: pulls by arm, and the pull of the alarm."""
 
     def __init__(self, setting: Setting, epsilon: float) -> None:
-        super().__init__(setting.bandit, setting.explorer, epsilon=epsilon, seed=setting.seed)
+        super().__init__(setting.bandit, setting.explorer, epsilon=epsilon, seed=setting.seed, goal=setting.goal)
         self.pulls: list[IntArray] = []  # of each arm, after each pull
         self.detected_at: int | None = None
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from feint.auditing.claim import Claim as Claim
     from feint.auditing.claim import Names as Names
     from feint.auditing.groups import GroupReport as GroupReport
+    from feint.auditing.policies.check import check_policy as check_policy
+    from feint.auditing.policies.report import PolicyReport as PolicyReport
     from feint.auditing.report import ArmReport as ArmReport
     from feint.auditing.report import AuditReport as AuditReport
     from feint.auditing.verbs import audit as audit
@@ -21,8 +23,10 @@ _HOME = {
     "Claim": "claim",
     "GroupReport": "groups",
     "Names": "claim",
+    "PolicyReport": "policies.report",
     "audit": "verbs",
     "audit_log": "verbs",
+    "check_policy": "policies.check",
 }
 
 __all__ = [*_HOME]

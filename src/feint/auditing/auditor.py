@@ -8,13 +8,14 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.auditing.checks import TIME, BadRow, Chunk, Times, check
 from feint.auditing.groups import LogGroups
-from feint.auditing.history import History
 from feint.auditing.modes import Mode, intervals_share
+from feint.auditing.readings import Readings
 from feint.auditing.report import ArmReport, AuditReport, Impossible
+from feint.auditing.units import Units
 from feint.evidence import BoostMixture
 from feint.numerics._validate import restore_counts
 
-_VERSION = 4
+_VERSION = 5
 _EXAMPLES = 20  # of bad rows named in the report
 _SUSPICIOUS = math.log(1e-12)
 
@@ -25,19 +26,25 @@ class Auditor:
     def __init__(self, mode: Mode, *, grouped: bool = False) -> None:
         self.mode, self.n_arms, self.alpha = mode, mode.arms.n, mode.claim.alpha
         self._rows, self._observed = 0, np.zeros(self.n_arms, dtype=np.int64)
-        self._log_e, self._highest, self._rejected_at = 0.0, 0.0, None  # type: tuple[float, float, int | None]
+        self._readings = Readings(self.alpha)
         self._impossible: Impossible | None = None
         self._smallest: tuple[float, int] | None = None
         self._times = Times()
         self._bad: dict[str, int] = {}
         self._examples: list[str] = []
-        self._history = History()
+        self._units = Units()
         self._groups = LogGroups(mode, grouped)
 
     @property
     def rejected_at(self) -> int | None:
         """Return the row at which the claim was rejected, None if it was not."""
-        return self._rejected_at
+        return self._readings.rejected_at
+
+    @property
+    def only_changed(self) -> bool:
+        """Return whether rows that do not repeat their unit's first are all that refutes the claim."""
+        tests = self._impossible is not None or self._readings.highest >= -math.log(self.alpha)
+        return self._units.changed is not None and not tests
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
@@ -48,10 +55,18 @@ class Auditor:
         self._rows += good.size
         rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
-        groups = self._groups.number(chunk, good)
+        groups = self._groups.number(chunk, checked)
+        drawn, changed = self._units.draws(chunk, good, arms, groups)
         log_pi, tested = self.mode.read(chunk, good, arms, groups)
+        if drawn is not None:
+            log_pi, tested = log_pi[drawn[tested]], tested & drawn
+        if changed.size:
+            self._readings.reject(int(rows[changed[0]]))
+            self._groups.refute(groups[changed])
+        instants = self._readings.number(checked.begins)
         if log_pi.size:
-            self._test(rows[tested], arms[tested], groups[tested], log_pi)
+            self._test(rows[tested], arms[tested], groups[tested], log_pi, instants[tested])
+        self._readings.settle(timed=chunk.times is not None)
 
     def _note(self, bad: list[BadRow]) -> None:
         if not self.mode.claim.skip_bad:
@@ -66,7 +81,7 @@ class Auditor:
             if len(self._examples) < _EXAMPLES:
                 self._examples.append(str(row))
 
-    def _test(self, rows: IntArray, arms: IntArray, groups: IntArray, log_pi: FloatArray) -> None:
+    def _test(self, rows: IntArray, arms: IntArray, groups: IntArray, log_pi: FloatArray, instants: IntArray) -> None:
         pulled = log_pi if log_pi.ndim == 1 else log_pi[np.arange(arms.size), arms]
         possible = ~np.isneginf(pulled)
         if not possible.all():
@@ -77,36 +92,27 @@ class Auditor:
             if not possible.any():
                 return
             rows, arms, groups = rows[possible], arms[possible], groups[possible]
-            log_pi, pulled = log_pi[possible], pulled[possible]
-        log_e = self._groups.extend(groups, arms, log_pi, self.mode.test(arms, log_pi))
-        alarms = np.flatnonzero(log_e >= -math.log(self.alpha))
-        if alarms.size and (self._rejected_at is None or rows[alarms[0]] < self._rejected_at):
-            self._rejected_at = int(rows[alarms[0]])
-        self._log_e = float(log_e[-1])
-        self._highest = max(self._highest, float(log_e.max()))
+            log_pi, pulled, instants = log_pi[possible], pulled[possible], instants[possible]
+        begins = self._readings.begin(instants)
+        log_e = self._groups.extend(groups, arms, log_pi, self.mode.test(arms, log_pi, groups, begins))
+        self._readings.add(rows, log_e, begins)
         least = int(pulled.argmin())
         if self._smallest is None or pulled[least] < self._smallest[0]:
             self._smallest = (float(pulled[least]), int(rows[least]))
-        self._history.add(rows, log_e)
 
     def _refute(self, rows: IntArray, arms: IntArray) -> None:
         """Note pulls of arms to which the claim gives probability 0: E is infinite from the first of them on."""
         first = self._impossible or Impossible(int(rows[0]), int(arms[0]), 0)
         self._impossible = first._replace(pulls=first.pulls + rows.size)
-        if self._rejected_at is None:
-            self._rejected_at = int(rows[0])
+        self._readings.reject(int(rows[0]))
 
     def report(self, warnings: list[str]) -> AuditReport:
         """Return what was found; `warnings` are the caller's, about how the log was read."""
-        history_rows, history_log_e = self._history.all()
-        boosts, calibration = self.mode.boosts, self.mode.calibration
-        parts = {"boosts": boosts.log_e_value}
-        if calibration is not None:
-            parts["calibration"] = calibration.log_e_value
-        if self._groups.log_e_value is not None:
-            parts["groups"] = self._groups.log_e_value
+        self._readings.read_last()  # the log is over, and so is its last instant
+        history_rows, history_log_e = self._readings.history.all()
+        boosts = self.mode.boosts
         arm, size = boosts.likeliest
-        refuted = self._impossible is not None
+        refuted = self._impossible is not None or self._units.changed is not None
         return AuditReport(
             mode=self.mode.NAME,
             claim=self.mode.words(),
@@ -114,11 +120,11 @@ class Auditor:
             rows=self._rows,
             tested=boosts.tested + (self._impossible.pulls if self._impossible else 0),
             alpha=self.alpha,
-            log_e_value=math.inf if refuted else self._log_e,
-            highest_log_e_value=math.inf if refuted else self._highest,
-            rejected_at=self._rejected_at,
+            log_e_value=math.inf if refuted else self._readings.log_e,
+            highest_log_e_value=math.inf if refuted else self._readings.highest,
+            rejected_at=self._readings.rejected_at,
             impossible=self._impossible,
-            log_e_values=parts,
+            log_e_values=self.log_e_values(),
             arms=self._arms(),
             all_groups=self._groups.reports(self.alpha),
             n_groups=len(self._groups),
@@ -132,7 +138,16 @@ class Auditor:
             diagnosis=None,
             history_rows=history_rows,
             history_log_e_values=history_log_e,
+            repeated=self._units.repeated,
+            changed=self._units.changed,
         )
+
+    def log_e_values(self) -> dict[str, float]:
+        """Return log E of each part of E."""
+        found = self.mode.log_e_values()
+        if self._groups.log_e_value is not None:
+            found["groups"] = self._groups.log_e_value
+        return found
 
     def _arms(self) -> tuple[ArmReport, ...]:
         calibration, names = self.mode.calibration, self.mode.arms.names()
@@ -140,8 +155,7 @@ class Auditor:
             return tuple(
                 ArmReport(a, names[a], int(n), None, None, None, None, None) for a, n in enumerate(self._observed)
             )
-        share = intervals_share(self._groups.log_e_value is not None)
-        low, high = calibration.confidence_sequence(self.alpha * share)
+        low, high = calibration.confidence_sequence(self.alpha * intervals_share(self.log_e_values()))
         observed, excess, allowed = calibration.observed, calibration.excess, calibration.allowed
         return tuple(
             ArmReport(
@@ -159,7 +173,15 @@ class Auditor:
             found.append(
                 f"Row {self._impossible.row} pulled arm {arm}, to which the claim gives probability 0"
                 + (f", and {refuted - 1:,} more rows did the same" if refuted > 1 else "")
-                + ": that refutes it. If probabilities were rounded, read small ones as a larger number (`floor`)."
+                + f": that refutes it.{self.mode.ROUNDED}"
+            )
+        if (changed := self._units.changed) is not None:
+            names = self.mode.arms.names()
+            found.append(
+                f"Row {changed.row} shows arm {names[changed.arm]} to the unit {changed.unit}, whose first row has arm "
+                f"{names[changed.first_arm]}"
+                + (f", and {changed.rows - 1:,} more rows do not repeat theirs" if changed.rows > 1 else "")
+                + ": that refutes the claim."
             )
         if tested == 0:
             never = [str(a) for a in np.flatnonzero(self._observed == 0)[:10]]
@@ -171,7 +193,7 @@ class Auditor:
             found.append(f"No row could be tested: {why}")
         elif self._observed[0] == 0 and self.mode.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
-        untested = self._rows - skipped - tested
+        untested = self._rows - skipped - tested - self._units.repeated
         if tested and untested > self.n_arms * max(1, len(self._groups)):
             found.append(
                 f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
@@ -184,7 +206,10 @@ class Auditor:
                 "time."
             )
         if self._times.tied:
-            found.append(f"{self._times.tied:,} rows have the time of the row before; the order of the log was taken.")
+            found.append(
+                f"{self._times.tied:,} rows have the time of the row before: rows of one time are one instant, and E "
+                "is read after its last row." + self.mode.order_within_instants()
+            )
         found += self.mode.warnings(skipped)
         if self._smallest is not None and self._smallest[0] < _SUSPICIOUS:
             found.append(
@@ -204,8 +229,9 @@ class Auditor:
             "observed": self._observed.tolist(),
             "impossible": self._impossible,
             "groups": self._groups.state(),
+            "units": self._units.state(),
             "times": self._times.state(),
-            "history": self._history.state(),
+            **self._readings.state(),
             **facts,
         }
 
@@ -234,8 +260,9 @@ class Auditor:
             restore_counts(self._observed, state["observed"], "the pulls observed")
             self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
             self._groups.recall(state["groups"])
+            self._units.recall(state["units"])
             self._times.recall(state["times"])
-            self._history.recall(state["history"])
+            self._readings.recall(state)
             for name, kinds in _FACTS.items():
                 if not isinstance(state[name], kinds) or (
                     kinds == list | None and state[name] is not None and len(state[name]) != 2
@@ -258,9 +285,6 @@ class Auditor:
 # name -> what it is in JSON
 _FACTS: dict[str, Any] = {
     "rows": int,
-    "log_e": int | float,
-    "highest": int | float,
-    "rejected_at": int | None,
     "smallest": list | None,
     "bad": dict,
     "examples": list,

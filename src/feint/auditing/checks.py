@@ -37,6 +37,10 @@ class Chunk(NamedTuple):
     reward_times: Sequence[Any] | None
     groups: Sequence[Any] | None
     malformed: dict[int, str]  # position in the chunk -> what is wrong with the line as such
+    stages: Sequence[Any] | None = None
+    available: BoolArray | None = None  # (n, K)
+    units: Sequence[Sequence[Any]] = ()  # a column of units, or of units and of versions
+    contexts: Sequence[Column] = ()
 
 
 class Findings:
@@ -66,7 +70,8 @@ class Times:
     def __init__(self) -> None:
         self.latest: Any = None  # (moment, row) of the last good row, or of the latest where there are groups
         self.by_group: dict[str, Any] = {}  # (moment, row) of each group's last good row
-        self.tied = 0  # good rows whose time is that of the row before
+        self.previous: Any = None  # the moment of the last good row
+        self.tied = 0  # good rows whose time is that of the row before, of the same group if there are groups
         self.back = 0  # good rows whose time lies before that of an earlier row of another group
 
     def state(self) -> dict[str, Any]:
@@ -76,6 +81,8 @@ class Times:
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken."""
         moments = (state["latest"], *state["by_group"].values())
+        if type(state["previous"]) not in (int, float, type(None)):
+            raise TypeError("previous")
         if not all(type(state[name]) is int for name in ("tied", "back")):
             raise TypeError("tied")
         if not all(moment is None or (isinstance(moment, list) and len(moment) == 2) for moment in moments):
@@ -88,6 +95,7 @@ class Checked(NamedTuple):
 
     good: BoolArray  # (n,)
     bad: list[BadRow]
+    begins: BoolArray  # of the good rows: whether the time differs from that of the good row above; True without times
 
 
 def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None], times: Times) -> Checked:
@@ -96,10 +104,15 @@ def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None],
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
     _check_arms(chunk, arms, findings)
     claim(chunk, findings)
-    _check_times(chunk, times, findings)
+    for name, cells in (("stage", chunk.stages), *(("unit", cells) for cells in chunk.units)):
+        missing = [i for i, cell in enumerate(() if cells is None else cells) if not label_of(cell)]
+        findings.add(missing, "missing", lambda i, name=name: f"{name} is missing")
+    begins = _check_times(chunk, times, findings)
     good = np.ones(chunk.arm.values.size, dtype=bool)
     good[list(findings.found)] = False
-    return Checked(good, [findings.found[i] for i in sorted(findings.found)])
+    if begins is None:
+        begins = np.ones(int(good.sum()), dtype=bool)
+    return Checked(good, [findings.found[i] for i in sorted(findings.found)], begins)
 
 
 def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
@@ -127,17 +140,24 @@ def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
         )
 
 
-def _check_times(chunk: Chunk, times: Times, findings: Findings) -> None:
-    """Times must not go back from one good row to the next one of the same group."""
+def _check_times(chunk: Chunk, times: Times, findings: Findings) -> BoolArray | None:
+    """Times must not go back from one good row to the next one of the same group. Return which good rows have another
+    time than the good row above; None if there are no times.
+    """
     if chunk.times is None:
-        return
+        return None
     latest = times.latest
     if chunk.groups is None and (moments := _growing(chunk.times, latest)) is not None:
         good = np.array([i for i in range(moments.size) if i not in findings.found], dtype=np.int64)
         kept = moments[good]
-        times.tied += int((np.diff(kept) == 0).sum()) + bool(latest is not None and kept.size and kept[0] == latest[0])
+        begins: BoolArray = np.diff(kept, prepend=kept[:1] - 1) != 0
+        if kept.size and latest is not None:
+            begins[0] = kept[0] != latest[0]
+        times.tied += int((~begins).sum())
         times.latest = (int(kept[-1]), int(chunk.rows[good[-1]])) if kept.size else latest
-        return
+        times.previous = times.latest and times.latest[0]
+        return begins
+    found: list[bool] = []
     for i, item in enumerate(chunk.times):
         moment = as_moment(item)
         group = None if chunk.groups is None else label_of(chunk.groups[i])
@@ -151,6 +171,8 @@ def _check_times(chunk: Chunk, times: Times, findings: Findings) -> None:
         if moment is None or i in findings.found:
             continue
         times.tied += last is not None and moment == last[0]
+        found.append(moment != times.previous)
+        times.previous = moment
         here = (moment, int(chunk.rows[i]))
         if group is not None:
             times.by_group[group] = here
@@ -158,6 +180,7 @@ def _check_times(chunk: Chunk, times: Times, findings: Findings) -> None:
             times.latest = here
         else:
             times.back += 1
+    return np.array(found, dtype=bool)
 
 
 def _growing(times: Sequence[Any], last: Any) -> Any:
@@ -172,11 +195,20 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
     return moments if in_order else None
 
 
-def group_ids(chunk: Chunk, good: BoolArray, ids: dict[str, int]) -> IntArray:
-    """Return the agent of every good row as a number, by first appearance, kept in `ids`; 0 if there is only one."""
+def group_ids(chunk: Chunk, checked: "Checked", ids: dict[str, int]) -> IntArray:
+    """Return the agent of every good row as a number, kept in `ids`; 0 if there is only one.
+
+    They are numbered by first appearance, and by label where they appear in one instant, whose order says nothing.
+    """
     if chunk.groups is None:
-        return np.zeros(int(good.sum()), dtype=np.int64)
-    labels = (label_of(chunk.groups[int(i)]) for i in np.flatnonzero(good))
+        return np.zeros(int(checked.good.sum()), dtype=np.int64)
+    labels = [label_of(chunk.groups[int(i)]) for i in np.flatnonzero(checked.good)]
+    if not checked.begins.all():
+        first: dict[str, int] = {}
+        for label, instant in zip(labels, np.cumsum(checked.begins).tolist(), strict=True):
+            first.setdefault(label, instant)
+        for label in sorted(first, key=lambda label: (first[label], label)):
+            ids.setdefault(label, len(ids))
     return np.array([ids.setdefault(label, len(ids)) for label in labels], dtype=np.int64)
 
 

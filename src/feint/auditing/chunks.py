@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from feint.auditing.arms import LogArms
+from feint.auditing.available import read_available
 from feint.auditing.checks import Chunk
 from feint.auditing.columns import LogColumns
 from feint.auditing.numbers import Column, as_column, as_columns
@@ -37,9 +38,10 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         return list(found) if isinstance(found, Texts) else found  # each is looked at: quicker as Python's own
 
     if columns.listed is not None:
-        probabilities = _listed(cells(columns.listed), arms, malformed)
+        probabilities = _columns_of_lists(cells(columns.listed), arms, malformed)
     else:
         probabilities = as_columns([table[name] for name in columns.probabilities])
+    available = None if columns.available is None else read_available(cells(columns.available), arms, malformed)
     return Chunk(
         rows=np.arange(first, first + batch.n),
         lines=batch.lines,
@@ -51,10 +53,21 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         reward_times=cells(columns.reward_time),
         groups=cells(columns.group),
         malformed=malformed,
+        stages=cells(columns.stage),
+        available=available,
+        units=[cells(name) for name in columns.units],
+        contexts=_contexts([table[name] for name in columns.contexts]),
     )
 
 
-def _listed(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:
+def _contexts(cells: list[Any]) -> list[Column]:
+    """Return one column per feature: from one column each, or from a table in memory."""
+    if cells and isinstance(cells[0], np.ndarray) and cells[0].ndim > 1:
+        return [as_column(column) for column in cells[0].reshape(len(cells[0]), -1).T]
+    return as_columns(cells)
+
+
+def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:
     """Return one column per arm, from lists, from dictionaries by label (missing arms have 0), or from a table."""
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
         return [as_column(column) for column in cells.T]

@@ -13,11 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields
 from difflib import get_close_matches
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from feint.support.printable import short_repr
+from feint.auditing.option import Option, arms_of, share_of
+from feint.auditing.option import about as _about
+from feint.support.printable import repr_of_changes, short_repr
 
 if TYPE_CHECKING:
+    from feint.auditing.burn_in import BurnIn
     from feint.families import Family
     from feint.references import Reference
     from feint.references.past import Timing
@@ -28,45 +31,13 @@ MOST_ARMS = 10_000
 NO_TIME = ""  # in the place of a column's name
 
 
-class Option(NamedTuple):
-    """What a field means, and how a shell writes it."""
-
-    help: str
-    kind: Any = None  # the type that a shell reads, where it is not the default's
-    name: str | None = None  # what a shell calls it, where that is not the field's name
-    usual: Any = None  # what a shell takes if it is not given, where that is not the default
-    parse: Callable[[Any], Any] | None = None  # from what a shell reads to the field's value
-    in_shell: bool = True  # otherwise other options of the shell describe it
-    distinguishes: bool = True  # whether audits that differ in it are of different claims
-
-
-def _about(help: str, **more: Any) -> dict[str, Option]:
-    """Return the metadata of a field."""
-    return {"option": Option(help, **more)}
-
-
 def _thompson_sampling() -> Any:
     from feint.references import ThompsonSampling
 
     return ThompsonSampling()
 
 
-def _arms_of(text: str | None) -> Any:
-    """Return the number of arms, or their labels; None if the log is to tell."""
-    if text is None:
-        return None
-    return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
-
-
-def _share_of(text: str) -> float:
-    """Return the share that 1% or 0.01 stands for."""
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Names:
     """The names of the columns; a column of one arm's probabilities is the prefix and the arm's number or label."""
 
@@ -86,9 +57,26 @@ class Names:
     group: str | None = field(
         default=None, metadata=_about("Column that names the agent; each has its own past.", kind=str | None)
     )
+    context: str | None = field(
+        default=None,
+        metadata=_about("Columns of the context, as A,B; of arms' own, A stands for A_<arm>.", kind=str | None),
+    )
+    stage: str | None = field(
+        default=None, metadata=_about("Column of stages: rewards become known when it changes.", kind=str | None)
+    )
+    available: str | None = field(
+        default=None, metadata=_about("Column that lists the arms that could be drawn in its row.", kind=str | None)
+    )
+    unit: str | None = field(
+        default=None,
+        metadata=_about("Column of units, or UNIT,VERSION: later rows of a unit repeat its first.", kind=str | None),
+    )
+
+    def __repr__(self) -> str:
+        return repr_of_changes(self)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Claim:
     """What is claimed about a log, how the log is read, and at which level the claim is tested.
 
@@ -114,18 +102,29 @@ class Claim:
         default=True,
         metadata=_about("Whether every arm was pulled once first: then the first rows are not tested."),
     )
+    burn_in: BurnIn | int | str | tuple[int, Sequence[float]] | None = field(
+        default=None,
+        metadata=_about(
+            "An agent's first N rows are drawn uniformly, or with shares: N or N:SHARES, as 150:0.5,0.3,0.2.",
+            kind=str | None,
+        ),
+    )
+    probability_of: str | int | None = field(
+        default=None,
+        metadata=_about("The propensities are the probabilities of this one of two arms.", kind=str | None),
+    )
     propensity_draws: int | None = field(
         default=None,
         metadata=_about("The propensities are shares of this many Monte Carlo draws.", kind=int | None),
     )
     floor: float = field(
         default=0.0,
-        metadata=_about("Logged probabilities below this are claimed to have been this, for logs that were rounded."),
+        metadata=_about("Logged probabilities below this may have been anything up to it: they were rounded."),
     )
     within: float = field(
         default=0.0,
         metadata=_about(
-            "Each probability is claimed within this share only, as 1%.", kind=str, usual="0", parse=_share_of
+            "Each probability is claimed within this share only, as 1%.", kind=str, usual="0", parse=share_of
         ),
     )
     alpha: float = field(default=0.05, metadata=_about("A true claim is rejected with at most this probability."))
@@ -133,7 +132,7 @@ class Claim:
         default=None,
         metadata=_about(
             "Number of arms, or their labels; otherwise taken from the log.",
-            kind=str | None, name="arms", parse=_arms_of, distinguishes=False,
+            kind=str | None, name="arms", parse=arms_of, distinguishes=False,
         ),
     )  # fmt: skip
     n_groups: int | None = field(
@@ -164,6 +163,7 @@ class Claim:
     skip_bad: bool = field(default=False, metadata=_about("Leave bad rows out and count them.", distinguishes=False))
 
     def __post_init__(self, sigma: float | None) -> None:
+        from feint.auditing.burn_in import read_burn_in
         from feint.bandit import family_pair
         from feint.evidence.fixed_share import check_within
         from feint.numerics._validate import check_flag, check_level, is_whole
@@ -185,6 +185,7 @@ class Claim:
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):
             raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+        object.__setattr__(self, "burn_in", read_burn_in(self.burn_in))
         for name in ("initial_round", "skip_bad", "ignore_time"):
             check_flag(getattr(self, name), name)
         object.__setattr__(self, "alpha", check_level(self.alpha, "alpha, the level of the audit,"))
@@ -199,6 +200,7 @@ class Claim:
             delay=self.delay,
             batch=self.batch,
             by_time=self.names.reward_time is not None,
+            by_stage=self.names.stage is not None,
             discount=self.discount,
         )
 
@@ -211,7 +213,11 @@ class Claim:
     def is_usual(self) -> bool:
         """Return whether nothing was said about how a reference is recomputed."""
         usual = Claim()
-        return (self.reference, self.family, self.timing) == (usual.reference, usual.family, usual.timing)
+        mine, its = ((c.reference, c.family, c.timing, c.burn_in) for c in (self, usual))
+        return mine == its
+
+    def __repr__(self) -> str:
+        return repr_of_changes(self)
 
     def identity(self) -> dict[str, Any]:
         """Return all that distinguishes this claim from others, as plain JSON types: a saved audit goes on with the
@@ -219,6 +225,7 @@ class Claim:
         """
         found = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata["option"].distinguishes}
         texts = {name: short_repr(found[name]) for name in ("reference", "family")}
+        texts |= {name: str(found[name]) for name in ("burn_in", "probability_of") if found[name] is not None}
         return found | texts | {"names": asdict(self.names)}
 
 
@@ -241,6 +248,8 @@ class ClaimOptions(TypedDict, total=False):
     batch: int
     delay: int
     discount: float
+    burn_in: int | str | tuple[int, Sequence[float]] | None
+    probability_of: str | int | None
     propensity_draws: int | None
     floor: float
     within: float

@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import NamedTuple
 
+from feint.auditing.arms import given_labels
 from feint.auditing.claim import MODE_NAMES, NO_TIME, Claim, Names
+from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS
 from feint.auditing.readers.base import places
+from feint.auditing.units import unit_columns
+from feint.numerics._validate import is_whole
+from feint.references.base import has_context_per_arm
 
 _TIME_NAMES = ("time", "timestamp")
 # What others call the probability of the pulled arm, or of all arms.
@@ -29,11 +34,16 @@ class LogColumns(NamedTuple):
     group: str | None
     labels: list[str] | None  # of the arms, where the columns of probabilities tell
     unused: list[str]  # columns that look like a claim
+    stage: str | None = None
+    available: str | None = None
+    units: Sequence[str] = ()
+    probability_of: str | int | None = None  # the arm whose probability `propensity` holds, where it is always the same
+    contexts: list[str] = []  # noqa: RUF012 - never changed; by arm and then by feature where arms have their own
 
     def used(self) -> list[str]:
         """Return the columns that are read."""
         wanted = [self.arm, self.reward, self.propensity, *self.probabilities, self.listed]
-        wanted += [self.time, self.reward_time, self.group]
+        wanted += [self.time, self.reward_time, self.group, self.stage, self.available, *self.units, *self.contexts]
         return [name for name in dict.fromkeys(wanted) if name is not None]
 
 
@@ -42,16 +52,18 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     names = replace(claim.names, time=NO_TIME) if claim.ignore_time else claim.names
     _check_names(columns, names)
     time = names.time or next((name for name in _TIME_NAMES if name in columns), None)
-    labels = [name[len(names.prefix) :] for name in columns if name.startswith(names.prefix) and name != names.prefix]
+    others = (names.prefix, names.propensity)
+    labels = [name[len(names.prefix) :] for name in columns if name.startswith(names.prefix) and name not in others]
     numbered = [label for label in labels if label.isdecimal() and label.isascii()]
     if numbered:  # p_0, p_1, … count, and what else begins so is something else
         labels = sorted(set(numbered), key=int)
     numbers = [int(label) for label in labels] if numbered else []
     from_0, from_1 = (bool(numbers) and numbers == [*range(first, first + len(numbers))] for first in (0, 1))
     listed = names.probabilities if names.probabilities in columns else None
+    lone = None if listed is not None or names.propensity in columns else _lone_arm(labels, claim)
     there = {
-        "probabilities": bool(numbered) or len(labels) > 1 or listed is not None,
-        "propensities": names.propensity in columns,
+        "probabilities": lone is None and (bool(numbered) or len(labels) > 1 or listed is not None),
+        "propensities": lone is not None or names.propensity in columns,
         "rewards": names.reward in columns or not claim.needs_rewards,
     }
     chosen = claim.mode or next((name for name in MODE_NAMES if there[name]), None)
@@ -62,18 +74,18 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
             "rewards": names.reward,
         }
         missing = " or ".join(wanted.values()) if chosen is None else wanted[chosen]
-        raise ValueError(f"There is no column {missing} among {_listed(columns)}; name it with an option.")
+        raise ValueError(f"There is no column {missing} among {_name_columns(columns)}; name it with an option.")
     single = chosen == "probabilities" and listed is None
     if single and numbered and (not (from_0 or from_1) or len(labels) < 2):
         raise ValueError(
-            f"The probability columns are {_listed([names.prefix + label for label in labels])}; there must be "
+            f"The probability columns are {_name_columns([names.prefix + label for label in labels])}; there must be "
             f"{names.prefix}0, {names.prefix}1, … for every arm, or {names.prefix}1, {names.prefix}2, …, without gaps."
         )
     found = LogColumns(
         mode=chosen,
         arm=names.arm,
         reward=names.reward if chosen == "rewards" and claim.needs_rewards else None,
-        propensity=names.propensity if chosen == "propensities" else None,
+        propensity=None if chosen != "propensities" else names.propensity if lone is None else names.prefix + lone,
         probabilities=[names.prefix + label for label in labels] if single else [],
         listed=listed if chosen == "probabilities" else None,
         time=time if names.time != NO_TIME else None,
@@ -81,7 +93,13 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         group=names.group,
         labels=labels if single and not from_0 else None,
         unused=[],
+        stage=names.stage if chosen == "rewards" else None,
+        available=names.available,
+        units=unit_columns(names.unit, columns),
+        probability_of=lone if lone is not None and chosen == "propensities" else claim.probability_of,
     )
+    if chosen == "rewards" and names.context is not None:
+        found = _with_contexts(found, columns, names.context, claim)
     if found.reward_time is not None and found.time is None:
         raise ValueError("Where rewards are known by time (`reward_time`), pulls need one too: name it with `time`.")
     places(columns, found.used())
@@ -91,17 +109,60 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     )
 
 
+def _lone_arm(labels: list[str], claim: Claim) -> str | None:
+    """Return the arm of the only column of probabilities, if it is one: a number, or one of two labels that were given.
+    The other arm's is then known too.
+    """
+    if len(labels) != 1 or claim.mode == "probabilities":
+        return None
+    named = labels[0] in (given_labels(claim.n_arms) or [str(claim.probability_of)])
+    return labels[0] if named or labels[0] in ("0", "1", "2") else None
+
+
+def _with_contexts(found: LogColumns, columns: list[str], written: str, claim: Claim) -> LogColumns:
+    """Add the columns of contexts. Where every arm has its own, they also tell what the arms are."""
+    if written == TABLE_OF_CONTEXTS:
+        return found._replace(contexts=[written])
+    wanted = [name.strip() for name in written.split(",")]
+    if not has_context_per_arm(claim.reference):
+        if missing := [name for name in wanted if name not in columns]:
+            raise ValueError(f"There is no column {missing[0]!r} among {_name_columns(columns)}; correct `context`.")
+        return found._replace(contexts=wanted)
+    labels = given_labels(claim.n_arms)
+    if labels is None:
+        prefix = f"{wanted[0]}_"
+        labels = [name[len(prefix) :] for name in columns if name.startswith(prefix) and name != prefix]
+        if is_whole(claim.n_arms, 2):
+            labels = [str(a) for a in range(int(claim.n_arms))]  # type: ignore[arg-type]
+    if all(label.isdecimal() and label.isascii() for label in labels):
+        labels = sorted(labels, key=int)
+    contexts = [f"{name}_{label}" for label in labels for name in wanted]
+    if missing := [name for name in contexts if name not in columns]:
+        raise ValueError(
+            f"There is no column {missing[0]!r} among {_name_columns(columns)}; every arm needs its own context, as "
+            f"{wanted[0]}_<arm> (`context`, `n_arms`)."
+        )
+    if len(labels) < 2:
+        raise ValueError(
+            f"There are no columns {wanted[0]}_<arm> of two arms or more among {_name_columns(columns)}; correct "
+            "`context`."
+        )
+    from_0 = labels == [str(a) for a in range(len(labels))]
+    return found._replace(contexts=contexts, labels=None if from_0 else labels)
+
+
 def _check_names(columns: list[str], names: Names) -> None:
     usual = Names()
-    for option in ("arm", "reward", "propensity", "probabilities", "time", "reward_time", "group"):
+    single = [f.name for f in fields(Names) if f.name not in ("prefix", "unit", "context")]
+    for option in single:
         name = getattr(names, option)
         if name and name not in columns and (option == "arm" or name != getattr(usual, option)):
             what = "name the arms' with `arm`" if option == "arm" else f"correct `{option}`"
-            raise ValueError(f"There is no column {name!r} among {_listed(columns)}; {what}.")
+            raise ValueError(f"There is no column {name!r} among {_name_columns(columns)}; {what}.")
     if names.prefix != usual.prefix and not any(name.startswith(names.prefix) for name in columns):
-        raise ValueError(f"There is no column {names.prefix}0 among {_listed(columns)}; correct `prefix`.")
+        raise ValueError(f"There is no column {names.prefix}0 among {_name_columns(columns)}; correct `prefix`.")
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _name_columns(columns: Sequence[str]) -> str:
     shown = ", ".join(repr(name if len(name) <= 40 else name[:37] + "…") for name in columns[:12])
     return shown + (", …" if len(columns) > 12 else "")

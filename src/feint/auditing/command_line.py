@@ -4,10 +4,12 @@ The command reads them, and the page asks with them.
 """
 
 import shlex
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from feint.auditing.claim import Claim, Names, Option, shell_options
+from feint.auditing.claim import Claim, Names, shell_options
+from feint.auditing.option import Option
 
 # How a reference is written with its rewards: `read_reference` reads all of these together.
 _REFERENCE = {
@@ -26,7 +28,7 @@ _REFERENCE = {
         kind=str | None,
     ),
     "split": Option("A split test: the arms' shares, as 0.5,0.5.", kind=str | None),
-    "clip": Option("No arm has a smaller probability than this.", kind=float | None),
+    "clip": Option("LOW or LOW,HIGH: no arm has a smaller or a larger probability than these.", kind=str | None),
 }
 
 
@@ -34,6 +36,43 @@ def audit_options() -> dict[str, Option]:
     """Return every option that describes a claim, by its name in a shell."""
     claim, names = shell_options(Claim), shell_options(Names)
     return _REFERENCE | {str(option.name): option for option in (*claim.values(), *names.values())}
+
+
+def read_words(text: str) -> dict[str, Any]:
+    """Return the options in a piece of a command line by their names. Those of the reference are not among them.
+
+    >>> read_words("--batch 100 --no-initial-round --unit user,page")
+    {'batch': 100, 'initial_round': False, 'unit': 'user,page'}
+    """
+    known = {name: option for name, option in audit_options().items() if name not in _REFERENCE}
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise ValueError(f"A quote is not closed in {text!r}.") from None
+    found: dict[str, Any] = {}
+    while words:
+        flag, given, value = words.pop(0).partition("=")
+        name = flag.removeprefix("--").replace("-", "_") if flag.startswith("--") else ""
+        switch = name.removeprefix("no_")
+        if switch in known and known[switch].kind is bool and not given:
+            found[switch] = name == switch
+        elif name in known and known[name].kind is not bool:
+            if not given and not words:
+                raise ValueError(f"{flag} needs a value.")
+            found[name] = _value(flag, value if given else words.pop(0), known[name])
+        else:
+            near = get_close_matches(flag, [f"--{other.replace('_', '-')}" for other in known], 1)
+            raise ValueError(f"There is no option {flag} here" + (f"; did you mean {near[0]}?" if near else "."))
+    return found
+
+
+def _value(flag: str, text: str, option: Option) -> Any:
+    kind = (get_args(option.kind) or (option.kind,))[0]
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{flag} is {text!r}; give {what}.") from None
 
 
 class WrittenClaim:

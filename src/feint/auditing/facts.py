@@ -13,9 +13,17 @@ from feint.support.facts import FactTable
 
 if TYPE_CHECKING:
     from feint.auditing.diagnosis import Diagnosis
-    from feint.auditing.report import ArmReport, AuditReport
+    from feint.auditing.report import ArmReport, AuditReport, Cause
 
 _EXPLANATIONS = 5
+_BETS = {
+    "boosts": "boosts",
+    "calibration": "shares",
+    "shares": "shares",
+    "leader": "the likeliest arm",
+    "serial": "serial dependence",
+    "groups": "groups",
+}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Power = Callable[[float], str]  # exp(log_value) as text
@@ -44,9 +52,9 @@ def facts_of(report: "AuditReport", power: Power) -> Facts:
         tone=tone,
         meaning=meaning,
         claim=report.claim,
-        numbers=_numbers(report, power),
+        numbers=_number_facts(report, power),
         explanation=None if report.diagnosis is None else _explanation(report.diagnosis),
-        arms=_arms(report),
+        arms=_arm_table(report),
         groups=_groups(report, power) if report.n_groups else None,
         bad_rows=_bad_rows(report) if report.bad_rows else None,
         warnings=report.warnings,
@@ -64,6 +72,13 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
             f"Row {report.impossible.row:,} pulled arm {report.arms[report.impossible.arm].label}, to which the claim "
             f"gives probability 0. Such pulls: {report.impossible.pulls:,}."
         )
+    elif report.changed is not None:
+        tone, changed = "rejected", report.changed
+        arm, first_arm = (report.arms[a].label for a in (changed.arm, changed.first_arm))
+        means = (
+            f"Row {changed.row:,} shows arm {arm} to the unit {changed.unit}, whose first row has arm {first_arm}. "
+            f"Such rows: {changed.rows:,}."
+        )
     elif report.rejected:
         tone = "rejected"
         means = f"A true claim is rejected with probability at most {level}, wherever the log ends."
@@ -79,16 +94,24 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
     return tone, means
 
 
-def _numbers(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
-    first = " (the first have no posterior)" if report.rows > report.left_out + report.tested else ""
+def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
+    drawn = report.rows - report.left_out - report.repeated
+    first = " (the first have no posterior)" if drawn > report.tested else ""
     found = [
         ("pulls tested", f"{report.tested:,} of {report.rows:,}{first}"),
+        *([("not the first of their unit", f"{report.repeated:,}")] if report.repeated else ()),
         ("e-value", f"{power(report.log_e_value)} now, {power(report.highest_log_e_value)} at its highest"),
         ("anytime p-value", power(-report.highest_log_e_value)),
     ]
+    bets = [f"{_BETS[name]} {power(log_e)}" for name, log_e in report.log_e_values.items()]
+    found.insert(2, ("e-values of its bets", ", ".join(bets)))
+    if report.cause is not None:
+        found.append(("rejected since", _cause(report, report.cause)))
     kind = None if report.diagnosis is None else report.diagnosis.kind
     # Where something else explains the log, this would name the wrong reason.
-    if report.boosted_arm is not None and kind in (None, BOOSTED, SHARE, UNCLEAR):
+    caused = report.cause is None or report.boosted_arm in report.cause.arms
+    by_units = report.changed is not None and report.diagnosis is None
+    if report.boosted_arm is not None and caused and not by_units and kind in (None, BOOSTED, SHARE, UNCLEAR):
         size = "" if report.boosted_epsilon is None else f", ε ≈ {report.boosted_epsilon:g}"
         words = f"arm {report.arms[report.boosted_arm].label}{size}"
         found.append(("most likely boosted", words + ("" if report.rejected else ", if any")))
@@ -96,6 +119,16 @@ def _numbers(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
         value = f"{power(report.smallest_log_probability)}, row {report.smallest_row:,}"
         found.append(("smallest π of a pull", value))
     return found
+
+
+def _cause(report: "AuditReport", cause: "Cause") -> str:
+    rows = f"row {cause.first_row:,}"
+    if cause.last_row > cause.first_row:
+        rows = f"rows {cause.first_row:,} … {cause.last_row:,}"
+    arms = ""
+    if cause.part == "serial" and len(cause.arms) < report.n_arms:
+        arms = f"; mostly arm {', '.join(report.arms[arm].label for arm in cause.arms)}"
+    return f"{cause.words} ({rows}{arms}; {100 * cause.share:.0f} % of E)"
 
 
 def _explanation(diagnosis: "Diagnosis") -> FactTable:
@@ -114,13 +147,17 @@ def _explanation(diagnosis: "Diagnosis") -> FactTable:
     )
 
 
-def _arms(report: "AuditReport") -> FactTable:
+def _arm_table(report: "AuditReport") -> FactTable:
     if not report.calibrated:
         return FactTable(
             head=("arm", "observed"),
             rows=[(arm.label, f"{arm.observed:,}") for arm in report.arms],
             marks=[""] * report.n_arms,
-            notes=["Only propensities of pulled arms were logged, so how many pulls to expect of each is not known."],
+            notes=[
+                "The probabilities are estimated, so how many pulls to expect of each arm is not known exactly."
+                if "shares" in report.log_e_values
+                else "Only propensities of pulled arms were logged, so how many pulls to expect of each is not known."
+            ],
         )
     departing = any(arm.departs for arm in report.arms)
     notes = [

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray, IntArray
-from feint.auditing.checks import Chunk, group_ids
+from feint._types import FloatArray, IntArray
+from feint.auditing.checks import Checked, Chunk, group_ids
 from feint.auditing.modes import GROUPS_SHARE, Mode
 from feint.evidence.group_tilts import GroupTilts
 
@@ -32,7 +32,9 @@ class LogGroups:
         claim = mode.claim
         self._ids: dict[str, int] = {}
         self._test = (
-            GroupTilts(mode.arms.n, claim.within, claim.n_groups) if grouped and mode.calibration is not None else None
+            GroupTilts(mode.arms.n, claim.within, claim.n_groups, mode.floor)
+            if grouped and mode.calibration is not None
+            else None
         )
 
     def __len__(self) -> int:
@@ -43,9 +45,19 @@ class LogGroups:
         """log E of the bet on all groups; None where they are not tested."""
         return None if self._test is None else self._test.log_e_value
 
-    def number(self, chunk: Chunk, good: BoolArray) -> IntArray:
-        """Return the group of every good row as a number, by first appearance."""
-        found = group_ids(chunk, good, self._ids)
+    @property
+    def strongest(self) -> tuple[int, int, float]:
+        """The group whose test makes the bet on all groups largest, and the arm and the tilt that won most in it."""
+        assert self._test is not None
+        return self._test.strongest
+
+    def label(self, group: int) -> str:
+        """Return the label of a group."""
+        return list(self._ids)[group]
+
+    def number(self, chunk: Chunk, checked: Checked) -> IntArray:
+        """Return the group of every good row as a number, in the order of arrival."""
+        found = group_ids(chunk, checked, self._ids)
         if self._test is not None:
             self._test.admit(len(self._ids))
         return found

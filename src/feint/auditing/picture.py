@@ -155,7 +155,7 @@ def _draw_arms(axes: "Axes", report: AuditReport, width: float) -> None:
                 color=colour,
             )
     axes.set_xlim(-0.6, len(arms) - 0.4)
-    _label(axes, arms, clear, width)
+    _write_labels(axes, arms, clear, width)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=_NICE))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda pulls, _: _signed(pulls)))
     axes.tick_params(axis="y", labelsize=_SMALL)
@@ -164,7 +164,7 @@ def _draw_arms(axes: "Axes", report: AuditReport, width: float) -> None:
     axes.set_title(report.confidence, fontsize=_TITLE)
 
 
-def _label(axes: "Axes", arms: Sequence[ArmReport], clear: np.ndarray, width: float) -> None:
+def _write_labels(axes: "Axes", arms: Sequence[ArmReport], clear: np.ndarray, width: float) -> None:
     """Write as many labels as have room, upright where they would touch; arms that depart come first."""
     longest = max(len(shown_as(arm)) for arm in arms) * _LETTER * _SMALL + 4
     slot = width / len(arms)

@@ -1,15 +1,16 @@
 """One log from its columns to the report, whole or as it grows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from feint.auditing.auditor import Auditor
+from feint.auditing.cause import find_cause
 from feint.auditing.chunks import chunks
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns, choose_columns
-from feint.auditing.counting import find_arms
 from feint.auditing.diagnosis.alternatives import explain_log
+from feint.auditing.find_arms import find_arms
 from feint.auditing.modes import LoggedPropensities, RecomputedReference, make_mode
 from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
 from feint.auditing.readers.base import Progress, no_progress
@@ -28,35 +29,49 @@ def audit_source(
 
 def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Progress = no_progress) -> AuditReport:
     """Feed an `Auditor`, and look for reasons where it rejects."""
-    columns = choose_columns(log.columns, claim)
+    claim, columns = _choose(log, claim)
     warnings: list[str] = []
     arms = find_arms(log, columns, claim, warnings, progress)
-    mode = make_mode(columns.mode, claim, arms)
+    grouped = columns.group is not None
+    mode = make_mode(columns.mode, claim, arms, grouped=grouped)
     warnings += _unused(claim, columns)
-    auditor = Auditor(mode, grouped=columns.group is not None)
+    auditor = Auditor(mode, grouped=grouped)
     for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
     report = auditor.report(warnings)
-    if explain and report.rejected and report.tested and mode.calibration is not None:
-        again = chunks(log, columns, arms, lambda done: None)
-        report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
+    if explain and report.rejected_at is not None and report.tested and not auditor.only_changed:
+        cause = find_cause(
+            chunks(log, columns, arms, lambda done: None),
+            make_mode(columns.mode, claim, arms, grouped=grouped),
+            grouped,
+            report.rejected_at,
+        )
+        report = replace(report, cause=cause)
+        if mode.calibration is not None:
+            again = chunks(log, columns, arms, lambda done: None)
+            report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
     return report
 
 
-def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
+def follow_log(
+    log: FollowedLog, claim: Claim, state: Any, keep: Callable[[Auditor], object] = lambda auditor: None
+) -> Iterator[Auditor]:
     """Audit a log that grows: yield the auditor before the first row, after every few rows, and at the end.
 
     `state` is what `followed_state` gave in an earlier run. For a file it is about its first rows, for a pipe about
-    the rows that came before.
+    the rows that came before. `keep` is called where another file has taken the place of the one that was followed: the
+    state is then about the new one, whose first row may be long in coming.
     """
     with naming(log.name):
         claim = _recomputed_if_it_needs_no_rewards(claim)
-        columns = choose_columns(log.columns, claim)
+        claim, columns = _choose(log, claim)
         arms = find_arms(log, columns, claim, [], None)
-        auditor = Auditor(make_mode(columns.mode, claim, arms), grouped=columns.group is not None)
+        grouped = columns.group is not None
+        auditor = Auditor(make_mode(columns.mode, claim, arms, grouped=grouped), grouped=grouped)
         if state is not None:
             auditor.recall(state)
             log.resume(SeenLines.from_state(state.get("seen")))
+        log.on_rotation = lambda: keep(auditor)
         yield auditor
         for chunk in chunks(log, columns, arms, lambda done: None, first=auditor.rows + 1):
             auditor.feed(chunk)
@@ -67,6 +82,12 @@ def follow_log(log: FollowedLog, claim: Claim, state: Any) -> Iterator[Auditor]:
 def followed_state(auditor: Auditor, log: FollowedLog) -> dict[str, Any]:
     """Return all that `follow_log` needs to go on identically, as plain JSON types."""
     return {**auditor.state(), "seen": log.seen.state()}
+
+
+def _choose(log: Log, claim: Claim) -> tuple[Claim, LogColumns]:
+    """Return the columns that matter, and the claim with what their names say."""
+    columns = choose_columns(log.columns, claim)
+    return replace(claim, probability_of=columns.probability_of), columns
 
 
 def _recomputed_if_it_needs_no_rewards(claim: Claim) -> Claim:
@@ -83,6 +104,10 @@ def _unused(claim: Claim, columns: LogColumns) -> list[str]:
         found.append(f"Reference, prior and rewards are not used: the log has {columns.mode} of its own (see `mode`).")
     if columns.mode != LoggedPropensities.NAME and claim.propensity_draws is not None:
         found.append(f"`propensity_draws` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    if columns.mode != LoggedPropensities.NAME and claim.probability_of is not None:
+        found.append(f"`probability_of` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    if columns.mode != RecomputedReference.NAME and claim.names.context is not None:
+        found.append(f"`context` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode == RecomputedReference.NAME and claim.floor > 0:
         found.append("`floor` is not used: it is for probabilities that were logged.")
     if claim.n_groups is not None and columns.group is None:

@@ -18,7 +18,7 @@ def read_reference(
     sigma: str | None,
     prior: str | None,
     split: str | None,
-    clip: float | None,
+    clip: str | None,
     folder: Path | None = None,
 ) -> tuple[Any, Any]:
     """Return the (reference, family) that the options describe; `folder` is where files of the user's own are."""
@@ -35,6 +35,8 @@ def read_reference(
     if implied is not None and not is_family_of(implied, rewards):
         raise ValueError(f"--reference {written} contradicts --family {family}; leave one of them out.")
     found = parse(reference, "reference", folder=folder)
+    if rewards is None and getattr(found, "usual_family", None) is not None:
+        rewards = parse(found.usual_family, "family")
     if (sigma is not None or prior is not None) and found != ThompsonSampling():
         raise ValueError(
             f"--prior and --sigma are about {USUAL_REFERENCE}; leave them out of --reference {written}, or write them "
@@ -54,7 +56,18 @@ def read_reference(
         return found, rewards
     if isinstance(found, Clipped):
         raise ValueError(f"--clip contradicts --reference {written}, which is clipped already; leave one of them out.")
-    return Clipped(found, clip), rewards
+    return Clipped(found, *_limits(clip)), rewards
+
+
+def _limits(text: str) -> list[float]:
+    """Return the numbers of LOW or LOW,HIGH."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not 1 <= len(found) <= 2:
+        raise ValueError(f"--clip is {text!r}; give the least probability, or the least and the largest, as 0.05,0.9.")
+    return found
 
 
 def _sole_prior(text: str | None) -> Any:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from feint.auditing.groups import GroupReport
 from feint.auditing.modes import intervals_share
+from feint.auditing.units import ChangedUnit
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -28,12 +29,27 @@ class Impossible(NamedTuple):
     pulls: int
 
 
-@dataclass(frozen=True)
+class Cause(NamedTuple):
+    """The bet that had won most when the claim was rejected, in words.
+
+    `part` is the part of E that was largest then (a name of `log_e_values`), and `share` its share of E. Between
+    `first_row` and `last_row` the bet won most, by the pulls of `arms`.
+    """
+
+    part: str
+    words: str
+    share: float
+    arms: tuple[int, ...]
+    first_row: int
+    last_row: int
+
+
+@dataclass(frozen=True, repr=False)
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
-    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − α/5
-    (1 − 0.18·α where groups are tested) for all arms and all times at once, so that beyond ±`allowed` (0 unless the
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − 0.19·α
+    (1 − 0.171·α where groups are tested) for all arms and all times at once, so that beyond ±`allowed` (0 unless the
     claim is one `within` a share) they mean a rejection. None where only propensities were logged.
     """
 
@@ -45,6 +61,11 @@ class ArmReport:
     low: float | None
     high: float | None
     allowed: float | None
+
+    def __repr__(self) -> str:
+        plain = {name: float(f"{item:.5g}") if isinstance(item, float) else item for name, item in vars(self).items()}
+        shown = (f"{name}={item!r}" for name, item in plain.items())
+        return f"ArmReport({', '.join(shown)})"
 
     @property
     def departs(self) -> bool:
@@ -65,7 +86,7 @@ class AuditReport:
     n_arms, rows, tested, alpha
         K; rows of the log, and how many of them were tested; the level.
     log_e_value, highest_log_e_value, log_e_values
-        log E at the end and at its highest, and of its parts at the end: `boosts`, `calibration`, `groups`.
+        log E at the end and at its highest, and of its parts at the end: `boosts`, `calibration`, `serial`, `groups`.
     rejected_at, impossible
         The row at which E reached 1/α; pulls of arms to which the claim gives probability 0. None where there is none.
     arms
@@ -83,6 +104,10 @@ class AuditReport:
         What explains a rejected log best.
     history_rows, history_log_e_values
         (n,) rows and log E there, for a figure.
+    cause
+        The bet by which the log was rejected, a `Cause`; None where nothing was to be explained.
+    repeated, changed
+        How many rows are not the first of their unit, and those among them that do not have its arm; None if all do.
 
     Examples
     --------
@@ -116,6 +141,9 @@ class AuditReport:
     diagnosis: "Diagnosis | None"
     history_rows: npt.NDArray[np.int64]
     history_log_e_values: npt.NDArray[np.float64]
+    cause: Cause | None = None
+    repeated: int = 0
+    changed: ChangedUnit | None = None
 
     @property
     def rejected(self) -> bool:
@@ -145,7 +173,7 @@ class AuditReport:
     @property
     def confidence(self) -> str:
         """What the arms' intervals promise, in words."""
-        share = intervals_share("groups" in self.log_e_values)
+        share = intervals_share(self.log_e_values)
         return f"{100 * (1 - self.alpha * share):.6g} % intervals, at all rows"
 
     @property
@@ -160,12 +188,20 @@ class AuditReport:
             return f"rejected at row {self.rejected_at}"
         return "no evidence against" if self.tested else "nothing could be tested against"
 
+    @property
+    def severity(self) -> str:
+        """Return "alarm" once E has reached 1/α, "watch" while E is at least 1/√α, halfway there, and else "none"."""
+        if self.rejected:
+            return "alarm"
+        return "watch" if self.log_e_value >= -0.5 * math.log(self.alpha) else "none"
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain JSON types; `feint_audit` is the version of this schema (docs/audit.md)."""
         return {
             "feint_audit": SCHEMA,
             "feint": VERSION,
             "verdict": self.verdict,
+            "severity": self.severity,
             "rejected": self.rejected,
             "rejected_at": self.rejected_at,
             "mode": self.mode,
@@ -174,16 +210,19 @@ class AuditReport:
             "rows": self.rows,
             "tested": self.tested,
             "alpha": self.alpha,
-            "log_e_value": _finite(self.log_e_value),
-            "highest_log_e_value": _finite(self.highest_log_e_value),
+            "log_e_value": finite_or_none(self.log_e_value),
+            "highest_log_e_value": finite_or_none(self.highest_log_e_value),
             "impossible": None if self.impossible is None else self.impossible._asdict(),
+            "repeated": self.repeated,
+            "changed": None if self.changed is None else self.changed._asdict(),
             "p_value": self.p_value,
             "log_e_values": self.log_e_values,
             "arms": [vars(arm) for arm in self.arms],
-            "groups": [group._asdict() | {"log_e_value": _finite(group.log_e_value)} for group in self.groups],
+            "groups": [group._asdict() | {"log_e_value": finite_or_none(group.log_e_value)} for group in self.groups],
             "n_groups": self.n_groups,
             "n_named": self.n_named,
-            "diagnosis": None if self.diagnosis is None else _as_json(self.diagnosis),
+            "cause": None if self.cause is None else self.cause._asdict(),
+            "diagnosis": None if self.diagnosis is None else diagnosis_json(self.diagnosis),
             "boosted_arm": self.boosted_arm,
             "boosted_epsilon": self.boosted_epsilon,
             "smallest_log_probability": self.smallest_log_probability,
@@ -201,7 +240,7 @@ class AuditReport:
         return draw(self)
 
     def _repr_html_(self) -> str:
-        from feint.auditing.page import fragment
+        from feint.auditing.html_report import fragment
 
         return fragment(self)
 
@@ -219,11 +258,12 @@ class AuditReport:
         )
 
 
-def _as_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+def diagnosis_json(diagnosis: "Diagnosis") -> dict[str, Any]:
+    """Return a diagnosis as plain JSON types."""
     found = [explanation._asdict() for explanation in diagnosis.explanations]
     return {"kind": diagnosis.kind, "words": diagnosis.words, "rows": diagnosis.rows, "explanations": found}
 
 
-def _finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Return a finite number, or None for ∞, which JSON lacks."""
     return value if math.isfinite(value) else None

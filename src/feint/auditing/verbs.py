@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from feint.auditing.claim import NO_TIME, ClaimOptions, LogOptions, Names, list_options, read_options
 from feint.auditing.pipeline import audit_opened, audit_source
 from feint.auditing.readers import Source
-from feint.auditing.readers.arrays import ArrayLog, as_table, as_vector
+from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS, ArrayLog, as_cells, as_contexts, as_table, as_vector
 from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.report import AuditReport
 from feint.numerics._validate import check_flag
+from feint.references.base import has_context_per_arm
+
+_SELDOM = ("stages", "available", "units")
+
+
+class ArrayOptions(ClaimOptions, total=False):
+    """The options of `audit`: also columns that few logs have."""
+
+    stages: ArrayLike
+    available: ArrayLike | Sequence[Sequence[Any]]
+    units: ArrayLike
 
 
 def audit(
@@ -24,8 +37,9 @@ def audit(
     times: ArrayLike | None = None,
     reward_times: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    contexts: ArrayLike | None = None,
     explain: bool = True,
-    **options: Unpack[ClaimOptions],
+    **options: Unpack[ArrayOptions],
 ) -> AuditReport:
     """Test whether the agent behind these pulls does what it claims.
 
@@ -45,9 +59,14 @@ def audit(
         (n,): when a pull was made and when its reward was known; the reward counts from then on.
     groups
         (n,): one agent for every value, each with its own past.
+    contexts
+        (n, d): what the reference knew of each row; (n, K, d) where arms have their own features.
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     options
+        - stages: (n,); rewards become known when this changes.
+        - available: the arms that could be drawn in each row, n lists of arms or (n, K) booleans.
+        - units: (n,), or (n, 2) with a version; later rows of a unit repeat its first.
         OPTIONS
 
     Returns
@@ -66,14 +85,19 @@ def audit(
     >>> report.verdict, report.boosted_arm
     ('rejected at row 13', 1)
     """
+    chosen = as_vector(arms, "arms")
+    columns: dict[str, Any] = {"arm": chosen, **_seldom(options, chosen.size)}
     names = Names(
         time=NO_TIME if times is None else "time",
         reward_time=None if reward_times is None else "reward_time",
         group=None if groups is None else "group",
+        stage="stage" if "stage" in columns else None,
+        available="available" if "available" in columns else None,
+        unit=",".join(name for name in ("unit", "version") if name in columns) or None,
+        context=None if contexts is None else TABLE_OF_CONTEXTS,
     )
-    claim = read_options(audit, options, ClaimOptions, names=names)
-    chosen = as_vector(arms, "arms")
-    columns: dict[str, Any] = {"arm": chosen}
+    others = {name: value for name, value in options.items() if name not in _SELDOM}
+    claim = read_options(audit, others, ClaimOptions, names=names)
     vectors = {
         "reward": ("rewards", rewards),
         "propensity": ("propensities", propensities),
@@ -86,9 +110,27 @@ def audit(
             columns[column] = as_vector(values, name, chosen.size)
     if probabilities is not None:
         columns["probabilities"] = as_table(probabilities, chosen.size)
+    if contexts is not None:
+        columns[TABLE_OF_CONTEXTS] = as_contexts(contexts, chosen.size, has_context_per_arm(claim.reference))
     if claim.needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
     return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"))
+
+
+def _seldom(options: ArrayOptions, size: int) -> dict[str, Any]:
+    """Return the columns that few logs have, by their names."""
+    found: dict[str, Any] = {}
+    if (stages := options.get("stages")) is not None:
+        found["stage"] = as_vector(stages, "stages", size)
+    if (available := options.get("available")) is not None:
+        found["available"] = as_cells(available, "available", size)
+    if (units := options.get("units")) is not None:
+        table = np.array(as_cells(units, "units", size), dtype=object)
+        parts = [table] if table.ndim == 1 else list(table.T)
+        if len(parts) not in (1, 2):
+            raise ValueError(f"units has shape {table.shape}; give a unit for each pull, or a unit and a version.")
+        found |= dict(zip(("unit", "version"), (list(part) for part in parts), strict=False))
+    return found
 
 
 def audit_log(

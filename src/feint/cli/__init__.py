@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from feint.cli import audit, open_page, plan, reproduce, run, sweep, warm
+from feint.cli import audit, check, open_page, plan, reproduce, run, sweep, warm
 from feint.cli.shared import app, in_options
 from feint.support import interrupts
 from feint.support.errors import is_users
@@ -24,7 +24,7 @@ from feint.version import VERSION
 _UsageError: Any = typer.BadParameter.__base__
 _WrongCommandLine: Any = _UsageError.__base__
 
-__all__ = ["app", "audit", "main", "open_page", "plan", "reproduce", "run", "sweep", "warm"]
+__all__ = ["app", "audit", "check", "main", "open_page", "plan", "reproduce", "run", "sweep", "warm"]
 
 
 def _show_version(asked: bool) -> None:
@@ -43,7 +43,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command and end the program: 0, or what the command chose (`feint audit`: 1 for a log that it rejects).
+    """Run the command and end the program: 0, or what the command chose (1: `feint audit` and `feint check` reject).
 
     Wrong input ends with one clear line and 2, an interrupt with 130, a reader that left with 141, and a bug of feint
     with 3. Nothing else ends with 1. A traceback is shown only if FEINT_DEBUG is set.
@@ -54,17 +54,17 @@ def main() -> None:
     # Imports and compiling make a million objects that stay: looking through them was a twentieth of a first use.
     gc.set_threshold(1_000_000, 20, 100)
     try:
-        code = _run(sys.argv[1:] or ["--help"])
+        code = _run_command(sys.argv[1:] or ["--help"])
     except BaseException as error:
         if os.environ.get("FEINT_DEBUG"):
             traceback.print_exc()
-        code = _explain(error)
+        code = _report_error(error)
     if interrupts.arrived():  # also where a library swallowed it, or made it an error of its own
         code = 130
     sys.exit(code)
 
 
-def _run(arguments: list[str]) -> int:
+def _run_command(arguments: list[str]) -> int:
     """Run a command as click does, but let exceptions pass: click would end with 1 for some of them."""
     command = typer.main.get_command(app)
     try:
@@ -76,7 +76,7 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _explain(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     """Say in one line what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort) or interrupts.arrived():
         if not isinstance(error, SystemExit):  # otherwise the command has said it

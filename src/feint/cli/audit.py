@@ -1,11 +1,9 @@
 """`feint audit`: does the agent behind a log do what it claims?"""
 
 import json
-import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +12,9 @@ import typer
 from feint.auditing.command_line import WrittenClaim
 from feint.cli.audit_text import report_text
 from feint.cli.claim_options import with_claim_options
-from feint.cli.shared import FIGURES, CommandWithNames, app, check_output, in_options, naming_output, save_figure
-from feint.support.errors import is_users
+from feint.cli.follow import check_command, follow_growing
+from feint.cli.shared import FIGURES, CommandWithNames, app, check_output, naming_output, save_figure
+from feint.cli.verdicts import exit_code, saying, write_now
 from feint.support.files import write_whole
 from feint.support.printable import printable
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from feint.auditing import AuditReport, Claim
 
     _Save = Callable[[AuditReport, str, Path, bool], None]
-
-_REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 
 
 @app.command(cls=CommandWithNames, epilog="References: {reference} or {mine}.")
@@ -37,6 +34,13 @@ def audit(
     follow: Annotated[
         bool, typer.Option("--follow", help="Read a log as it grows; one line when it is rejected.")
     ] = False,
+    until_end: Annotated[
+        bool, typer.Option("--until-end", help="With --follow: stop at the end of a file, and do not wait for more.")
+    ] = False,
+    on_alarm: Annotated[
+        str | None,
+        typer.Option(help="With --follow: run this command when the log is rejected, with the report as JSON."),
+    ] = None,
     state: Annotated[Path | None, typer.Option(help="With --follow: where to keep what was seen (.json).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
@@ -67,10 +71,11 @@ def audit(
                 raise ValueError(
                     "--follow prints a line when the log is rejected; leave --plot, --html, --json, --group out."
                 )
-            code = _follow(log, claim, state)
+            code = follow_growing(log, claim, state, wait=not until_end, on_alarm=check_command(on_alarm))
         else:
-            if state is not None:
-                raise ValueError("--state is where --follow keeps what it saw; leave it out.")
+            for given, option in ((state, "--state"), (on_alarm, "--on-alarm"), (until_end or None, "--until-end")):
+                if given is not None:
+                    raise ValueError(f"{option} is for --follow; add that, or leave it out.")
             code = _whole(log, claim, as_json, ((plot, _save_plot), (html, _save_page), (groups, _save_groups)), force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
@@ -91,15 +96,15 @@ def _whole(log: str, claim: "Claim", as_json: bool, files: "Sequence[tuple[Path 
     if report.tested == 0:  # "no evidence" would be true, and misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")
     failures: list[str] = []
-    with _saying(failures), naming_output("Standard output"):  # Rich writes to it too
-        _write(json.dumps(report.to_json(), allow_nan=False) + "\n" if as_json else report_text(report))
+    with saying(failures), naming_output("Standard output"):  # Rich writes to it too
+        write_now(json.dumps(report.to_json(), allow_nan=False) + "\n" if as_json else report_text(report))
     for path, save in files:
         if path is None:
             continue
-        with _saying(failures), naming_output(path):
+        with saying(failures), naming_output(path):
             save(report, log, path, force)
-            _write("" if as_json else f"wrote {printable(str(path))}\n")
-    return _exit_code(report.rejected, failures)
+            write_now("" if as_json else f"wrote {printable(str(path))}\n")
+    return exit_code(report.rejected, failures)
 
 
 def _save_plot(report: "AuditReport", log: str, path: Path, force: bool) -> None:
@@ -107,7 +112,7 @@ def _save_plot(report: "AuditReport", log: str, path: Path, force: bool) -> None
 
 
 def _save_page(report: "AuditReport", log: str, path: Path, force: bool) -> None:
-    from feint.auditing.page import page
+    from feint.auditing.html_report import page
 
     text = page(report, log, shlex.join(["feint", *sys.argv[1:]]))
     write_whole(path, lambda name: name.write_text(text, encoding="utf-8"), force=force)
@@ -117,62 +122,3 @@ def _save_groups(report: "AuditReport", log: str, path: Path, force: bool) -> No
     from feint.auditing.groups import write_groups
 
     write_whole(path, lambda name: write_groups(report.all_groups, name), force=force)
-
-
-@contextmanager
-def _saying(failures: list[str]) -> Iterator[None]:
-    """Say what could not be written, note it and go on: the verdict stands."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        if not is_users(error):
-            raise
-        failures.append(in_options(str(error)))
-        typer.echo(f"feint: {failures[-1]}", err=True)
-
-
-def _exit_code(rejected: bool, failures: list[str]) -> int:
-    """Return 1 where the log is rejected, whatever else went wrong: that is what 1 means."""
-    return _REJECTED if rejected else _NOT_WRITTEN if failures else 0
-
-
-def _write(text: str) -> None:
-    """Print at once. A closed pipe is no error: nobody reads on, and the exit code still holds."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails at its end, with 120
-        if not isinstance(error, BrokenPipeError):
-            raise OSError(f"Standard output cannot be written: {error.strerror}.") from None
-
-
-def _follow(log: str, claim: "Claim", state: Path | None) -> int:
-    """Print the verdict as soon as there is one, then keep the state. Return the exit code."""
-    from feint.auditing.pipeline import follow_log, followed_state
-    from feint.auditing.readers import GrowingFile, open_growing_log, standard_input
-    from feint.support.files import load_state, save_state
-
-    before = load_state(state) if state is not None and state.exists() else None
-    said = rejected = isinstance(before, dict) and before.get("rejected_at") is not None
-    failures: list[str] = []
-    with standard_input() if log == "-" else GrowingFile(log) as stream:
-        source = open_growing_log(stream, claim.delimiter, claim.encoding)
-        for auditor in follow_log(source, claim, before):
-            rejected = auditor.rejected_at is not None
-            words = f"(claim: {printable(auditor.mode.words())}; α = {auditor.alpha:g})"
-            with _saying(failures):
-                if rejected and not said:
-                    said = True
-                    _write(f"rejected at row {auditor.rejected_at} {words}\n")
-                if state is not None:
-                    with naming_output(state):
-                        save_state(followed_state(auditor, source), state, force=True)
-            if failures:
-                break
-        else:
-            with _saying(failures):
-                _write(
-                    "" if said else f"no evidence against the claim in {auditor.rows:,} rows (α = {auditor.alpha:g})\n"
-                )
-    return _exit_code(rejected, failures)

@@ -25,11 +25,11 @@ def report_text(report: "AuditReport") -> str:
 
     console = Console()
     with console.capture() as text:  # into a closed pipe, Rich itself would end with exit code 1
-        _print(console, report, facts_of(report, caret))
+        _print_report(console, report, facts_of(report, caret))
     return text.get()
 
 
-def _print(console: "Console", report: "AuditReport", facts: "Facts") -> None:
+def _print_report(console: "Console", report: "AuditReport", facts: "Facts") -> None:
     from rich.padding import Padding
 
     colour = "red" if facts.tone == "rejected" else "green"
@@ -38,18 +38,18 @@ def _print(console: "Console", report: "AuditReport", facts: "Facts") -> None:
         scope += f", {report.left_out:,} rows left out"
     console.print(f"\n [bold {colour}]{facts.verdict}[/]{scope} (α = {report.alpha:g})", highlight=False)
     console.print(Padding(f"claim: {plain(facts.claim)}\n", (0, 0, 0, 1)), highlight=False)
-    console.print(_numbers(facts, report.left_out))
+    console.print(_number_lines(facts, report.left_out))
     if facts.explanation is not None:
-        console.print(_table(facts.explanation, justify="left"))
+        console.print(_rich_table(facts.explanation, justify="left"))
     chosen = sorted(report.arms, key=lambda arm: -abs(arm.observed if arm.excess is None else arm.excess))
     arms = _rows_of(facts.arms, sorted(arm.arm for arm in chosen[:_MOST_ARMS]))
-    console.print(_table(arms._replace(head=tuple(name.replace(" intervals,", "") for name in arms.head))))
+    console.print(_rich_table(arms._replace(head=tuple(name.replace(" intervals,", "") for name in arms.head))))
     if len(report.arms) > _MOST_ARMS:
         least = f"The {_MOST_ARMS} of {len(report.arms):,} arms that depart most are shown; --json lists all."
         console.print(f" {least}\n", highlight=False)
     if facts.groups is not None:
         if facts.groups.rows:
-            console.print(_table(_rows_of(facts.groups, list(range(min(_MOST_GROUPS, len(facts.groups.rows)))))))
+            console.print(_rich_table(_rows_of(facts.groups, list(range(min(_MOST_GROUPS, len(facts.groups.rows)))))))
         console.print(f" {facts.groups.says}\n", highlight=False)
     for warning in facts.warnings:
         console.print(Padding(f"[yellow]![/] {plain(in_options(warning))}", (0, 0, 0, 1)), highlight=False)
@@ -57,7 +57,7 @@ def _print(console: "Console", report: "AuditReport", facts: "Facts") -> None:
         console.print(f"   left out, {printable(example)}", highlight=False, markup=False)
 
 
-def _numbers(facts: "Facts", left_out: int) -> "Table":
+def _number_lines(facts: "Facts", left_out: int) -> "Table":
     if facts.bad_rows is None:
         return number_table(facts.numbers)
     kinds = ", ".join(f"{kind}: {count}" for kind, count in facts.bad_rows.rows)
@@ -68,7 +68,7 @@ def _rows_of(facts: "FactTable", chosen: list[int]) -> "FactTable":
     return facts._replace(rows=[facts.rows[i] for i in chosen], marks=[facts.marks[i] for i in chosen])
 
 
-def _table(facts: "FactTable", justify: "JustifyMethod" = "right") -> "Table":
+def _rich_table(facts: "FactTable", justify: "JustifyMethod" = "right") -> "Table":
     """Return a table, in which a star at the end of a row is its mark."""
     if any(facts.marks):
         stars = (" *" if mark else "  " for mark in facts.marks)

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import typer
 
-from feint.auditing.claim import Option
 from feint.auditing.command_line import audit_options
+from feint.auditing.option import Option
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 

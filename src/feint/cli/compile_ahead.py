@@ -17,7 +17,7 @@ from feint.registry import parse_families, registered
 from feint.registry.instances import PAPER
 
 
-def _run(bandit: Bandit = PAPER) -> None:
+def _compile_run(bandit: Bandit = PAPER) -> None:
     from feint import simulate
 
     simulate(bandit, epsilon=0.1, horizon=10, replications=1)
@@ -41,7 +41,7 @@ def _agent() -> None:
     assert agent.confidence <= 1
 
 
-def _plan(bandit: Bandit = PAPER) -> None:
+def _compile_plan(bandit: Bandit = PAPER) -> None:
     from feint import plan
 
     plan(bandit, 0.1, 0.1)
@@ -93,21 +93,21 @@ def _audit_rewards(bandit: Bandit) -> None:
 
 
 TASKS: dict[str, Callable[[], None]] = {
-    "run": _run,
+    "run": _compile_run,
     "run --observe": _observe,
     "audit": _audit,
     "reproduce figure1": _events,
     "reproduce earning": _earning,
     "reproduce schedules": _schedules,
-    "plan": _plan,
+    "plan": _compile_plan,
     "app": _agent,
 }
 
 
 OF_FAMILIES: dict[str, Callable[[Bandit], None]] = {
-    "run": _run,
+    "run": _compile_run,
     "run --observe": _observe,
-    "plan": _plan,
+    "plan": _compile_plan,
     "audit": _audit_rewards,
 }
 

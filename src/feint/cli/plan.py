@@ -11,6 +11,7 @@ import typer
 from feint.cli.fact_tables import fact_table, number_table
 from feint.cli.shared import (
     FAMILY_HELP,
+    FEEDBACK_HELP,
     FIGURES,
     CommandWithNames,
     app,
@@ -45,12 +46,14 @@ def plan(
         str | None,
         typer.Option(help="Whom to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
     ] = None,
+    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal}.")] = "best-arm",
     reference: Annotated[
         str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")
     ] = "thompson-sampling",
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
+    feedback: Annotated[str | None, typer.Option(help=FEEDBACK_HELP)] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     alpha: Annotated[float, typer.Option(help="Level of the observer's test.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
@@ -67,7 +70,7 @@ def plan(
     from feint.registry import parse
     from feint.registry.instances import usual_arguments
 
-    bandit, reference = read_bandit(public, private, sigma, family, instance, reference)
+    bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
     if parse(reference, "reference", folder=Path()) != ThompsonSampling():
         raise ValueError("A plan is for the reference thompson-sampling; simulate others with feint run.")
     check_output(plot, FIGURES, force)
@@ -81,22 +84,25 @@ def plan(
             raise ValueError("--plot draws a plan over time; leave it out with --unseen.")
         if explorer is not None:
             raise ValueError("--unseen finds out whom to boost; leave --explorer out.")
+        if goal != "best-arm":
+            raise ValueError("--unseen is for the goal best-arm; leave --goal out.")
         answer = plan_unseen(bandit, unseen, alpha, _pulls(horizon))
     else:
         chosen = parse(explorer or "top-two", "explorer", folder=Path(), known=usual_arguments(bandit))
         budget: Any = None
+        aim = parse(goal, "goal")
         if epsilon is not None:
             found = parse(epsilon, "budget", folder=Path())
             budget = found.epsilon if isinstance(found, Constant) else found
         elif time is not None:
-            budget = plan_epsilon(bandit, time, delta, explorer=chosen)
+            budget = plan_epsilon(bandit, time, delta, explorer=chosen, goal=aim)
         elif total is not None:
             budget = TotalBudget(total, _pulls(horizon))
-        answer = make_plan(bandit, budget, delta, explorer=chosen, alpha=alpha)
+        answer = make_plan(bandit, budget, delta, explorer=chosen, alpha=alpha, goal=aim)
     if as_json:
-        typer.echo(_as_json(answer))
+        typer.echo(_plan_json(answer))
     else:
-        _print(answer)
+        _print_plan(answer)
     if plot is not None:
         from feint.planning.figure import draw_plan
 
@@ -111,34 +117,36 @@ def _pulls(horizon: float | None) -> int:
     return int(horizon)
 
 
-def _as_json(answer: "Plan | Unseen") -> str:
+def _plan_json(answer: "Plan | Unseen") -> str:
     from feint.budgets import as_budget
     from feint.registry import config_of
+    from feint.simulation.dataset import instance_of
 
     fields, bandit = asdict(answer), answer.bandit
     del fields["bandit"]
     fields["explorer"] = config_of(answer.explorer, "explorer")
+    if "goal" in fields:
+        fields["goal"] = config_of(getattr(answer, "goal"), "goal")  # noqa: B009 - an Unseen has none
     for name in ("epsilon", "budget"):
         if name in fields:
             value = getattr(answer, name)
             fields[name] = value if isinstance(value, float) else config_of(as_budget(value), "budget")
-    families = [config_of(side, "family") for side in bandit.families]
-    return json.dumps(_plain({"public": bandit.public, "private": bandit.private, "families": families} | fields))
+    return json.dumps(_json_value(instance_of(bandit) | fields))
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return a value that JSON can hold: lists for arrays of NumPy, "inf" for ∞ and null for NaN."""
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _json_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "inf" if value == math.inf else None
     return value
 
 
-def _print(answer: "Plan | Unseen") -> None:
+def _print_plan(answer: "Plan | Unseen") -> None:
     from rich.console import Console
 
     from feint.planning.facts import facts_of_plan, facts_of_unseen

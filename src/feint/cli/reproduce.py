@@ -130,11 +130,11 @@ def _reference_table(data: "Dataset") -> "Table":
             exact = float(moment["exact"][a])
             cells = []
             for value in moment["gauss_hermite"][:, a].values:
-                cells += [f"{value:.4g}", _percent(value / exact - 1)]
+                cells += [f"{value:.4g}", _signed_percent(value / exact - 1)]
             table.add_row(str(arm), f"{int(moment['pulls'][a]):,}", f"{exact:.6g}", *cells)
         table.add_section()
     return table
 
 
-def _percent(share: float) -> str:
+def _signed_percent(share: float) -> str:
     return "< 0.01 %" if abs(share) < 1e-4 else f"{100 * share:+.2g} %"

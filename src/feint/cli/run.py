@@ -11,6 +11,7 @@ import typer
 from feint.cli.fact_tables import fact_table
 from feint.cli.shared import (
     FAMILY_HELP,
+    FEEDBACK_HELP,
     FIGURES,
     CommandWithNames,
     app,
@@ -28,6 +29,7 @@ def run(
     public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
     family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
+    feedback: Annotated[str | None, typer.Option(help=FEEDBACK_HELP)] = None,
     instance: Annotated[Path | None, typer.Option(help="Or a TOML or JSON file with public, private, family.")] = None,
     epsilon: Annotated[
         str, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
@@ -37,6 +39,7 @@ def run(
     reference: Annotated[
         str, typer.Option(help="What the observer expects: {reference} or {mine}.")
     ] = "thompson-sampling",
+    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
     replications: Annotated[str, typer.Option(help="Runs.")] = "100",
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
@@ -65,7 +68,7 @@ def run(
     from feint.simulation.simulate import run_simulation
     from feint.support.files import write_whole
 
-    bandit, reference = read_bandit(public, private, sigma, family, instance, reference)
+    bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
@@ -77,6 +80,7 @@ def run(
     chosen = parse(explorer, "explorer", folder=Path(), known=usual_arguments(bandit))
     expected = parse(reference, "reference", folder=Path())
     budget = parse(epsilon, "budget", folder=Path(), known={"horizon": pulls})
+    aim = parse(goal, "goal", folder=Path())
     runs = run_simulation(
         bandit,
         chosen,
@@ -84,6 +88,7 @@ def run(
         budget,
         pulls,
         parse_whole(replications, "--replications"),
+        goal=aim,
         seed=seed,
         delta=delta,
         method=method,  # type: ignore[arg-type] # it is checked there
@@ -91,7 +96,7 @@ def run(
         alpha=level,
         progress=sys.stderr.isatty(),
     )
-    console, found = Console(stderr=as_json), facts_of_run(runs)
+    console, found = Console(stderr=as_json), facts_of_run(runs, aim)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False))
     else:
@@ -102,26 +107,26 @@ def run(
     if log is not None:
         from feint.agent.public_log import public_log, write_log
 
-        rows = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta)
+        rows = public_log(bandit, chosen, expected, epsilon=budget, horizon=pulls, seed=seed, delta=delta, goal=aim)
         write_whole(log, lambda name: write_log(rows, name), force=force)
         console.print(f"logged {log}", highlight=False, markup=False, soft_wrap=True)
     if save is not None:
         write_whole(save, lambda name: runs.dataset().to_zarr(name, mode="w", consolidated=False), force=force)
         console.print(f"saved {save}", highlight=False, markup=False, soft_wrap=True)
     if plot is not None:
-        save_figure(_draw(runs, epsilon), plot, force)
+        save_figure(_draw_figure(runs, epsilon), plot, force)
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
     if picture is not None:
         from feint.agent.trace import Trace, draw_run, trace_run
 
         sure = math.nan if delta is None else float(runs.variables["stopping_time"][0])
         until = pulls if math.isnan(sure) else int(sure)
-        one = trace_run(Trace(bandit, chosen, expected, epsilon=budget, seed=seed), until)
+        one = trace_run(Trace(bandit, chosen, expected, epsilon=budget, seed=seed, goal=aim), until)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _draw(runs: "Runs", epsilon: str) -> Any:
+def _draw_figure(runs: "Runs", epsilon: str) -> Any:
     from feint.support.style import COLOURS, band, new_figure, tidy
 
     figure = new_figure(7.2, 3.0)

@@ -30,11 +30,12 @@ app = typer.Typer(
 )
 
 
-_OPTIONS = {"n_arms": "--arms", "low": "--clip"}
+_OPTIONS = {"n_arms": "--arms", "low": "--clip", "high": "--clip"}
 _PARAMETER = re.compile(r"`([a-z_]+)`")
-_SORT = re.compile(r"\{(explorer|reference|family|budget)\}")
+_SORT = re.compile(r"\{(explorer|reference|family|budget|feedback|goal)\}")
 _KNOWN = ("arms", "horizon")  # arguments that a run knows by itself
 FAMILY_HELP = "Rewards: {family}, {mine}, or public,private."
+FEEDBACK_HELP = "What the agent sees of private rewards, if not all: {feedback}."
 
 
 def in_options(text: str) -> str:
@@ -43,8 +44,9 @@ def in_options(text: str) -> str:
 
 
 class CommandWithNames(TyperCommand):
-    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget} and {mine} stand for
-    it in the help of its options and in its epilog. The list takes a second, and is made when the help is shown.
+    """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget}, {feedback}, {goal}
+    and {mine} stand for it in the help of its options and in its epilog. The list takes a second, and is made when the help
+    is shown.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -79,25 +81,30 @@ def read_bandit(
     family: str | None,
     instance: Path | None,
     reference: str,
+    feedback: str | None = None,
 ) -> "tuple[Bandit, str]":
-    """Return the instance of --public and --private with --sigma or --family, or of --instance; and --reference. One
-    that is named by a family is Thompson Sampling, and chooses the family if nothing else does.
+    """Return the instance of --public and --private with --sigma or --family and --feedback, or of --instance; and
+    --reference. One that is named by a family is Thompson Sampling, and chooses the family if nothing else does.
     """
     from feint.bandit import Bandit
-    from feint.registry import imply_family, is_family_of, parse_families
+    from feint.registry import imply_family, is_family_of, parse, parse_families
     from feint.registry.instances import load_bandit
 
     reference, implied = imply_family(reference)
     if instance is not None:
-        if any(value is not None for value in (public, private, sigma, family)):
-            raise ValueError("Give either --instance, or --public and --private (and --sigma or --family), not both.")
+        if any(value is not None for value in (public, private, sigma, family, feedback)):
+            raise ValueError(
+                "Give either --instance, or --public and --private (and --sigma or --family, and --feedback), not both."
+            )
         bandit = load_bandit(instance)
-    elif public is None or private is None:
+    elif public is None or (private is None and feedback is None):
         raise ValueError("Give --public and --private, as in --public 0.6,0.3 --private 0.2,0.5, or --instance.")
     else:
         named = implied if family is None and sigma is None else family
         chosen = None if named is None else parse_families(named, folder=Path())
-        bandit = Bandit(numbers(public, "--public"), numbers(private, "--private"), sigma, family=chosen)
+        seen = None if feedback is None else parse(feedback, "feedback")
+        means = None if private is None else numbers(private, "--private")
+        bandit = Bandit(numbers(public, "--public"), means, sigma, family=chosen, feedback=seen)
     if implied is not None and not is_family_of(implied, bandit.families[0]):
         raise ValueError(
             f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; "

@@ -92,7 +92,7 @@ def show(
 
     check_output(plot, FIGURES, force)
     data = open_sweep(store)
-    console, table = Console(), _table(data)
+    console, table = Console(), _sweep_table(data)
     if not console.is_terminal:  # a file or a pipe has no width that labels would have to be folded for
         wide = console.options.update(width=_WIDEST)
         console.width = max(console.width, console.measure(table, options=wide).maximum)
@@ -102,7 +102,7 @@ def show(
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _table(data: "Dataset") -> "Table":
+def _sweep_table(data: "Dataset") -> "Table":
     """Return a table with one section per bandit; what is the same everywhere stands in the title."""
     from rich import box
     from rich.markup import escape

@@ -8,11 +8,16 @@ supermartingale, and by Ville's inequality
     P(E_t ≥ 1/α for any t) ≤ α,
 
 however often the observer looks and whenever it stops. Rewards are drawn after the arm and cancel. Everything is kept
-as logarithms. A test is a subclass of `EProcess` with
+as logarithms.
+
+Rows of one time are one *instant*, within which the order of the log need not be that of the draws. Bets are fixed
+before it, so that each bet's product over its rows does not depend on their order, and E is read after its last row.
+Without times every pull is an instant. A test is a subclass of `EProcess` with
 
 - its settings as arguments of the constructor (all but `n_arms` by keyword), which `settings()` returns again;
 - `_arrays()`, which returns what it has learned so far as a dictionary of float arrays;
-- `_extend(arms, log_pi, log_e)`, which writes log E after every row into `log_e`.
+- `_extend(arms, log_pi, begins, log_e)`, which writes log E after every row into `log_e`, such that E after an instant
+  does not depend on the order of its rows.
 """
 
 import math
@@ -22,10 +27,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.numerics._validate import as_floats, as_integers, is_whole, restore
 
-_VERSION = 1
+_VERSION = 2
+IMPOSSIBLE = "An arm was pulled that the claim gives probability 0; that refutes it without a test."
 _SUM_TOLERANCE = 1e-9
 
 
@@ -66,14 +72,22 @@ class EProcess(ABC):
         """Test one pull and return log E; `log_pi` (K,) is what was claimed before the pull."""
         return float(self.extend(np.array([arm]), np.asarray(log_pi)[None])[0])
 
-    def extend(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> FloatArray:
-        """Test pulls in order and return log E after each, given arms (n,) and the claimed log π (n, K) before each."""
+    def extend(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike, begins: BoolArray | None = None) -> FloatArray:
+        """Test pulls in order and return log E after each, given arms (n,) and the claimed log π (n, K) before each;
+        `begins` (n,) says which pulls begin an instant, None that all do.
+        """
         chosen, claimed = self._checked(arms, log_pi)
         log_e = np.empty(chosen.size)
         if chosen.size:
-            self._extend(chosen, claimed, log_e)
-            self.count(chosen.size, float(log_e[-1]), float(log_e.max()))
+            begins = np.ones(chosen.size, dtype=bool) if begins is None else begins
+            self._extend(chosen, claimed, begins, log_e)
+            self._count_rows(begins, log_e)
         return log_e
+
+    def _count_rows(self, begins: BoolArray, log_e: FloatArray) -> None:
+        """Record the results of these rows; E is read after instants, the last row among them."""
+        if log_e.size:
+            self.count(log_e.size, float(log_e[-1]), float(log_e[np.append(begins[1:], True)].max()))
 
     def count(self, tested: int, log_e: float, highest: float) -> None:
         """Record the results of a kernel that has updated this test's arrays."""
@@ -121,7 +135,7 @@ class EProcess(ABC):
         """Raise ValueError if the arrays come from a damaged state."""
 
     @abstractmethod
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None: ...
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None: ...
 
     def _checked(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
         if np.size(arms) == 0:
@@ -146,5 +160,5 @@ class EProcess(ABC):
             if abs(totals - 1).max() > _SUM_TOLERANCE:
                 raise ValueError(f"Probabilities sum to {totals[abs(totals - 1).argmax()]}; normalise them to 1.")
         if np.isneginf(of_chosen).any():
-            raise ValueError("An arm was pulled that the claim gives probability 0; that refutes it without a test.")
+            raise ValueError(IMPOSSIBLE)
         return chosen, np.ascontiguousarray(claimed)

@@ -35,8 +35,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import FloatArray, IntArray
-from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, settle_bets
+from feint._types import BoolArray, FloatArray, IntArray
+from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, reopen_instant, settle_bets
+from feint.evidence.slack import ABOVE, BELOW, fill_slack
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import as_floats
 from feint.numerics.normal import exp_and_complement, log_positive
@@ -58,13 +59,13 @@ class Bets(NamedTuple):
     ratios: FloatArray  # (J, K) r_b(A), relative to exp(gains)
 
 
-def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float = 0.0) -> Bets:
+def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float = 0.0, floor: float = 0.0) -> Bets:
     """Return the bets before the first pull."""
     usual = epsilons.size == len(EPSILONS) and bool((epsilons == np.array(EPSILONS)).all())
     stakes = np.array(_STAKES) if usual else np.ones(epsilons.size)
     pairs = n_arms * (n_arms - 1) // 2 if n_arms <= _MOST_PAIRED else 0
     prior = np.concatenate([np.full(n_arms, _SINGLE / n_arms), np.full(pairs, _PAIRED / max(pairs, 1)), [_ALL]])
-    made = experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share, within)
+    made = experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share, within, floor)
     return Bets(made, _kept_table(tuple(epsilons)).copy(), np.empty((epsilons.size, n_arms)))
 
 
@@ -98,9 +99,17 @@ def nearly_boosted(log_p: FloatArray, epsilon: npt.ArrayLike) -> FloatArray:
 
 @part
 def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
-    """Test one pull and return log E; `log_pi` (K,) was claimed before the pull."""
+    """Test one pull, an instant by itself, and return log E; `log_pi` (K,) was claimed before the pull."""
+    _multiply_weights(bets, log_pi, arm)
+    return settle_bets(bets.experts, arm, True)
+
+
+@part
+def _multiply_weights(bets: Bets, log_pi: FloatArray, arm: int) -> None:
     e, ratios = bets.experts, bets.ratios
     n_sizes, n_arms = ratios.shape
+    if e.floor > 0.0:
+        fill_slack(e.floor, e.within, log_pi, e.slack)
     _set_ratios(bets, log_pi[arm], arm, True)
     for b in range(n_arms):
         if b != arm:
@@ -124,7 +133,6 @@ def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
                     m += 1
         e.weights[j, m] *= all_arms / inverse
         e.totals[j] = total + e.weights[j, m]
-    return settle_bets(e, arm)
 
 
 @inlined
@@ -150,7 +158,10 @@ def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
     for j in range(e.sizes.size):
         q, others = boosted_at(bets.table, place, j)
         most = 1.0
-        if e.within > 0.0:  # the largest possible mean of the ratio, in a form that cannot overflow
+        if e.floor > 0.0:
+            slope = q / p - others / rest if p > 0.0 and rest > 0.0 else 0.0
+            most += e.slack[ABOVE, b] * slope if slope > 0.0 else -e.slack[BELOW, b] * slope
+        elif e.within > 0.0:  # the largest possible mean of the ratio, in a form that cannot overflow
             most += e.within * abs(q - p * others / rest if p <= 0.5 else rest * q / p - others)
         if pulled:
             e.gains[j] = math.log(q / most) - log_p
@@ -165,9 +176,12 @@ def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
 
 
 @kernel
-def _bet_rows(bets: Bets, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+def _bet_rows(bets: Bets, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
     for i in range(arms.size):
-        log_e[i] = bet(bets, log_pi[i], arms[i])
+        if not begins[i]:
+            reopen_instant(bets.experts)
+        _multiply_weights(bets, log_pi[i], arms[i])
+        log_e[i] = settle_bets(bets.experts, arms[i], begins[i])
 
 
 class BoostMixture(FixedShare):
@@ -181,6 +195,8 @@ class BoostMixture(FixedShare):
         η of `fixed_share`; choose it larger, the faster a deceiver changes arms.
     within
         The claim tested is that every probability lies within this share of the one given.
+    floor
+        The probabilities given are floored at this: smaller ones may have been anything up to it (`slack`).
 
     >>> test = BoostMixture(2)
     >>> rare = np.log([0.99, 0.01])
@@ -189,7 +205,13 @@ class BoostMixture(FixedShare):
     """
 
     def __init__(
-        self, n_arms: int, *, epsilons: npt.ArrayLike = EPSILONS, share: float = SHARE, within: float = 0.0
+        self,
+        n_arms: int,
+        *,
+        epsilons: npt.ArrayLike = EPSILONS,
+        share: float = SHARE,
+        within: float = 0.0,
+        floor: float = 0.0,
     ) -> None:
         grid = as_floats(epsilons, "epsilons")
         if grid.ndim != 1 or grid.size == 0 or not (np.isfinite(grid) & (grid >= _SMALLEST)).all():
@@ -197,15 +219,16 @@ class BoostMixture(FixedShare):
         if np.unique(grid).size != grid.size:
             raise ValueError(f"epsilons is {epsilons!r}; give every budget only once.")
         self.epsilons = [float(epsilon) for epsilon in grid]
+        self.floor = float(floor)
         super().__init__(n_arms, share, within)
 
     def _experts(self) -> Experts:
-        self.bets = bets(self.n_arms, np.array(self.epsilons), self.share, self.within)
+        self.bets = bets(self.n_arms, np.array(self.epsilons), self.share, self.within, self.floor)
         return self.bets.experts
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
-        return ("n_arms", "epsilons", "share", "within")
+        return ("n_arms", "epsilons", "share", "within", "floor")
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _bet_rows(self.bets, arms, log_pi, log_e)
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+        _bet_rows(self.bets, arms, log_pi, begins, log_e)

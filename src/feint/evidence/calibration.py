@@ -26,7 +26,7 @@ D_t ± u(V_t) at all times.
 **Within.** The claim may be that each arm's probability lies within a share w of π_a, and that the same holds for
 all other arms together. It is then at most π_a + w·min(π_a, 1 − π_a), which replaces π_a for λ > 0; for λ < 0 the sign
 is −. A bet is divided by 1 + λ_k·w·min(π_a, 1 − π_a), and Σ (p − π) may be as large as `allowed`, w·Σ min(π_a, 1 −
-π_a).
+π_a). Where small probabilities were logged rounded (`floor`), `slack` has how far each may lie above and below.
 """
 
 import math
@@ -34,10 +34,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.fixed_share import check_within
-from feint.numerics._jit import inlined, kernel
+from feint.evidence.slack import ABOVE, BELOW, fill_slack
+from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import check_level
 from feint.numerics.normal import exp_and_complement
 
@@ -52,6 +53,7 @@ _BETS = np.concatenate([_MIXED, -_MIXED])
 BETS_SHARE = 2.0 / 7.0  # a fifth of the audit, so that its intervals hold with probability 1 − α/5
 _LARGEST = 1e150  # wealth in the unit exp(scale)
 _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
+_LOST = 1e-290
 _SMALLEST = 1e-300  # stands for 0, and has a logarithm
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
@@ -67,41 +69,75 @@ class _Wealth(NamedTuple):
 
 
 @kernel
-def _test_rows(within: float, wealth: _Wealth, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+def _test_rows(
+    within: float,
+    floor: float,
+    slack: FloatArray,
+    wealth: _Wealth,
+    arms: IntArray,
+    log_pi: FloatArray,
+    log_e: FloatArray,
+) -> None:
+    """Test pulls; `slack` (2, K) is scratch space."""
     n_arms = wealth.tilts.shape[0]
     for i in range(arms.size):
         total = 0.0
+        _fill_slack(floor, within, log_pi[i], slack)
         for a in range(n_arms):
-            total += _update(within, wealth, a, log_pi[i, a], a == arms[i])
-        if total > _LARGEST:
-            for a in range(n_arms):
-                for k in range(_TILTS.size):
-                    wealth.tilts[a, k] /= _LARGEST
-                for k in range(_BETS.size):
-                    wealth.bets[a, k] /= _LARGEST
-            wealth.scale[0] += math.log(_LARGEST)
-            total /= _LARGEST
+            total += _update(slack[BELOW, a], slack[ABOVE, a], wealth, a, log_pi[i, a], a == arms[i])
+        if total > _LARGEST or wealth.scale[0] > 1.0:
+            total *= _change_unit(wealth, total)
         log_e[i] = math.log(max(total / n_arms, _SMALLEST)) + wealth.scale[0]
 
 
+@part
+def _change_unit(wealth: _Wealth, total: float) -> float:
+    """Keep the total wealth within float64's range, and return the factor by which it changes.
+
+    The unit rises and falls: rows of one instant that are sorted by arm raise E for a while, although it is not read
+    there. Wealth below the range is lost. It must not stay at the smallest number, which is not small in a large unit.
+    """
+    factor = 1.0 / _LARGEST if total > _LARGEST else _LARGEST if total < 1.0 / _LARGEST else 1.0
+    for a in range(wealth.tilts.shape[0]):
+        for k in range(_TILTS.size):
+            wealth.tilts[a, k] = factor * wealth.tilts[a, k] if wealth.tilts[a, k] > _LOST else 0.0
+        for k in range(_BETS.size):
+            wealth.bets[a, k] = factor * wealth.bets[a, k] if wealth.bets[a, k] > _LOST else 0.0
+    wealth.scale[0] -= math.log(factor)
+    return factor
+
+
+@part
+def _fill_slack(floor: float, within: float, log_pi: FloatArray, slack: FloatArray) -> None:
+    """Fill `slack` (2, K) with how far each true probability may lie below and above the one claimed."""
+    if floor > 0.0:
+        fill_slack(floor, within, log_pi, slack)
+        return
+    for a in range(log_pi.size):
+        allowed = 0.0
+        if within > 0.0:
+            p, rest = exp_and_complement(log_pi[a])
+            allowed = within * min(p, rest)
+        slack[BELOW, a] = slack[ABOVE, a] = allowed
+
+
 @inlined
-def _update(within: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) -> float:
+def _update(below: float, above: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) -> float:
     """Test one arm and return its mean wealth."""
     p, rest = exp_and_complement(log_p)
     surprise = rest if pulled else -p
-    allowed = within * min(p, rest)
     wealth.sums[OBSERVED, a] += 1.0 if pulled else 0.0
     wealth.sums[EXCESS, a] += surprise
     wealth.sums[VARIANCE, a] += surprise * surprise
-    wealth.sums[ALLOWED, a] += allowed
+    wealth.sums[ALLOWED, a] += max(below, above)
     tilted, bet, half = 0.0, 0.0, _SIZES.size
     for k in range(_TILTS.size):
-        expected = p + allowed if k < half else p - allowed
+        expected = p + above if k < half else p - below
         wealth.tilts[a, k] *= (_EXP_TILTS[k] if pulled else 1.0) / (1.0 + expected * _EXPM1_TILTS[k])
         tilted += _WEIGHTS[k] * wealth.tilts[a, k]
-    if allowed > 0.0:
+    if below > 0.0 or above > 0.0:
         for k in range(_BETS.size):
-            wealth.bets[a, k] /= 1.0 + abs(_BETS[k]) * allowed
+            wealth.bets[a, k] /= 1.0 + abs(_BETS[k]) * (above if _BETS[k] > 0.0 else below)
     for k in range(_BETS.size):
         wealth.bets[a, k] *= 1.0 + _BETS[k] * surprise
         bet += wealth.bets[a, k]
@@ -121,15 +157,15 @@ class Calibration(EProcess):
     True
     """
 
-    def __init__(self, n_arms: int, *, within: float = 0.0) -> None:
+    def __init__(self, n_arms: int, *, within: float = 0.0, floor: float = 0.0) -> None:
         super().__init__(n_arms)
-        self.within = check_within(within)
+        self.within, self.floor = check_within(within), float(floor)
         tilts, bets = (np.ones((self.n_arms, kinds.size)) for kinds in (_TILTS, _BETS))
         self._wealth = _Wealth(tilts, bets, np.zeros(1), np.zeros((4, self.n_arms)))
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
-        return ("n_arms", "within")
+        return ("n_arms", "within", "floor")
 
     @property
     def observed(self) -> FloatArray:
@@ -146,6 +182,13 @@ class Calibration(EProcess):
         """The largest Σ |p − π| that the claim allows for each arm, (K,)."""
         return self._wealth.sums[ALLOWED].copy()
 
+    @property
+    def strongest(self) -> tuple[int, float]:
+        """The arm whose bets have won most, and its tilt λ that has won most."""
+        tilts = _WEIGHTS * self._wealth.tilts
+        arm = int(((1.0 - BETS_SHARE) * tilts.sum(axis=1) + BETS_SHARE * self._wealth.bets.mean(axis=1)).argmax())
+        return arm, float(_TILTS[tilts[arm].argmax()])
+
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return (low, high) for Σ (p_t(a) − π_t(a)), valid for all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
@@ -159,19 +202,26 @@ class Calibration(EProcess):
         p, rest = np.exp(log_pi), -np.expm1(log_pi)
         pulled = np.arange(self.n_arms) == arms[:, np.newaxis]
         surprise = np.where(pulled, rest, -p)
+        allowed = self.within * np.minimum(p, rest)
+        if self.floor:
+            slack = np.empty((2, self.n_arms))
+            for i, row in enumerate(log_pi):
+                fill_slack(self.floor, self.within, row, slack)
+                allowed[i] = slack.max(axis=0)
         for row, terms in (
             (OBSERVED, pulled),
             (EXCESS, surprise),
             (VARIANCE, surprise**2),
-            (ALLOWED, self.within * np.minimum(p, rest)),
+            (ALLOWED, allowed),
         ):
             self._wealth.sums[row] += terms.sum(axis=0)
 
     def _arrays(self) -> dict[str, Any]:
         return self._wealth._asdict()
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _test_rows(self.within, self._wealth, arms, log_pi, log_e)
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+        # Products of fixed bets do not depend on the order of an instant's rows.
+        _test_rows(self.within, self.floor, np.empty((2, self.n_arms)), self._wealth, arms, log_pi, log_e)
 
 
 def _radius(variance: FloatArray, log_goal: float) -> FloatArray:

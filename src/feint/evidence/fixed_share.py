@@ -8,6 +8,9 @@ in parts s_j that sum to 1:
 
     E_t = c_t + Σ_j I_j.
 
+Rows of one instant (`base`) count as one pull here: what is released, the shares η·v⁰ and the pulls that experts know
+of change only between instants.
+
 This is a mixture over the moment at which the deceiver begins. Without it, E would keep falling while the agent is
 honest and would not recover in time: after 10⁶ honest pulls, a boost of ε = 0.03 stayed hidden for more than 20,000
 pulls; now 720 reveal it. The share η lets the bet follow a deceiver who turns to another arm. A test multiplies the
@@ -28,6 +31,8 @@ from feint.numerics._validate import as_number
 
 SHARE = 0.007  # measured: less is better against one boosted arm, more against an arm that changes every step
 _SMALLEST_SHARE = 1e-12
+_SMALLEST_WEIGHT = 1e-280
+_SMALLEST_TOTAL = 1e-300  # a single pull stays far above it, since η·v⁰ bounds the weights
 _HELD_BACK = 0.5
 _NOTHING = -700.0  # log I_j at the start: a finite number that stands for log 0
 REFUTED = -1e15  # log ratio of an expert that gave the pulled arm probability 0: finite, and stands for −∞
@@ -41,17 +46,27 @@ class Experts(NamedTuple):
     prior: FloatArray  # (M,) v⁰
     share: float  # η
     within: float  # the null hypothesis: every probability lies within this share of the one claimed
+    floor: float  # and smaller probabilities were logged rounded (`slack`)
     pulls: FloatArray  # (1,) t
     counts: FloatArray  # (K,) tested pulls of each arm
     log_e: FloatArray  # (J,) log I_j
     weights: FloatArray  # (J, M) v for the coming pull
     alone: FloatArray  # (J, K) Σ_t log r_b: the log-likelihood ratio of each single arm's expert by itself
+    unshared: FloatArray  # (J, M) v after the last pull, without the share
+    instant: FloatArray  # (K,) tested pulls of each arm in the instant of the last pull
     totals: FloatArray  # (J,) Σ_m v_m·r_m, relative to exp(gains)
     gains: FloatArray  # (J,)
+    slack: FloatArray  # (2, K) how far the true probabilities may lie below and above those claimed, with a floor
 
 
 def experts(
-    n_arms: int, sizes: FloatArray, stakes: FloatArray, prior: FloatArray, share: float, within: float
+    n_arms: int,
+    sizes: FloatArray,
+    stakes: FloatArray,
+    prior: FloatArray,
+    share: float,
+    within: float,
+    floor: float = 0.0,
 ) -> Experts:
     """Return the experts before the first pull."""
     n_sizes = sizes.size
@@ -61,14 +76,19 @@ def experts(
         prior,
         share,
         within,
+        floor,
         np.zeros(1),
         np.zeros(n_arms),
         np.empty(n_sizes),
         np.empty((n_sizes, prior.size)),
         np.empty((n_sizes, n_arms)),
-        *np.zeros((2, n_sizes)),
+        np.empty((n_sizes, prior.size)),
+        np.zeros(n_arms),
+        np.zeros(n_sizes),
+        np.zeros(n_sizes),
+        np.zeros((2, n_arms)),
     )
-    empty.log_e[:], empty.weights[:], empty.alone[:] = _NOTHING, prior, 0.0
+    empty.log_e[:], empty.weights[:], empty.alone[:], empty.unshared[:] = _NOTHING, prior, 0.0, prior
     return empty
 
 
@@ -94,22 +114,45 @@ def held_back(pulls: float) -> float:
 
 
 @part
-def settle_bets(experts: Experts, arm: int) -> float:
-    """Turn the weights, already multiplied by the ratios, into those for the next pull, and return log E."""
+def reopen_instant(experts: Experts) -> None:
+    """Take back what the last pull ended, since another pull of the same instant follows."""
     n_sizes, n_experts = experts.weights.shape
-    log_released = math.log(held_back(experts.pulls[0]) - held_back(experts.pulls[0] + 1.0))
-    experts.pulls[0] += 1.0
-    experts.counts[arm] += 1.0
+    for j in range(n_sizes):
+        for m in range(n_experts):  # what is below float64's range must not stay at its smallest number, and win later
+            kept = experts.unshared[j, m]
+            experts.weights[j, m] = kept if kept > _SMALLEST_WEIGHT else 0.0
+    for b in range(experts.counts.size):
+        experts.counts[b] -= experts.instant[b]
+
+
+@part
+def settle_bets(experts: Experts, arm: int, begins: bool) -> float:
+    """Turn the weights, already multiplied by the ratios, into those for the next pull, and return log E; `begins` says
+    whether the pull began an instant, which it does unless `reopen_instant` was called before it.
+    """
+    n_sizes, n_experts = experts.weights.shape
+    log_released = -math.inf
+    if begins:
+        log_released = math.log(held_back(experts.pulls[0]) - held_back(experts.pulls[0] + 1.0))
+        experts.pulls[0] += 1.0
+    for b in range(experts.counts.size):
+        experts.instant[b] = (0.0 if begins else experts.instant[b]) + (1.0 if b == arm else 0.0)
+        experts.counts[b] += experts.instant[b]
     log_held = math.log(held_back(experts.pulls[0]))
     highest = log_held
     for j in range(n_sizes):
         released = log_released + math.log(experts.stakes[j])
         larger, smaller = max(experts.log_e[j], released), min(experts.log_e[j], released)
         invested = larger + math.log1p(math.exp(smaller - larger))
+        if experts.totals[j] < _SMALLEST_TOTAL:  # a long instant has refuted all experts
+            experts.totals[j], experts.gains[j] = 1.0, REFUTED
+            for m in range(n_experts):
+                experts.weights[j, m] = experts.prior[m]
         experts.log_e[j] = invested + math.log(experts.totals[j]) + experts.gains[j]
         highest = max(highest, experts.log_e[j])
         kept = (1.0 - experts.share) / experts.totals[j]
         for m in range(n_experts):
+            experts.unshared[j, m] = experts.weights[j, m] / experts.totals[j]
             experts.weights[j, m] = kept * experts.weights[j, m] + experts.share * experts.prior[m]
     total = math.exp(log_held - highest)
     for j in range(n_sizes):
@@ -139,13 +182,14 @@ class FixedShare(EProcess):
         return int(arm), float(self.experts.sizes[size])
 
     def _arrays(self) -> dict[str, FloatArray]:
-        return {name: getattr(self.experts, name) for name in ("pulls", "counts", "log_e", "weights", "alone")}
+        saved = "pulls", "counts", "log_e", "weights", "alone", "unshared", "instant"
+        return {name: getattr(self.experts, name) for name in saved}
 
     def _check_arrays(self) -> None:
-        weights = self.experts.weights
+        weights = np.concatenate([self.experts.weights, self.experts.unshared])
         if (weights < 0).any() or abs(weights.sum(1) - 1).max() > 1e-9 or self.experts.pulls[0] < 0:
             raise ValueError("The state is damaged: the weights of its experts are not probabilities.")
-        if (self.experts.counts < 0).any():
+        if (self.experts.instant < 0).any() or (self.experts.counts < self.experts.instant).any():
             raise ValueError("The state is damaged: pulls cannot be negative.")
 
 

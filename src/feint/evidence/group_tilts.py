@@ -1,10 +1,11 @@
 r"""Which of many groups are not pulled as claimed? A small test of every group, e-BH over them, and a bet on all.
 
 **One group.** For group j, arm a and tilt λ of the arm's log-odds, E_{j,a,λ} is the product over the group's rows of
-exp(λX)/(1 + π_a·(e^λ − 1)), as in `calibration`; E_j is their mean, and `within` has the same meaning as there. With
+exp(λX)/(1 + π_a·(e^λ − 1)), as in `calibration`; E_j is their mean; `within` and `floor` mean the same as there. With
 eight tilts, a group needs 8·K numbers.
 
-**Groups that arrive.** Group j is the j-th by its first row in the log and has the weight
+**Groups that arrive.** Group j is the j-th by its first row in the log (by label among those that arrive in one
+instant, whose order may depend on the draws) and has the weight
 
     γ_j = 1/log₂(j + 1) − 1/log₂(j + 2),        Σ_j γ_j = 1,
 
@@ -40,6 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import FloatArray, IntArray
+from feint.evidence.slack import ABOVE, BELOW, fill_slack
 from feint.numerics._jit import inlined, kernel
 from feint.numerics._validate import restore, restore_counts
 
@@ -71,16 +73,27 @@ def _sum_up(tree: FloatArray) -> None:
 
 @kernel
 def _tilt(
-    within: float, found: _Evidence, groups: IntArray, arms: IntArray, log_pi: FloatArray, log_m: FloatArray
+    allowed: tuple[float, float],
+    slack: FloatArray,
+    found: _Evidence,
+    groups: IntArray,
+    arms: IntArray,
+    log_pi: FloatArray,
+    log_m: FloatArray,
 ) -> None:
     n_arms, size = log_pi.shape[1], found.log_e.size
+    floor, within = allowed
     for i in range(arms.size):
+        if floor > 0.0:
+            fill_slack(floor, within, log_pi[i], slack)
         logs, highest = found.logs[groups[i]], -math.inf
         for a in range(n_arms):
             p = math.exp(log_pi[i, a])
-            allowed = within * min(p, -math.expm1(log_pi[i, a]))
+            below = above = within * min(p, -math.expm1(log_pi[i, a]))
+            if floor > 0.0:
+                below, above = slack[BELOW, a], slack[ABOVE, a]
             for k in range(_TILTS.size):
-                expected = p + allowed if _TILTS[k] > 0.0 else p - allowed
+                expected = p + above if _TILTS[k] > 0.0 else p - below
                 step = -math.log1p(expected * _EXPM1_TILTS[k])
                 logs[a, k] += step + _TILTS[k] if a == arms[i] else step
                 highest = max(highest, logs[a, k])
@@ -109,8 +122,9 @@ class GroupTilts:
     True
     """
 
-    def __init__(self, n_arms: int, within: float = 0.0, n_groups: int | None = None) -> None:
-        self._n_arms, self._within, self._n_groups = n_arms, within, n_groups
+    def __init__(self, n_arms: int, within: float = 0.0, n_groups: int | None = None, floor: float = 0.0) -> None:
+        self._n_arms, self._n_groups = n_arms, n_groups
+        self._allowed = float(floor), float(within)
         self._arrived = 0
         self._tested = np.zeros(0, dtype=np.int64)
         self._refuted = np.zeros(0, dtype=bool)
@@ -126,6 +140,15 @@ class GroupTilts:
     def tested(self) -> IntArray:
         """The number of tested pulls of each group, (G,)."""
         return self._tested[: self._arrived].copy()
+
+    @property
+    def strongest(self) -> tuple[int, int, float]:
+        """The group with the largest γ_j·E_j, and the arm and the tilt that won most in it."""
+        _, log_e, log_weights, _ = self._evidence
+        group = int((log_weights + log_e)[: self._arrived].argmax())
+        logs = self._evidence.logs[group]
+        arm, k = np.unravel_index(logs.argmax(), logs.shape)
+        return group, int(arm), float(_TILTS[k])
 
     def admit(self, arrived: int) -> None:
         """Say how many groups have arrived, whether or not they are tested."""
@@ -143,7 +166,7 @@ class GroupTilts:
         self.admit(int(groups.max(initial=-1)) + 1)
         np.add.at(self._tested, groups, 1)
         log_m = np.empty(arms.size)
-        _tilt(self._within, self._evidence, groups, arms, log_pi, log_m)
+        _tilt(self._allowed, np.empty((2, self._n_arms)), self._evidence, groups, arms, log_pi, log_m)
         return log_m
 
     def refute(self, groups: IntArray) -> None:

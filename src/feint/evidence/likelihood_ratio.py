@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.numerics._validate import as_floats
 
@@ -38,7 +38,7 @@ class LikelihoodRatio(EProcess):
     def _arrays(self) -> dict[str, Any]:
         return {}
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
         log_q = as_floats(self._alternative(log_pi), "The alternative's log q")
         if log_q.shape != log_pi.shape or (log_q > 0).any() or abs(np.exp(log_q).sum(1) - 1).max() > 1e-9:
             raise ValueError("The alternative must return the logarithms of probabilities, in the shape of log π.")

@@ -19,8 +19,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
-from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts, settle_bets
+from feint._types import BoolArray, FloatArray, IntArray
+from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts, reopen_instant, settle_bets
 from feint.numerics._jit import kernel
 
 _MIXED_IN = np.array([0.001, 0.004, 0.016, 0.064, 0.256])  # λ
@@ -32,9 +32,13 @@ def shrink_propensities(propensities: FloatArray, draws: int) -> FloatArray:
 
 
 @kernel
-def _bet_rows(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_e: FloatArray) -> None:
+def _bet_propensities(
+    experts: Experts, arms: IntArray, log_propensity: FloatArray, begins: BoolArray, log_e: FloatArray
+) -> None:
     n_sizes, n_arms = experts.weights.shape
     for i in range(arms.size):
+        if not begins[i]:
+            reopen_instant(experts)
         for j in range(n_sizes):
             most = math.log1p(experts.sizes[j] * experts.within)
             kept = math.log1p(-experts.sizes[j])
@@ -47,7 +51,7 @@ def _bet_rows(experts: Experts, arms: IntArray, log_propensity: FloatArray, log_
                     experts.alone[j, b] += kept - most
                     experts.weights[j, b] *= math.exp(kept - most - experts.gains[j])
                     experts.totals[j] += experts.weights[j, b]
-        log_e[i] = settle_bets(experts, arms[i])
+        log_e[i] = settle_bets(experts, arms[i], begins[i])
 
 
 class PropensityMixture(FixedShare):
@@ -71,5 +75,5 @@ class PropensityMixture(FixedShare):
     def _setting_names(cls) -> tuple[str, ...]:
         return ("n_arms", "share", "within")
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> None:
-        _bet_rows(self.experts, arms, log_pi, log_e)
+    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+        _bet_propensities(self.experts, arms, log_pi, begins, log_e)

@@ -19,6 +19,8 @@ OWN_EXPERIMENTS = {
     "schedules": "The price of deception: schedules of the same total KL",
     "power": "The price of deception: power against its bound",
     "earning": "A deceiver who earns",
+    "feedback": "Private rewards seldom or never seen",
+    "goals": "Other goals: the top arms, and the arms above a threshold",
 }
 TITLES = {**PAPER_FIGURES, **OWN_EXPERIMENTS}
 SEEDS_SEEN = (0, 1, 3, 7, 1000, 1001)  # their data were seen when settings, ranges and statistics were chosen

@@ -71,7 +71,7 @@ def steps(settings: dict[str, Any]) -> int:
     return int(runs + settings["replications_pulls"] * (settings["horizon"] - 4))
 
 
-def _both(
+def _run_both(
     bandit: Bandit, epsilon: float, horizon: int, seeds: int, *, round_robin: list[int], seed: int, tick: Tick
 ) -> tuple[xr.Dataset, xr.Dataset]:
     """Return runs of the exact and of the paper's method."""
@@ -96,28 +96,30 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         parts[name] = ("approach", *dimensions), values
         parts[f"{name}_time"] = f"{name}_time", times
 
-    many = _both(bandit, epsilon, settings["horizon"], settings["replications_pulls"], round_robin=BOOSTED, **common)
+    many = _run_both(
+        bandit, epsilon, settings["horizon"], settings["replications_pulls"], round_robin=BOOSTED, **common
+    )
     parts["boosted"] = ("approach", "run"), [runs.pulls.values[:, -1, BOOSTED].sum(-1) for runs in many]
-    pair = _both(bandit, epsilon, *lengths[0], round_robin=BOOSTED, **common)
+    pair = _run_both(bandit, epsilon, *lengths[0], round_robin=BOOSTED, **common)
     pulls = np.stack([runs.pulls.values.astype(float) for runs in pair])
     keep("pulls", ("pulls_seed", "pulls_time", "arm"), pulls, pair[0].time.values)
-    pairs = [_both(bandit, each, *lengths[1], round_robin=[], **common) for each in settings["epsilons"]]
+    pairs = [_run_both(bandit, each, *lengths[1], round_robin=[], **common) for each in settings["epsilons"]]
     errors = np.array([[runs.log_error.values for runs in pair] for pair in pairs]).swapaxes(0, 1)
     keep("log_error", ("epsilon", "error_seed", "log_error_time"), errors, pairs[0][0].time.values)
     asymmetric = Bandit(figure3.SETTINGS["asymmetric"], figure3.SETTINGS["private"])
-    pair = _both(asymmetric, epsilon, *lengths[2], round_robin=[], **common)
+    pair = _run_both(asymmetric, epsilon, *lengths[2], round_robin=[], **common)
     shares = np.stack([(runs.pulls / runs.time).values for runs in pair])
     keep("proportions", ("share_seed", "proportions_time", "arm"), shares, pair[0].time.values)
     shortfalls = []
     for instance in _instances():
-        pair = _both(instance, epsilon, *lengths[3], round_robin=[], **common)
+        pair = _run_both(instance, epsilon, *lengths[3], round_robin=[], **common)
         shortfalls.append([figure4.shortfall(instance, runs.isel(time=slice(1, None))) for runs in pair])
     times = pair[0].time.values[1:]
     keep("shortfall", ("instance", "gamma_seed", "shortfall_time"), np.array(shortfalls).swapaxes(0, 1), times)
     return xr.Dataset(parts, coords={"epsilon": list(settings["epsilons"])})
 
 
-def _draw(axes: "Axes", data: xr.Dataset, name: str, curves: dict[str, dict[str, int]], colours: Any) -> None:
+def _draw_curves(axes: "Axes", data: xr.Dataset, name: str, curves: dict[str, dict[str, int]], colours: Any) -> None:
     """Draw curves, given as label and place, by both methods on log axes of time."""
     t = data[f"{name}_time"].values
     late = t >= _DRAWN
@@ -135,13 +137,13 @@ def plot(data: xr.Dataset) -> "Figure":
     figure = new_figure(7.2, 5.6)
     (first, second), (third, fourth) = figure.subplots(2, 2)
     arms = {f"arm {arm + 1}": {"arm": arm} for arm in BOOSTED}
-    _draw(first, data, "pulls", arms, COLOURS[1:])
+    _draw_curves(first, data, "pulls", arms, COLOURS[1:])
     second.set_ylim(-4, 0.2)
     budgets = {rf"$\varepsilon = {each:g}$": {"epsilon": i} for i, each in enumerate(data.epsilon.values)}
-    _draw(second, data, "log_error", budgets, ordered_colours(len(budgets)))
-    _draw(third, data, "proportions", arms, COLOURS[1:])
+    _draw_curves(second, data, "log_error", budgets, ordered_colours(len(budgets)))
+    _draw_curves(third, data, "proportions", arms, COLOURS[1:])
     instances = {f"instance {i + 1}": {"instance": i} for i in range(data.sizes["instance"])}
-    _draw(fourth, data, "shortfall", instances, COLOURS)
+    _draw_curves(fourth, data, "shortfall", instances, COLOURS)
     first.set(yscale="log", ylabel="pulls $N_{a,t}$", title="Figure 1")
     second.set(ylabel=r"$\log_{10}$ of the mean of $1 - p^*_t$", title="Figure 2")
     third.set(yscale="log", ylabel="proportion of samples", title="Figure 3, second case")

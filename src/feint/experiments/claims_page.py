@@ -41,7 +41,7 @@ def claims_page(claims: dict[str, list[Finding]], origin: str, seed: int) -> str
     everything = [claim for found in claims.values() for claim in found]
     parts = ["# Claims\n", f"Made by {origin}. {level_words(claims, seed)} {ARMS_WORDS}\n"]
     parts += [f"- {line}" for line in count_lines(everything)]
-    doubts = [f"- **{_plain(claim.name)}**: {_plain(claim.words_in_doubt)}" for claim in everything]
+    doubts = [f"- **{_escape_markup(claim.name)}**: {_escape_markup(claim.words_in_doubt)}" for claim in everything]
     if doubts := [line for line, claim in zip(doubts, everything, strict=True) if claim.words_in_doubt]:
         parts += ["\n## Where the paper's words are not shown\n", *doubts]
     for kind, title in KINDS.items():
@@ -56,7 +56,7 @@ def claims_page(claims: dict[str, list[Finding]], origin: str, seed: int) -> str
 
 def _row(name: str, claim: Finding) -> str:
     verdict = f"**{claim.verdict}**" if claim.verdict == REFUTED else claim.verdict
-    cells = [name, _plain(marked(claim)), f"{claim.measured:.4g}", claim.interval]
+    cells = [name, _escape_markup(marked(claim)), f"{claim.measured:.4g}", claim.interval]
     cells += [] if claim.kind == MEASUREMENT else [claim.claimed, verdict]
     return "| " + " | ".join(cells) + " |"
 
@@ -64,12 +64,12 @@ def _row(name: str, claim: Finding) -> str:
 def _quantities(claims: dict[str, list[Finding]]) -> Iterable[str]:
     for found in claims.values():
         for claim in found:
-            stated = f" The paper: “{_plain(claim.stated)}”." if claim.stated else ""
+            stated = f" The paper: “{_escape_markup(claim.stated)}”." if claim.stated else ""
             changed = f" \\* {changes(claim)}" if claim.exploratory else ""
-            yield f"- **{_plain(claim.name)}**: {_plain(claim.quantity)}.{stated}{changed}"
+            yield f"- **{_escape_markup(claim.name)}**: {_escape_markup(claim.quantity)}.{stated}{changed}"
 
 
-def _plain(text: str) -> str:
+def _escape_markup(text: str) -> str:
     """Escape stars and underscores, so that they are no markup."""
     return text.replace("*", "\\*").replace("_", "\\_")
 

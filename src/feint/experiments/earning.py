@@ -146,7 +146,7 @@ def _pulls(data: xr.Dataset, case: str) -> Any:
     return data.pulls.values[i, : int(data.runs[i])]
 
 
-def _gains(data: xr.Dataset, case: str) -> FloatArray:
+def _extra_reward(data: xr.Dataset, case: str) -> FloatArray:
     """Return Σ g_a·N_a, the private reward in excess of always pulling the best public arm, (run, time)."""
     return np.asarray(_pulls(data, case) @ data.advantage.values)
 
@@ -159,7 +159,7 @@ def plot(data: xr.Dataset) -> "Figure":
     late = t >= 100
     root = np.sqrt(float(data.spent) * t[late])
     for colour, case in zip(COLOURS, CASES, strict=False):
-        low, middle, high = np.percentile(_gains(data, case)[:, late] / root, [25, 50, 75], axis=0)
+        low, middle, high = np.percentile(_extra_reward(data, case)[:, late] / root, [25, 50, 75], axis=0)
         left.fill_between(t[late], low, high, color=colour, alpha=0.15, linewidth=0)
         left.plot(t[late], middle, color=colour, label=_LABELS[case])
     left.axhline(float(data.constant), color=GREY, linestyle=":", linewidth=1.2, label="√(2 Σ g²/d)")
@@ -205,7 +205,7 @@ def _law(data: xr.Dataset, case: str) -> list[Finding]:
     """
     first, growth = _decade(data)
     t = data.time.values
-    gains = _gains(data, case)
+    gains = _extra_reward(data, case)
     slope = (gains[:, -1] - gains[:, first]) / (growth * float(data.constant))
     earns = np.flatnonzero(data.advantage.values > 0)
     added = np.diff(_pulls(data, case)[:, [first, -1]], axis=1)[:, 0]
@@ -241,7 +241,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     found = [claim for case in ("known", "spared", "drawn") for claim in _law(data, case)]
     first, _ = _decade(data)
     t = data.time.values
-    regret = t * data.advantage.values.max() - _gains(data, "drawn")
+    regret = t * data.advantage.values.max() - _extra_reward(data, "drawn")
     power = np.log(regret[:, -1] / regret[:, first]) / np.log(t[-1] / t[first])
     locks = "share of runs in which an earning arm has a quarter or less of its predicted pulls in the last decade"
     risky = settings["risky"]

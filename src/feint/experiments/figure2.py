@@ -80,7 +80,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     )
 
 
-def _label(epsilon: float) -> str:
+def _epsilon_label(epsilon: float) -> str:
     if epsilon == 0:
         return r"$\varepsilon = 0$"
     if epsilon == math.inf:
@@ -96,9 +96,9 @@ def plot(data: xr.Dataset) -> "Figure":
     for colour, epsilon in zip(ordered_colours(data.sizes["epsilon"]), data.epsilon.values, strict=True):
         errors = data.log_error.sel(epsilon=epsilon).dropna("time")
         t = errors.time.values
-        band_of_logs(left, t, errors.values, colour, _label(epsilon))
+        band_of_logs(left, t, errors.values, colour, _epsilon_label(epsilon))
         late = t >= 100
-        band(right, t[late], -errors.values[:, late], colour, _label(epsilon))
+        band(right, t[late], -errors.values[:, late], colour, _epsilon_label(epsilon))
     left.set_title("The paper's average", fontsize=9)
     right.set(xscale="log", yscale="log", xlabel="time $t$", ylabel=r"mean of $-\log(1 - p^*_t)$")
     right.set_title("A typical seed", fontsize=9)

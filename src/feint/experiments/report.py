@@ -83,7 +83,7 @@ def _pairs(values: dict[str, Any]) -> str:
     )
 
 
-def _section(name: str, found: list[Finding], picture: bytes, size: Size) -> str:
+def _experiment_section(name: str, found: list[Finding], picture: bytes, size: Size) -> str:
     experiment = load_experiment(name)
     settings = settings_of(experiment, size)
     title, caption = html.escape(TITLES[name]), html.escape(caption_of(experiment, settings))
@@ -125,7 +125,7 @@ def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, size
     for title, names in parted.items():
         parts += [f"<h1>{html.escape(title)}</h1>"] if names else []
         for name in names:
-            parts.append(_section(name, claims[name], (out / "figures" / f"{name}.png").read_bytes(), size))
+            parts.append(_experiment_section(name, claims[name], (out / "figures" / f"{name}.png").read_bytes(), size))
     parts.append("<h2 id='errata'>Errata that matter</h2><ul>")
     parts += [f"<li><strong>{html.escape(a)}.</strong> {html.escape(b)}</li>" for a, b in _ERRATA]
     parts.append(f"</ul><h2 id='versions'>Versions</h2>{_pairs(versions)}</body></html>")

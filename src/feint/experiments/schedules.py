@@ -151,7 +151,7 @@ def plot(data: xr.Dataset) -> "Figure":
         x, colour = data.total.values * _APART ** (i - 1.5), COLOURS[i]
         points = [median_interval(sample[:runs]) for sample, runs in zip(values, data.runs.values, strict=True)]
         middle += [median for median, _, _ in points]
-        draw_intervals(axes, x, points, colour, marker="o", linestyle="", label=_label(data, i))
+        draw_intervals(axes, x, points, colour, marker="o", linestyle="", label=_schedule_label(data, i))
         axes.plot(x, fluid[i], color=colour, linewidth=1, linestyle="--")
     axes.plot([], [], color=GREY, linewidth=1, linestyle="--", label="fluid")
     axes.axhline(1.0, color=GREY, linewidth=1, linestyle=":")
@@ -162,7 +162,7 @@ def plot(data: xr.Dataset) -> "Figure":
     return figure
 
 
-def _label(data: xr.Dataset, schedule: int) -> str:
+def _schedule_label(data: xr.Dataset, schedule: int) -> str:
     exponent, until = float(data.exponent[schedule]), float(data.until[schedule])
     if until < 1:
         return rf"constant until ${until:g}\,T$"

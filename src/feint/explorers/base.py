@@ -16,13 +16,14 @@ settings against the number of arms and returns them as a NamedTuple whose class
 - `floor_ratio`, a part (see below), if it does not boost and the same bound is wanted;
 - `fill_least_shares` if its choice is random, or else `pass_boosts`, a part (see below), if the event-driven method is
   to run it;
+- `for_goal(goal)` on the dataclass itself, if its settings differ for goals other than the best arm (`weakest`);
 - `fill_policy` and `spent`, parts (see below), if a step does more than boost one arm (`tilting`); it then runs
   eagerly.
 
 Here `view` is a `View`, and `bounds` (6, K) holds a lower and an upper bound of every private best-arm probability and
-of the cuts they make (`draws`). `choose` decides from the bounds: it returns an arm if all probabilities within them
-lead to that arm, and −1 if not. Where both bounds are equal it always decides. Because this one function serves the
-exact and the lazy engine, their trajectories are equal.
+of the cuts they make (`bounded_draws`). `choose` decides from the bounds: it returns an arm if all probabilities within
+them lead to that arm, and −1 if not. Where both bounds are equal it always decides. Because this one function serves
+the exact and the lazy engine, their trajectories are equal.
 """
 
 import math
@@ -176,6 +177,15 @@ def fill_least_shares(explorer: Any, view: View, within: Range, least: FloatArra
 
 
 @by_type
+def fill_known_shares(explorer: Any, view: View, boosted: int, shares: FloatArray) -> None:
+    """Fill `shares` as `fill_shares` does, for an explorer that does not read the private probabilities. By default it
+    boosts without drawing.
+    """
+    for b in range(shares.size):
+        shares[b] = 1.0 if b == boosted else 0.0
+
+
+@by_type
 def pass_boosts(explorer: Any, boosts: IntArray, steps: int) -> None:
     """Add the boosts of `steps` steps. This is for explorers whose choice depends only on earlier boosts."""
 
@@ -225,11 +235,15 @@ class PlainExplorer(Plain):
         return int(answer)
 
 
-def explorer_settings(explorer: Any, n_arms: int) -> Any:
-    """Return the settings of a fresh copy of an explorer for kernels, or None for one in plain Python."""
+def explorer_settings(explorer: Any, n_arms: int, goal: Any = None) -> Any:
+    """Return the settings of a fresh copy of an explorer for kernels, or None for one in plain Python; `goal` has the
+    settings of a goal other than the best arm, for which an explorer may have others (`for_goal`).
+    """
     if isinstance(explorer, type) or not any(hasattr(explorer, name) for name in ("kernel", "choose", "values")):
         raise ValueError(
             f"explorer is {short_repr(explorer)}; give one of feint.explorers with its parentheses, as TopTwo(), or an "
             "object of your own with choose(view, uniforms) or values(view, uniforms) (docs/extending.md)."
         )
+    if goal is not None and hasattr(explorer, "for_goal"):
+        return explorer.for_goal(goal)
     return call(fresh(explorer, n_arms), "kernel", None, n_arms) if hasattr(explorer, "kernel") else None

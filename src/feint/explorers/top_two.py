@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
-from feint.explorers.draws import bound_selection, draw_challenger, draw_leader, log_rest, select
+from feint.explorers.bounded_draws import bound_selection, draw_challenger, draw_leader, evidence, select
+from feint.explorers.weakest import WeakestKernel
 from feint.numerics._jit import inlined, part, parts
+from feint.numerics.best_arm_rows import log_rest
 
 _UNLIKELY = -30.0  # leaders below this log probability do not enter the lower bounds
 
@@ -20,7 +22,7 @@ def _choose(settings: "TopTwoKernel", view: View, bounds: FloatArray, uniforms: 
     challenger = draw_challenger(bounds, view.scratch, uniforms[1], leader)
     if challenger == UNDECIDED:
         return UNDECIDED
-    return select(view.pulls, leader, challenger, uniforms[2])
+    return select(view, leader, challenger, uniforms[2])
 
 
 @part
@@ -32,7 +34,7 @@ def _fill_shares(settings: "TopTwoKernel", view: View, log_best: FloatArray, sha
         for challenger in range(shares.size):
             if challenger != leader:
                 drawn = math.exp(log_best[leader] + log_best[challenger] - others)
-                selected = view.pulls[challenger] / (view.pulls[challenger] + view.pulls[leader])
+                selected = evidence(view, challenger) / (evidence(view, challenger) + evidence(view, leader))
                 shares[leader] += drawn * selected
                 shares[challenger] += drawn * (1.0 - selected)
 
@@ -73,7 +75,8 @@ class TopTwo:
     """An explorer that boosts the leader with probability N_c/(N_c + N_l), otherwise the challenger (Algorithm 1, 3–6).
 
     Leader and challenger are drawn from the exact posterior probabilities, because rejection sampling of the challenger
-    would never end once the agent is sure.
+    would never end once the agent is sure. For a goal other than `BestArm`, a pair of arms (or an arm) is drawn that
+    makes the answer wrong, in proportion to about the probability that it does, and shares the boosts as its evidence.
 
     Examples
     --------
@@ -89,3 +92,7 @@ class TopTwo:
     def kernel(self, n_arms: int) -> "TopTwoKernel":
         """Return empty settings."""
         return TopTwoKernel()
+
+    def for_goal(self, goal: Any) -> WeakestKernel:
+        """Return the settings for a goal other than the best arm."""
+        return WeakestKernel(goal, True)

@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.explorers.base import UNDECIDED, Range, Uniforms, View
-from feint.explorers.draws import bound_selection, draw_leader, select
+from feint.explorers.bounded_draws import bound_selection, draw_leader, select
+from feint.explorers.weakest import WeakestKernel
 from feint.families.base import divergence_to
 from feint.numerics._jit import inlined, part, parts
 
@@ -31,7 +32,7 @@ def _choose(settings: "TopTwoTransportKernel", view: View, bounds: FloatArray, u
     leader = draw_leader(bounds, uniforms[0])
     if leader == UNDECIDED:
         return UNDECIDED
-    return select(view.pulls, leader, _challenger(view, leader), uniforms[2])
+    return select(view, leader, _challenger(view, leader), uniforms[2])
 
 
 @inlined
@@ -98,7 +99,8 @@ class TopTwoTransport:
 
     The cost is W(l, c) = min_x N_l·D(μ̂_l, x) + N_c·D(μ̂_c, x) with D the private divergence, and 0 where c is ahead; for
     normal rewards max(0, μ̂_l − μ̂_c)²/(2σ²(1/N_l + 1/N_c)) (Shang et al. 2020, Eq. 5). Of equals the first is taken. It
-    needs no probabilities of challengers.
+    needs no probabilities of challengers. For a goal other than `BestArm`, it takes the pair of arms (or the arm) with
+    the least evidence that the answer is right.
 
     Examples
     --------
@@ -114,3 +116,7 @@ class TopTwoTransport:
     def kernel(self, n_arms: int) -> "TopTwoTransportKernel":
         """Return empty settings."""
         return TopTwoTransportKernel()
+
+    def for_goal(self, goal: Any) -> WeakestKernel:
+        """Return the settings for a goal other than the best arm."""
+        return WeakestKernel(goal, False)

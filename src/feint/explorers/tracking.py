@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.explorers.base import Uniforms, View
@@ -61,3 +61,10 @@ class Tracking:
     def kernel(self, n_arms: int) -> "TrackingKernel":
         """Return empty settings."""
         return TrackingKernel()
+
+    def for_goal(self, goal: Any) -> Any:
+        """Refuse: the kernel solves the problem of the best arm only."""
+        raise ValueError(
+            "Tracking follows the shares that are optimal for the best arm; for another goal use TopTwo() or "
+            "TopTwoTransport(), or FixedBoosting(optimal_boosting(bandit, goal=…).weights)."
+        )

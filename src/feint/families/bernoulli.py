@@ -19,6 +19,7 @@ from feint.families.conjugate import (
     shorten,
     tail_log_odds,
 )
+from feint.families.posterior_axis import one_half, place_beta
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities
@@ -26,6 +27,7 @@ from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import both_odds
+from feint.numerics.posterior_axes import allocate_log_odds_axis
 from feint.numerics.posterior_draws import draw_beta
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
@@ -136,6 +138,9 @@ def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=allocate_beta_workspace,
+    axis=allocate_log_odds_axis,
+    place_on_axis=place_beta,
+    middle_point=one_half,
 )
 class BernoulliKernel(NamedTuple):
     """`Bernoulli` for kernels."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from feint._types import FloatArray
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import MOST_PULLS, SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
+from feint.families.posterior_axis import least_rate, place_inverse_gamma
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
@@ -20,6 +21,7 @@ from feint.numerics.gamma_best_arm import (
     gamma_best_arm_sums,
     smallest_arm_log_probabilities,
 )
+from feint.numerics.posterior_axes import allocate_log_odds_axis
 from feint.numerics.posterior_draws import draw_gamma
 from feint.numerics.streams import Word
 
@@ -111,6 +113,9 @@ def _divergence_to(family: "ExponentialKernel", x: float, change: float) -> floa
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=allocate_gamma_workspace,
+    axis=allocate_log_odds_axis,
+    place_on_axis=place_inverse_gamma,
+    middle_point=least_rate,
 )
 class ExponentialKernel(NamedTuple):
     """`Exponential` for kernels."""

@@ -41,11 +41,13 @@ from feint.families.base import (
     divergences,
 )
 from feint.families.normal_tangents import displace, fill_log_bounds, recentre
+from feint.families.posterior_axis import place_normal, sharpest_mean
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
+from feint.numerics.posterior_axes import allocate_normal_axis
 from feint.numerics.posterior_draws import draw_normal
 from feint.numerics.sequence import Sequence, next_normal
 from feint.numerics.streams import Word
@@ -89,6 +91,27 @@ def _set(extremes: FloatArray, row: int, mean: float, sd: float) -> None:
     extremes[row, 1] = sd
 
 
+@inlined
+def set_corners(corners: FloatArray, low: float, high: float, sd: float, sd_low: float) -> float:
+    """Set the corners of a box of means and sds, and return by how much to raise upper bounds (`fill_corners`)."""
+    _set(corners, 0, low, sd)
+    _set(corners, 1, high, sd)
+    _set(corners, 2, low, sd_low)
+    _set(corners, 3, high, sd_low)
+    return math.log(sd / sd_low)
+
+
+@inlined
+def set_extremes(extremes: FloatArray) -> None:
+    """Turn the corners of a box into the posteriors that bound P over it; see the module's docstring."""
+    low, sd, high, sd_low = extremes[0, 0], extremes[0, 1], extremes[3, 0], extremes[3, 1]
+    spread = _SDS * (sd - sd_low)
+    _set(extremes, OTHERS_HIGH, low - _SDS * (sd / sd_low - 1.0) * sd, sd)
+    _set(extremes, OTHERS_LOW, high + _SDS * (1.0 - sd_low / sd) * sd_low, sd_low)
+    _set(extremes, OWN_LOW, low - spread, sd_low)
+    _set(extremes, OWN_HIGH, high + spread, sd)
+
+
 @part
 def _fill_corners(
     family: "GaussianKernel",
@@ -113,11 +136,7 @@ def _fill_corners(
     pulled = belief.prior[0, arm]
     low = min(low * at_first + pulled / (pulls + kappa), low * at_last + pulled / (most + kappa))
     high = max(high * at_first + pulled / (pulls + kappa), high * at_last + pulled / (most + kappa))
-    _set(corners, 0, low, sd)
-    _set(corners, 1, high, sd)
-    _set(corners, 2, low, sd_low)
-    _set(corners, 3, high, sd_low)
-    return math.log(sd / sd_low)
+    return set_corners(corners, low, high, sd, sd_low)
 
 
 @part
@@ -131,12 +150,7 @@ def _fill_region(
     extremes: FloatArray,
 ) -> None:
     _fill_corners(family, belief, arm, radius, max_pulls, box, extremes)
-    low, sd, high, sd_low = extremes[0, 0], extremes[0, 1], extremes[3, 0], extremes[3, 1]
-    spread = _SDS * (sd - sd_low)
-    _set(extremes, OTHERS_HIGH, low - _SDS * (sd / sd_low - 1.0) * sd, sd)
-    _set(extremes, OTHERS_LOW, high + _SDS * (1.0 - sd_low / sd) * sd_low, sd_low)
-    _set(extremes, OWN_LOW, low - spread, sd_low)
-    _set(extremes, OWN_HIGH, high + spread, sd)
+    set_extremes(extremes)
 
 
 @inlined
@@ -182,26 +196,35 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
     return 0.5 * ratio * ratio
 
 
+# What every belief of normal means has, whatever it was learnt from.
+NORMAL_PARTS: dict[str, Any] = {
+    "normal": True,  # rewards are drawn from normals, not from uniform numbers
+    "fill_log_best": _fill_log_best,
+    "log_best_of": _log_best_of,
+    "has_tangents": _has_tangents,
+    "recentre": recentre,
+    "displace": displace,
+    "fill_log_bounds": fill_log_bounds,
+    "slack": _slack,
+    "move_inside": _move_inside,
+    "draw_mean": _draw_mean,
+    "divergence_to": _divergence_to,
+    "workspace": allocate_normal_workspace,
+}
+
+
 @parts(
-    normal=True,  # rewards are drawn from normals, not from uniform numbers
+    **NORMAL_PARTS,
     draw_reward=_draw_reward,
     set_posterior=_set_posterior,
-    fill_log_best=_fill_log_best,
-    log_best_of=_log_best_of,
     fill_region=_fill_region,
-    has_tangents=_has_tangents,
-    recentre=recentre,
-    displace=displace,
-    fill_log_bounds=fill_log_bounds,
     fill_corners=_fill_corners,
     draw_sum=_draw_sum,
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
-    slack=_slack,
-    move_inside=_move_inside,
-    draw_mean=_draw_mean,
-    divergence_to=_divergence_to,
-    workspace=allocate_normal_workspace,
+    axis=allocate_normal_axis,
+    place_on_axis=place_normal,
+    middle_point=sharpest_mean,
 )
 class GaussianKernel(NamedTuple):
     """`Gaussian` for kernels."""

@@ -19,6 +19,7 @@ from feint.families.conjugate import (
     shorten,
     tail_log_odds,
 )
+from feint.families.posterior_axis import inverse_of_least_rate, place_gamma
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.counts import draw_binomial, draw_poisson_number
@@ -31,6 +32,7 @@ from feint.numerics.gamma_best_arm import (
     gamma_best_arm_sums,
 )
 from feint.numerics.logit_beta import stirling_remainder
+from feint.numerics.posterior_axes import allocate_log_odds_axis
 from feint.numerics.posterior_draws import draw_gamma
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
@@ -172,6 +174,9 @@ def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=allocate_gamma_workspace,
+    axis=allocate_log_odds_axis,
+    place_on_axis=place_gamma,
+    middle_point=inverse_of_least_rate,
 )
 class PoissonKernel(NamedTuple):
     """`Poisson` for kernels."""

@@ -119,7 +119,7 @@ def _arm_width(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_s
 
 
 @inlined
-def _short(width: float) -> float:
+def _cut_width(width: float) -> float:
     """Return the width cut to 5 significant bits, so that panel ends and middles add up without rounding.
 
     A rounded sum x + width would leave a gap of 1e-16·|x| between panels. For an arm that is 1e8 times sharper than its
@@ -360,7 +360,7 @@ def add_panel(ws: NormalWorkspace) -> bool:
         started += 1
         active += 1
 
-    width = _short(max(width, finest))
+    width = _cut_width(max(width, finest))
     if jumped:
         x = _on_grid(x, width)
     half = 0.5 * width

@@ -37,6 +37,20 @@ def complete_logs(logs: FloatArray, p: FloatArray) -> None:
 
 
 @part
+def log_rest(log_best: FloatArray, leader: int) -> float:
+    """Return log P(an arm other than the leader is the best), even where that is far below rounding."""
+    highest = -math.inf
+    for a in range(log_best.size):
+        if a != leader:
+            highest = max(highest, log_best[a])
+    total = 0.0
+    for a in range(log_best.size):
+        if a != leader:
+            total += math.exp(log_best[a] - highest)
+    return highest + math.log(total)
+
+
+@part
 def take_logs(sums: FloatArray, exponents: FloatArray, out: FloatArray) -> None:
     """Fill `out` with log p_a; near p = 1 from the exact complement. The exponents are overwritten."""
     for a in range(out.size):

@@ -28,7 +28,7 @@ def _knot(table: FloatArray, i: int, epsilon: float) -> float:
 
 
 @part
-def _between(table: FloatArray, p: float, i: int, epsilon: float) -> tuple[float, float]:
+def _bounds_in_cell(table: FloatArray, p: float, i: int, epsilon: float) -> tuple[float, float]:
     """Return bounds of q*(p) for p in [e^(−(i + 1)/32), e^(−i/32)]; p may lie outside by a rounding error."""
     right, left = math.exp(-i / _KNOTS_PER_NAT), math.exp(-(i + 1) / _KNOTS_PER_NAT)
     q_right, q_left = _knot(table, i, epsilon), _knot(table, i + 1, epsilon)
@@ -56,4 +56,4 @@ def boost_bounds(
         return boost_scalar(low[0], low[1], epsilon, True), boost_scalar(high[0], high[1], epsilon, True)
     i_low = max(0, int(-low[1] * _KNOTS_PER_NAT))
     i_high = max(0, int(-high[1] * _KNOTS_PER_NAT))
-    return _between(table, low[0], i_low, epsilon)[0], _between(table, high[0], i_high, epsilon)[1]
+    return _bounds_in_cell(table, low[0], i_low, epsilon)[0], _bounds_in_cell(table, high[0], i_high, epsilon)[1]

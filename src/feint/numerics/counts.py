@@ -87,7 +87,7 @@ class PoissonLaw(NamedTuple):
 
 
 @part
-def _draw(law: Any, mode: float, mean: float, variance: float, draws: Sequence) -> float:
+def _draw_by_rejection(law: Any, mode: float, mean: float, variance: float, draws: Sequence) -> float:
     log_p = log_weight(law, mode)
     width = _SLOPE * math.sqrt(variance + 0.5) + _OFFSET
     while True:
@@ -106,7 +106,7 @@ def draw_binomial(n: float, p: float, draws: Sequence) -> float:
         return n
     if n == 1.0:
         return 1.0 if next_uniform(draws) < p else 0.0
-    return _draw(BinomialLaw(n, p), float(math.floor((n + 1.0) * p)), n * p, n * p * (1.0 - p), draws)
+    return _draw_by_rejection(BinomialLaw(n, p), float(math.floor((n + 1.0) * p)), n * p, n * p * (1.0 - p), draws)
 
 
 @part
@@ -121,10 +121,10 @@ def draw_hypergeometric(n: float, hits: float, drawn: float, draws: Sequence) ->
     mode = float(math.floor((drawn + 1.0) * (hits + 1.0) / (n + 2.0)))
     mean = drawn * (hits / n)
     variance = mean * (1.0 - hits / n) * ((n - drawn) / (n - 1.0))
-    return _draw(HypergeometricLaw(n, hits, drawn), mode, mean, variance, draws)
+    return _draw_by_rejection(HypergeometricLaw(n, hits, drawn), mode, mean, variance, draws)
 
 
 @part
 def draw_poisson_number(mean: float, draws: Sequence) -> float:
     """Draw the number of events where `mean` are expected."""
-    return _draw(PoissonLaw(mean), float(math.floor(mean)), mean, mean, draws) if mean > 0.0 else 0.0
+    return _draw_by_rejection(PoissonLaw(mean), float(math.floor(mean)), mean, mean, draws) if mean > 0.0 else 0.0

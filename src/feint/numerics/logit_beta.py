@@ -133,7 +133,7 @@ def _levels(alpha: float, beta: float, x: float, w: float) -> int:
 
 
 @inlined
-def _level(alpha: float, beta: float, k: int) -> tuple[float, float, float]:
+def _fraction_level(alpha: float, beta: float, k: int) -> tuple[float, float, float]:
     """Return for level k the numerator over x², and the factors of x and of s + 1 + k·(2 − x) in the denominator."""
     even = alpha + 2 * k - 1
     below = k * (beta - k) / even
@@ -146,7 +146,7 @@ def mills_ratio(alpha: float, beta: float, x: float, w: float) -> float:
     slope = alpha * w - beta * x
     rest = 0.0
     for k in range(_levels(alpha, beta, x, w), 0, -1):
-        numerator, below, share = _level(alpha, beta, k)
+        numerator, below, share = _fraction_level(alpha, beta, k)
         rest = numerator * x * x / (k + below * x + share * (slope + 1.0 + k * (1.0 + w)) + rest)
     return 1.0 / (alpha / (alpha + 1.0) * (slope + 1.0) + rest)
 
@@ -158,7 +158,7 @@ def mills_ratios(alpha: float, beta: float, odds: FloatArray, out: FloatArray, r
     for i in range(size):
         out[row, i] = 0.0
     for k in range(_levels(alpha, beta, odds[0, size - 1], odds[1, size - 1]), 0, -1):
-        numerator, below, share = _level(alpha, beta, k)
+        numerator, below, share = _fraction_level(alpha, beta, k)
         constant = k + share * (1.0 + k)
         x_factor = below - share * beta
         w_factor = share * (alpha + k)

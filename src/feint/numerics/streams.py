@@ -8,7 +8,9 @@ and every word has one fixed use, whether or not a step needs it:
               OBSERVER, SPARE                       normals: the observer's own sample (the paper's Remark), and a spare
     block 2   PUBLIC, PRIVATE, and two spares       uniforms: the two rewards of families that are not normal
 
-(Block 3 belongs to `sequence`. An explorer that draws from posteriors makes its own stream from the LEADER and
+(With a feedback that leaves private rewards unseen, PRIVATE of block 2 decides whether one is seen. Steps from 2⁶¹ on
+belong to arms instead of pulls: PRIVATE of step 2⁶¹ + a is the draw of arm a's private mean, where that is drawn.
+Block 3 belongs to `sequence`. An explorer that draws from posteriors makes its own stream from the LEADER and
 CHALLENGER of the step: `posterior_draws`.)
 
 So a draw depends only on (seed, replication, t), not on threads, chunks, order or evaluation method. NumPy's Philox
@@ -32,6 +34,7 @@ WordArray = npt.NDArray[np.uint64]
 
 LEADER, CHALLENGER, TOP_TWO, ARM = 0, 1, 2, 3
 PUBLIC, PRIVATE, OBSERVER, SPARE = 0, 1, 2, 3
+ARM_STEPS = 2**61  # the step of arm 0
 
 _MULTIPLIER_0 = np.uint64(0xD2E7470EE14C6C93)
 _MULTIPLIER_1 = np.uint64(0xCA5A826395121157)

@@ -113,7 +113,7 @@ def _first_cells(arms: StudentArms) -> _Cells:
     left, right = _ends(arms)
     edges = np.concatenate([left[:, None], np.sort(arms.centres, -1), right[:, None]], -1)
     rows = np.repeat(np.arange(n_rows), n_arms + 2)
-    values = _edges(arms, rows, edges.ravel())
+    values = _edges_at(arms, rows, edges.ravel())
     starts = np.delete(np.arange(edges.size), np.arange(n_arms + 1, edges.size, n_arms + 2))
     starts = starts[values.x[starts] < values.x[starts + 1]]
     return _Cells(rows[starts], _picked(values, starts), _picked(values, starts + 1))
@@ -136,7 +136,7 @@ def _ends(arms: StudentArms) -> tuple[FloatArray, FloatArray]:
     return left, right
 
 
-def _edges(arms: StudentArms, row: IntArray, x: FloatArray) -> _Edges:
+def _edges_at(arms: StudentArms, row: IntArray, x: FloatArray) -> _Edges:
     z = deviates(arms, row, x)
     dofs = arms.dofs[row]
     density = log_density(z, dofs, arms.peaks[row])
@@ -183,7 +183,7 @@ def _middle(arms: StudentArms, cells: _Cells, worst: IntArray) -> FloatArray:
 
 
 def _halved(arms: StudentArms, cells: _Cells, middle: FloatArray) -> _Cells:
-    new = _edges(arms, cells.row, middle)
+    new = _edges_at(arms, cells.row, middle)
     left = _Edges(*(np.concatenate(pair) for pair in zip(cells.left, new, strict=True)))
     right = _Edges(*(np.concatenate(pair) for pair in zip(new, cells.right, strict=True)))
     return _Cells(np.concatenate([cells.row, cells.row]), left, right)

@@ -44,7 +44,7 @@ def _product(high: float, low: float, y: float) -> float:
 
 
 @part
-def _largest(log_pi: FloatArray, values: FloatArray, scale: float, top: int, high: float, low: float) -> int:
+def _heaviest_arm(log_pi: FloatArray, values: FloatArray, scale: float, top: int, high: float, low: float) -> int:
     """Return r, the first arm with the largest log π + λ·v."""
     chosen = top
     most = log_pi[top]
@@ -102,7 +102,7 @@ def _tilted(log_pi_a: float, pi_a: float, y: float, log_z: float, high: float, l
 
 
 @part
-def _spent(
+def _kl_and_variance(
     pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, r: int, log_z: float, high: float, low: float
 ) -> tuple[float, float]:
     """Return KL(q ‖ π) for λ = high + low, and the variance of the scaled values under q."""
@@ -159,7 +159,7 @@ def _guess(
 
 
 @part
-def _solve(
+def _solve_tilt(
     pi: FloatArray, log_pi: FloatArray, values: FloatArray, scale: float, top: int, goal: float, longest: float
 ) -> tuple[float, float]:
     """Return λ, as the sum of two floats, with KL = goal to within `_CLOSE`; failing that, the largest λ found below.
@@ -170,9 +170,9 @@ def _solve(
     below, above = 0.0, longest
     high, low = _guess(pi, log_pi, values, scale, goal, longest), 0.0
     for _ in range(_STEPS):
-        r = _largest(log_pi, values, scale, top, high, low)
+        r = _heaviest_arm(log_pi, values, scale, top, high, low)
         log_z = _log_normaliser(pi, log_pi, values, scale, r, high, low)
-        kl, variance = _spent(pi, log_pi, values, scale, r, log_z, high, low)
+        kl, variance = _kl_and_variance(pi, log_pi, values, scale, r, log_z, high, low)
         off = (kl - goal) / goal
         if abs(off) <= _CLOSE:
             return high, low
@@ -223,8 +223,8 @@ def tilt_policy(pi: FloatArray, log_pi: FloatArray, values: FloatArray, epsilon:
             if behind >= _TIE:
                 shortest = min(shortest, behind)
             deepest = max(deepest, -log_pi[a])
-    high, low = _solve(pi, log_pi, values, scale, top, goal, (deepest + _BEYOND) / shortest)
-    r = _largest(log_pi, values, scale, top, high, low)
+    high, low = _solve_tilt(pi, log_pi, values, scale, top, goal, (deepest + _BEYOND) / shortest)
+    r = _heaviest_arm(log_pi, values, scale, top, high, low)
     log_z = _log_normaliser(pi, log_pi, values, scale, r, high, low)
     for a in range(values.size):
         if log_pi[a] > -math.inf:

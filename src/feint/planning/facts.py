@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from feint.bandit import Bandit, roles
 from feint.budgets import Constant, as_budget
+from feint.goals import BestArm
 from feint.registry import format_part
 from feint.support.facts import ArmFacts, FactTable
 
@@ -37,7 +38,8 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         "pulls": [f"{pulls:,.0f}" for pulls in plan.pulls],
         "nats spent": [f"{cost:,.3g}" for cost in plan.costs],
     }
-    return ArmFacts(f"Plan for ε = {size} and δ = {plan.delta:g}", _arms(plan.bandit, columns), numbers)
+    asked = "" if isinstance(plan.goal, BestArm) else f" and the goal {format_part(plan.goal, 'goal')}"
+    return ArmFacts(f"Plan for ε = {size} and δ = {plan.delta:g}{asked}", _arms(plan.bandit, columns), numbers)
 
 
 def _bound(plan: "Plan") -> str:

@@ -25,14 +25,15 @@ def draw_plan(bandit: Bandit, plan: Plan) -> "Figure":
 
     end = plan.quantiles[2] if math.isfinite(plan.quantiles[2]) else 2.0 * plan.time
     times = np.unique(np.geomspace(bandit.n_arms + 1, end, _POINTS).round())
-    course = watch_paths(bandit, plan.explorer, checked_budget(bandit, plan.epsilon), plan.alpha, times).course
+    budget = checked_budget(bandit, plan.epsilon)
+    course = watch_paths(bandit, plan.explorer, budget, plan.alpha, times, plan.goal).course
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)
-    _spread(left, times, course[..., 0] / math.log(10.0), COLOURS[0], "posterior error")
+    _draw_band(left, times, course[..., 0] / math.log(10.0), COLOURS[0], "posterior error")
     left.axhline(math.log10(plan.delta), color=GREY, linewidth=0.8, linestyle=":")
     left.set(xscale="log", xlabel="time $t$", ylabel=r"$\log_{10}(1 - p^*_t)$")
-    _spread(right, times, course[..., 2], COLOURS[1], "observer")
-    _spread(right, times, course[..., 1], COLOURS[2], "knows the private rewards")
+    _draw_band(right, times, course[..., 2], COLOURS[1], "observer")
+    _draw_band(right, times, course[..., 1], COLOURS[2], "knows the private rewards")
     level = -math.log(plan.alpha)
     right.axhline(level, color=GREY, linewidth=0.8, linestyle=":")
     right.set(xscale="log", xlabel="time $t$", ylabel="evidence, nats", ylim=(-0.5 * level, 5.0 * level))
@@ -46,7 +47,7 @@ def draw_plan(bandit: Bandit, plan: Plan) -> "Figure":
     return figure
 
 
-def _spread(axes: "Axes", times: "FloatArray", values: "FloatArray", colour: str, label: str) -> None:
+def _draw_band(axes: "Axes", times: "FloatArray", values: "FloatArray", colour: str, label: str) -> None:
     low, middle, high = np.quantile(values, _SHOWN, axis=0)
     axes.fill_between(times, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.plot(times, middle, color=colour, label=label)

@@ -7,6 +7,7 @@ import numpy as np
 from feint.bandit import Bandit
 from feint.budgets import Constant, TotalBudget
 from feint.explorers import Explorer, TopTwo
+from feint.goals import BestArm, Goal
 from feint.numerics._validate import check_level, is_whole
 from feint.planning.plan import stopping_paths
 from feint.theory.maximin import optimal_boosting
@@ -17,7 +18,14 @@ _TRIES = 25
 _SMALLEST, _LARGEST = 1e-9, 1e4
 
 
-def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Explorer = TopTwo()) -> float:  # noqa: B008
+def plan_epsilon(
+    bandit: Bandit,
+    time: float,
+    delta: float,
+    *,
+    explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
+    goal: Goal = BestArm(),  # noqa: B008 - frozen
+) -> float:
     """Return the constant ε with which `plan` expects to be done by `time`, to 0.5 % of the time.
 
     Return 0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
@@ -30,8 +38,8 @@ def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Explore
         Pulls, more than K.
     delta
         Posterior error to stop at, strictly between 0 and 1.
-    explorer
-        Whom to boost, as in `plan`.
+    explorer, goal
+        Whom to boost and what to learn, as in `plan`.
 
     Examples
     --------
@@ -45,7 +53,7 @@ def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Explore
     check_level(delta, "delta, the error to stop at,")
 
     def expected(epsilon: float) -> float:
-        times = stopping_paths(bandit, explorer, Constant(epsilon), delta).stopped
+        times = stopping_paths(bandit, explorer, Constant(epsilon), delta, goal=goal).stopped
         return float(np.nanmean(times))
 
     shortest = expected(math.inf)
@@ -56,7 +64,7 @@ def plan_epsilon(bandit: Bandit, time: float, delta: float, *, explorer: Explore
         )
     # Find a bracket in log ε about the first-order answer. Then use regula falsi (Illinois) in logarithms, in which the
     # time is nearly a line.
-    point = math.log((math.log(1.0 / delta) / optimal_boosting(bandit).gamma) ** 2 / time)
+    point = math.log((math.log(1.0 / delta) / optimal_boosting(bandit, goal=goal).gamma) ** 2 / time)
     point = min(math.log(_LARGEST), max(math.log(_SMALLEST), point))
     low = high = math.nan
     value_low = value_high = 0.0
@@ -89,6 +97,7 @@ def plan_total(
     *,
     share: float = 0.5,
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
+    goal: Goal = BestArm(),  # noqa: B008 - frozen
 ) -> float:
     """Return the total B with which `share` of the runs are done by `time`, spent evenly: `TotalBudget(B, time)`.
 
@@ -105,8 +114,8 @@ def plan_total(
         Posterior error to stop at, strictly between 0 and 1.
     share
         The share of runs that are to be done, strictly between 0 and 1.
-    explorer
-        Whom to boost, as in `plan`.
+    explorer, goal
+        Whom to boost and what to learn, as in `plan`.
 
     Examples
     --------
@@ -123,7 +132,7 @@ def plan_total(
 
     def done(total: float) -> float:
         budget = Constant(math.inf) if total == math.inf else TotalBudget(total, int(time))
-        return float(np.isfinite(stopping_paths(bandit, explorer, budget, delta, float(time)).stopped).mean())
+        return float(np.isfinite(stopping_paths(bandit, explorer, budget, delta, float(time), goal).stopped).mean())
 
     most = done(math.inf)
     if most < share:
@@ -134,7 +143,7 @@ def plan_total(
     if done(0.0) >= share:
         return 0.0
     low, high = math.log(_SMALLEST), math.log(_LARGEST * time)
-    guess = 2.0 * math.log(math.log(1.0 / delta) / optimal_boosting(bandit).gamma)
+    guess = 2.0 * math.log(math.log(1.0 / delta) / optimal_boosting(bandit, goal=goal).gamma)
     for _ in range(_TRIES):
         middle = min(high - 0.1 * (high - low), max(low + 0.1 * (high - low), guess))
         found = done(math.exp(middle))

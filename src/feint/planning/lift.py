@@ -81,7 +81,7 @@ def _fill_step(lifts: Lifts, epsilon: FloatArray, step: Step, scratch: FloatArra
     n_arms = step.log_pi.shape[0]
     pi, q, kept = scratch[0], scratch[1], scratch[2]
     for i in range(epsilon.size):
-        level = _level(lifts, epsilon[i])
+        level = _table_row(lifts, epsilon[i])
         for a in range(n_arms):
             pi[a] = math.exp(step.log_pi[a, i])
         for a in range(n_arms):
@@ -104,7 +104,7 @@ def _fill_step(lifts: Lifts, epsilon: FloatArray, step: Step, scratch: FloatArra
 
 
 @inlined
-def _level(lifts: Lifts, epsilon: float) -> float:
+def _table_row(lifts: Lifts, epsilon: float) -> float:
     """Return the row of the table for this budget; the fraction says how much of the next row to mix in."""
     last = lifts.table.shape[0] - 1
     if last == 0:
@@ -118,11 +118,11 @@ def _log_boosted(lifts: Lifts, level: float, log_pi: float) -> float:
     place = place_of(log_pi)
     row, cell = int(level), int(place)
     next_row = min(row + 1, lifts.table.shape[0] - 1)
-    low = _between(lifts.table[row], cell, place - cell)
-    high = _between(lifts.table[next_row], cell, place - cell)
+    low = _interpolate(lifts.table[row], cell, place - cell)
+    high = _interpolate(lifts.table[next_row], cell, place - cell)
     return max(low + (level - row) * (high - low), log_pi)
 
 
 @inlined
-def _between(values: FloatArray, cell: int, part: float) -> float:
+def _interpolate(values: FloatArray, cell: int, part: float) -> float:
     return values[cell] + part * (values[cell + 1] - values[cell])

@@ -14,6 +14,7 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.bandit import Bandit
+from feint.goals import BestArm
 from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 
@@ -42,11 +43,18 @@ class Notice:
         return f"<Notice: {times}, in {100 * self.share:.3g} % of runs; posterior error by then {self.error:.2g}>"
 
 
-def watch_paths(bandit: Bandit, explorer: Any, budget: Any, alpha: float, checkpoints: Any = ()) -> Paths:
+def watch_paths(
+    bandit: Bandit,
+    explorer: Any,
+    budget: Any,
+    alpha: float,
+    checkpoints: Any = (),
+    goal: Any = BestArm(),  # noqa: B008 - frozen
+) -> Paths:
     """Draw paths until both observers have raised the alarm."""
     horizon = {"horizon": float(checkpoints[-1])} if len(checkpoints) else {}
     return draw_paths(
-        bandit, explorer, budget, path_count(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, **horizon
+        bandit, explorer, budget, path_count(bandit, PATHS), alpha=alpha, checkpoints=checkpoints, goal=goal, **horizon
     )
 
 

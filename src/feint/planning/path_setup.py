@@ -11,9 +11,12 @@ from feint.bandit import Bandit
 from feint.explorers import FixedBoosting
 from feint.explorers.base import SCRATCH_ROWS, View, explorer_settings, fill_shares
 from feint.families.base import Belief, belief, usual_prior
+from feint.goals import BestArm
 from feint.numerics._jit import kernel
 from feint.planning.lift import Lift
+from feint.planning.path_goal import PathGoal
 from feint.planning.paths import Paths, PathSettings, walk_paths
+from feint.planning.seldom_seen import private_side
 from feint.planning.sides import Side
 from feint.support.printable import short_repr
 from feint.theory.maximin import check_unique_best_public
@@ -32,6 +35,7 @@ def draw_paths(
     horizon: float = LATEST,
     checkpoints: Any = (),
     alpha: float | None = None,
+    goal: Any = BestArm(),  # noqa: B008 - frozen
 ) -> Paths:
     """Draw paths until the error is δ; with `alpha`, until both observers have raised the alarm; or to the horizon."""
     from scipy.special import ndtri_exp
@@ -40,11 +44,11 @@ def draw_paths(
     if not all(hasattr(side, "kernel") for side in bandit.families):
         raise ValueError("Plans need families with a kernel; simulate this one (docs/extending.md).")
     n_arms = bandit.n_arms
-    public, private = (
-        Side(family, np.array(means))
-        for family, means in zip(bandit.families, (bandit.public, bandit.private), strict=True)
-    )
-    shares, weights = _shares_of(explorer, bandit)
+    public, private = Side(bandit.families[0], np.array(bandit.public)), private_side(bandit)
+    if bandit.feedback is not None and not isinstance(goal, BestArm):
+        raise ValueError(f"Plans for {short_repr(goal)} need all private rewards seen; leave the feedback out.")
+    aim = None if isinstance(goal, BestArm) else PathGoal(goal, bandit)
+    shares, weights = _shares_of(explorer, bandit, aim)
     common = PathSettings(
         public=public,
         private=private,
@@ -57,6 +61,7 @@ def draw_paths(
         horizon=horizon,
         checkpoints=np.array(checkpoints, dtype=float),
         threshold=None if alpha is None else -math.log(alpha),
+        goal=aim,
     )
     shape = n_paths, len(common.checkpoints), 4 + n_arms
     out = Paths(
@@ -72,9 +77,11 @@ def draw_paths(
     return out
 
 
-def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray], FloatArray | None]:
+def _shares_of(
+    explorer: Any, bandit: Bandit, goal: PathGoal | None
+) -> tuple[Callable[..., FloatArray], FloatArray | None]:
     """Return a function that gives the probability with which each arm is boosted; and the shares, if fixed."""
-    settings = explorer_settings(explorer, bandit.n_arms)
+    settings = explorer_settings(explorer, bandit.n_arms, None if goal is None else goal.settings())
     if not isinstance(explorer, FixedBoosting) and not says_shares(settings):
         raise ValueError(
             f"{short_repr(explorer)} does not say with which probability it boosts an arm; plan with TopTwo(), "
@@ -84,9 +91,11 @@ def _shares_of(explorer: Any, bandit: Bandit) -> tuple[Callable[..., FloatArray]
 
     def shares(t: FloatArray, pulls: FloatArray, sums: FloatArray, boosts: FloatArray, log_best: FloatArray) -> Any:
         known = belief(family, usual_prior(family), np.zeros(bandit.n_arms))
+        if bandit.feedback is not None:
+            known = known._replace(family=bandit.feedback.kernel(bandit.families, known.sums))
         inputs = _Inputs(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
         found = np.empty(inputs.pulls.shape)
-        _fill_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
+        _fill_share_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
         return np.ascontiguousarray(found.T)
 
     return shares, np.array(explorer.weights) if isinstance(explorer, FixedBoosting) else None
@@ -108,7 +117,7 @@ class _Inputs(NamedTuple):
 
 
 @kernel
-def _fill_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
+def _fill_share_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
     family = private.family
     for i in range(inputs.times.size):
         means = inputs.means[i]

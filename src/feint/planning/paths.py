@@ -24,9 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.planning.alarm import SeenLeap, bet_leaps, bettors, rules
-from feint.planning.draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
+from feint.planning.leap_test import SeenLeap, bet_leaps, bettors, rules
 from feint.planning.lift import Lift
+from feint.planning.path_draws import SIEGMUND, WordArray, keys_of, multinomials, passage, uniforms
+from feint.planning.path_goal import PathGoal
 from feint.planning.sides import Side
 
 _GROWTH = 0.15
@@ -52,6 +53,7 @@ class PathSettings:
     horizon: float
     checkpoints: FloatArray  # (C,)
     threshold: float | None  # log(1/α) of the observers, if they are followed
+    goal: PathGoal | None = None  # if it is not the best arm
 
 
 @dataclass
@@ -118,7 +120,7 @@ class Paths:
 def walk_paths(settings: PathSettings, out: Paths) -> None:
     """Follow all paths to their ends and fill `out`."""
     n_paths, n_arms = out.pulls.shape
-    state = _begin(settings, n_arms, n_paths)
+    state = _first_state(settings, n_arms, n_paths)
     sure = state.lead >= settings.bar
     out.stopped[sure] = n_arms
     _finish(state, sure, out)
@@ -134,11 +136,12 @@ def walk_paths(settings: PathSettings, out: Paths) -> None:
         of_arms, others = u[: 3 * n_arms].reshape(3, n_arms, -1), u[3 * n_arms :]
         leap = _plan_leap(settings, state, number == 1)
         counts = multinomials(leap.steps, leap.rate, of_arms[0])
-        before, t, lead = state.pulls, state.t, state.lead
+        before, t, lead, public = state.pulls, state.t, state.lead, state.public
         state.pulls = before + counts
         state.public = settings.public.after(state.public, state.pulls, counts, of_arms[1])
-        state.private = settings.private.after(state.private, state.pulls, counts, of_arms[2])
-        _learn(settings, state)
+        public_sums = public, state.public
+        state.private = settings.private.learn(state.private, state.pulls, counts, of_arms[2], public_sums)
+        _update_beliefs(settings, state)
         part, done = _find_stops(settings, state, before, lead, others)
         steps = np.where(done, np.maximum(1.0, np.ceil(leap.steps * part)), leap.steps)
         state.t = t + steps
@@ -160,19 +163,20 @@ def walk_paths(settings: PathSettings, out: Paths) -> None:
             watch = None if watch is None else (watch[0], watch[1].keep(~done))
 
 
-def _begin(settings: PathSettings, n_arms: int, n_paths: int) -> State:
+def _first_state(settings: PathSettings, n_arms: int, n_paths: int) -> State:
     """Return the state after the initial round, in which every arm is pulled once and nothing is tested."""
     path = np.arange(n_paths)
     key = keys_of(path)
     u = uniforms(key, 0, 3 * n_arms + _OTHERS)[: 3 * n_arms].reshape(3, n_arms, -1)
     once, nothing = np.ones((n_arms, n_paths)), np.zeros((n_arms, n_paths))
+    public = settings.public.after(nothing, once, once, u[1])
     state = State(
         path=path,
         key=key,
         t=np.full(n_paths, float(n_arms)),
         pulls=once,
-        public=settings.public.after(nothing, once, once, u[1]),
-        private=settings.private.after(nothing, once, once, u[2]),
+        public=public,
+        private=settings.private.learn(nothing, once, once, u[2], (nothing, public)),
         boosts=nothing,
         rate=nothing,
         log_best=nothing,
@@ -184,7 +188,7 @@ def _begin(settings: PathSettings, n_arms: int, n_paths: int) -> State:
         error=np.zeros((2, n_paths)),
         row=np.zeros(n_paths, dtype=np.int64),
     )
-    _learn(settings, state)
+    _update_beliefs(settings, state)
     return state
 
 
@@ -196,11 +200,11 @@ def _plan_leap(settings: PathSettings, state: State, is_first: bool) -> Leap:
     else:
         share = np.repeat(settings.weights[:, None], n_paths, axis=1)
     until = np.append(settings.checkpoints, settings.horizon)[state.row]
-    steps = np.ones(n_paths) if is_first else _length(settings, state, until, state.rate, state.divergence)
+    steps = np.ones(n_paths) if is_first else _leap_length(settings, state, until, state.rate, state.divergence)
     if settings.weights is not None:
         _take_turns(state, steps == 1.0, share)
     leap = _leap(settings, state, steps, share)
-    shorter = _length(settings, state, until, leap.rate, leap.divergence)
+    shorter = _leap_length(settings, state, until, leap.rate, leap.divergence)
     stale = np.flatnonzero(shorter < _STALE * steps)
     if stale.size:
         leap.replace(stale, _leap(settings, state, shorter[stale], share.take(stale, axis=1), stale))
@@ -208,7 +212,7 @@ def _plan_leap(settings: PathSettings, state: State, is_first: bool) -> Leap:
     return leap
 
 
-def _length(
+def _leap_length(
     settings: PathSettings, state: State, until: FloatArray, rate: FloatArray, divergence: FloatArray
 ) -> FloatArray:
     """Return the length of the coming leap at these rates, and at this divergence if observers are followed."""
@@ -241,14 +245,20 @@ def _leap(settings: PathSettings, state: State, steps: FloatArray, share: FloatA
     epsilon = settings.lift.epsilon(np.floor(t + 0.5 * (steps - 1.0)) + 1.0)
     leap = Leap(steps, *settings.lift.step(epsilon, share, log_pi), divergence=np.zeros(steps.size))
     if settings.threshold is not None:
-        leap.divergence = np.maximum(0.0, (leap.rate * _gains(leap)).sum(0))
+        leap.divergence = np.maximum(0.0, (leap.rate * _log_ratios(leap)).sum(0))
     return leap
 
 
-def _learn(settings: PathSettings, state: State) -> None:
+def _update_beliefs(settings: PathSettings, state: State) -> None:
     """Compute the private posterior and how sure the agent is."""
     from scipy.special import ndtri_exp
 
+    if settings.goal is not None:
+        state.log_best = np.zeros(state.pulls.shape)  # nothing asks for it
+        if settings.delta > 0.0:
+            found = settings.goal.log_error(state.pulls, state.private, settings.bar)
+            state.lead = -ndtri_exp(np.minimum(found, -1e-16))
+        return
     state.log_best = settings.private.log_best(state.pulls, state.private)
     if settings.delta > 0.0:
         state.lead = -ndtri_exp(np.minimum(log_error(state.log_best, state.log_best.argmax(0)), -1e-16))
@@ -272,16 +282,10 @@ def _find_stops(
     rows = np.flatnonzero(np.maximum(lead, state.lead) > bar - _NEAR)
     if not rows.size:
         return part, done
-    # How far Z moves when a mean does: rivals count in proportion to their part of the error.
-    log_best, now, then = state.log_best[:, rows], state.pulls[:, rows], before[:, rows]
-    leader = log_best.argmax(0)
-    leads = np.arange(len(now))[:, None] == leader
-    part_of = np.exp(np.where(leads, -np.inf, log_best) - log_error(log_best, leader))
-    spread = settings.private.variances / np.sqrt(now * then)
-    slope = part_of / np.sqrt(spread + spread[leader, np.arange(rows.size)])
-    slope = np.where(leads, slope.sum(0), slope)
+    now, then = state.pulls[:, rows], before[:, rows]
     pulled = now - then
-    moves = slope**2 * settings.private.variances * pulled / (now * then)
+    moves = _squared_slopes(settings, state, rows, np.sqrt(now * then)) * settings.private.variances * pulled
+    moves /= now * then
     variance = moves.sum(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         jump = np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
@@ -296,6 +300,29 @@ def _find_stops(
     return part, done
 
 
+def _squared_slopes(settings: PathSettings, state: State, rows: Any, pulls: FloatArray) -> FloatArray:
+    """Return how far Z moves when a private mean does, squared, (K, rows): rivals count in proportion to their part of
+    the error, and for other goals arms do in proportion to their shares of the evidence.
+    """
+    if settings.goal is not None:
+        shares = settings.goal.shares(state.pulls[:, rows], state.private[:, rows])
+        return np.asarray(pulls * shares / settings.private.variances)
+    log_best = state.log_best[:, rows]
+    leader = log_best.argmax(0)
+    leads = np.arange(len(pulls))[:, None] == leader
+    part_of = np.exp(np.where(leads, -np.inf, log_best) - log_error(log_best, leader))
+    spread = settings.private.variances / pulls
+    slope = part_of / np.sqrt(spread + spread[leader, np.arange(rows.size)])
+    return np.asarray(np.where(leads, slope.sum(0), slope) ** 2)
+
+
+def _true_error(settings: PathSettings, state: State, rows: Any) -> FloatArray:
+    """Return the log of the posterior probability that the right answer is not the true one, (rows,)."""
+    if settings.goal is not None:
+        return settings.goal.log_true_error(state.pulls[:, rows], state.private[:, rows])
+    return log_error(state.log_best[:, rows], settings.best)
+
+
 def _raise_alarms(
     settings: PathSettings, state: State, leap: Leap, seen: SeenLeap, before: FloatArray, told: Any, u: FloatArray
 ) -> None:
@@ -304,7 +331,7 @@ def _raise_alarms(
     """
     assert settings.threshold is not None
     log_e, noticed = told
-    ratio = state.told[0] + (seen.counts * _gains(leap)).sum(0)
+    ratio = state.told[0] + (seen.counts * _log_ratios(leap)).sum(0)
     raised = settings.threshold + seen.excess
     variance = seen.variance * seen.steps
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -315,7 +342,8 @@ def _raise_alarms(
     when = before + np.maximum(1.0, np.ceil(seen.steps * np.stack([part, noticed])))
     first = np.isnan(state.alarm) & ~np.isnan(when)
     state.alarm = np.where(first, when, state.alarm)
-    state.error = np.where(first, log_error(state.log_best, settings.best), state.error)
+    if first.any():
+        state.error = np.where(first, _true_error(settings, state, slice(None)), state.error)
     state.told = np.stack([ratio, log_e])
 
 
@@ -323,14 +351,14 @@ def _observe_leap(state: State, leap: Leap, counts: FloatArray) -> SeenLeap:
     """Return a leap as observers see it. The evidence of one pull either rises by much or falls by little, so a bar is
     passed by E[rise²]/(2·E[rise]), the mean excess of renewal theory.
     """
-    gains = _gains(leap)
+    gains = _log_ratios(leap)
     rises = leap.rate * np.maximum(gains, 0.0)
     excess = 0.5 * (rises * gains).sum(0) / np.maximum(rises.sum(0), 1e-300)
     variance = np.maximum((leap.rate * gains**2).sum(0) - state.divergence**2, 0.0)
     return SeenLeap(leap.log_pi, counts, leap.steps, variance, excess, state.key)
 
 
-def _gains(leap: Leap) -> FloatArray:
+def _log_ratios(leap: Leap) -> FloatArray:
     """Return log p/π, (K, R)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(leap.rate > 0.0, np.log(leap.rate) - leap.log_pi, 0.0)
@@ -344,7 +372,7 @@ def _fill_checkpoints(settings: PathSettings, state: State, out: Paths) -> None:
         if not rows.size:
             return
         course = out.course[state.path[rows], state.row[rows]]
-        course[:, 0] = log_error(state.log_best[:, rows], settings.best)
+        course[:, 0] = _true_error(settings, state, rows)
         course[:, 1:3] = state.told[:, rows].T
         course[:, 3] = state.spent[:, rows].sum(0)
         course[:, 4:] = state.pulls[:, rows].T

@@ -16,6 +16,7 @@ from feint.bandit import Bandit
 from feint.budgets import Epsilon, as_budget, checked_at
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
+from feint.goals import BestArm, Goal
 from feint.numerics._validate import check_level
 from feint.planning.facts import facts_of_plan
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
@@ -27,6 +28,7 @@ from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
 _PATHS = 4000
+_FEWER_PATHS = 1200  # of goals whose errors are integrated for every path
 _FEWEST = 1e-300  # boosts, where every path is sure after the initial round
 _GRID = 4000  # times at which a user's own budget is evaluated for its sum
 
@@ -66,6 +68,7 @@ class Plan:
     case: str
     first_order_time: float
     errors: dict[str, Any]
+    goal: Any = BestArm()  # noqa: RUF009 - frozen
 
     def __repr__(self) -> str:
         low, _, high = self.quantiles
@@ -89,6 +92,7 @@ def plan(
     *,
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     alpha: float = 0.05,
+    goal: Goal = BestArm(),  # noqa: B008 - frozen
 ) -> Plan:
     r"""Plan how long it takes to confidence 1 − δ with a KL budget ε per step, at what cost, and who notices when.
 
@@ -108,6 +112,8 @@ def plan(
         Strictly between 0 and 1.
     explorer
         Whom to boost: `TopTwo()` (Algorithm 1), `TopTwoTransport()`, or `FixedBoosting(weights)`.
+    goal
+        What is to be learnt, as in `simulate`; goals other than `BestArm` need a limited budget.
 
     Returns
     -------
@@ -128,8 +134,11 @@ def plan(
     check_level(delta, "delta, the error to stop at,")
     check_level(alpha, "alpha, the level of a test,")
     unlimited = checked_at(budget, 1) == math.inf
-    best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit)
-    paths, seen = stopping_paths(bandit, explorer, budget, delta), watch_paths(bandit, explorer, budget, alpha)
+    if unlimited and not isinstance(goal, BestArm):
+        raise ValueError("A plan without any limit (ε = ∞) is for the goal BestArm(); give a finite epsilon.")
+    best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit, goal=goal)
+    paths = stopping_paths(bandit, explorer, budget, delta, goal=goal)
+    seen = watch_paths(bandit, explorer, budget, alpha, goal=goal)
     done = ~np.isnan(paths.stopped)
     if not done.mean() > 0.5:
         raise ValueError(
@@ -161,6 +170,7 @@ def plan(
         case=best.case,
         first_order_time=first_order_time(budget, math.log(1.0 / delta) / best.gamma),
         errors=_errors(paths, done, alpha),
+        goal=goal,
     )
 
 
@@ -201,9 +211,17 @@ def planned_median(bandit: Bandit, epsilon: Any, delta: float) -> float:
     return quantiles_of(stopping_paths(bandit, TopTwo(), checked_budget(bandit, epsilon), delta).stopped)[1]
 
 
-def stopping_paths(bandit: Bandit, explorer: Any, budget: Any, delta: float, horizon: float = LATEST) -> Paths:
+def stopping_paths(
+    bandit: Bandit,
+    explorer: Any,
+    budget: Any,
+    delta: float,
+    horizon: float = LATEST,
+    goal: Any = BestArm(),  # noqa: B008 - frozen
+) -> Paths:
     """Draw paths until the agent is sure."""
-    return draw_paths(bandit, explorer, budget, path_count(bandit, _PATHS), delta=delta, horizon=horizon)
+    paths = path_count(bandit, _PATHS if isinstance(goal, BestArm) else _FEWER_PATHS)
+    return draw_paths(bandit, explorer, budget, paths, delta=delta, horizon=horizon, goal=goal)
 
 
 def first_order_time(budget: Any, root: float) -> float:

@@ -5,14 +5,16 @@ from typing import Any
 import numpy as np
 
 from feint._types import FloatArray
+from feint.bandit import Bandit
 from feint.families.base import draw_reward, usual_prior
 from feint.numerics._jit import kernel
 from feint.numerics.best_arm_quick import quick_log_best
 from feint.numerics.streams import normal_pair, philox, uniform
-from feint.planning.draws import WordArray
+from feint.planning.path_draws import WordArray
 
 _SINGLY = 12.0  # up to this many pulls, rewards are drawn one by one; beyond, one normal number gives their sum
 _ZERO = np.uint64(0)
+Sums = tuple[FloatArray, FloatArray]  # before and after a leap
 
 
 class Side:
@@ -35,6 +37,13 @@ class Side:
         _draw_sums(self._family.kernel(), self._means[:, 0], self._spreads[:, 0], counts, seeds, more)
         low, high = self._family.mean_range
         return np.clip(sums + more, low * pulls, high * pulls)
+
+    def see(self, bandit: Bandit) -> None:
+        """Set what is seen of the rewards: all of them."""
+
+    def learn(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: Sums) -> FloatArray:
+        """Return what is learnt from these pulls, as sums of rewards; `public` has the public sums before and after."""
+        return self.after(sums, pulls, counts, u)
 
     def log_best(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
         """Return log P(arm is the best): to about 1 % for normal rewards, exactly for others."""

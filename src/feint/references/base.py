@@ -4,8 +4,10 @@ In plain Python a reference is anything with
 
     log_probabilities(view) -> K floats
 
-where `view` has `time` (the pulls made so far) and the arrays `pulls` and `public_means` over arms. A reference with a
-kernel has instead
+where `view` has `time` (the pulls made so far), `arms` (these pulls in order), the arrays `pulls` and `public_means`
+over arms, of the pulls whose rewards are known, `available` over arms, and `context`, what is known about the coming
+pull (None where no contexts are given). Where an audit says which arms could be drawn, the others are False in
+`available` and must have probability 0. A reference with a kernel has instead
 
 - `kernel(family, n_arms)`, which returns its settings for public rewards of this `family`: a NamedTuple whose class has
   the part `expect` below and `own_samples`, whether the observer sees its own samples, not the agent's public rewards;
@@ -14,20 +16,28 @@ kernel has instead
 
 If `follows_posterior` is true, it pulls every arm with its probability of being the best, and the engine can bound it.
 A reference has probabilities once every arm has been pulled once, or `min_pulls_per_arm(family)` times if it has that
-method. One with a true `ignores_rewards` can be audited without rewards. One whose settings have
-`log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs (`recomputation`); if they also
-have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior.
+method. With `among(arms)`, which returns the reference of these arms alone, it can be recomputed where only some arms
+are available. One with a true `ignores_rewards` can be audited without rewards, and its `belief.pulls` are the pulls
+made: it does not wait for rewards. One with a `usual_family` is about rewards of that family, if none is named. One
+whose settings have `log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs
+(`recomputation`); if they also have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a
+posterior. One with a true `takes_contexts` is only for audits and the observer, and has settings as in `contexts`.
+
+Where the order of the pulls matters, the class of the settings names in `memory` the arrays in which `expect` keeps
+what it needs of it. `expect` is then called before every pull, finds the last one by comparing `belief.pulls` with
+those of its last call, and gives the same answer if it is called twice. Saved states hold these arrays.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
-from feint.numerics._validate import read_only
+from feint.numerics._validate import as_integers, read_only, restore
 from feint.support.own_parts import OwnPartError, call, fresh
 from feint.support.printable import short_repr
 
@@ -40,13 +50,53 @@ def expect(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: Float
     raise NotImplementedError
 
 
+class PullOrder:
+    """The arms pulled so far, in order."""
+
+    def __init__(self) -> None:
+        self._arms, self._size = np.empty(16, dtype=np.int64), 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def arms(self) -> IntArray:
+        """Return all arms, read-only."""
+        return np.asarray(read_only(self._arms[: self._size]), dtype=np.int64)
+
+    def append(self, arm: int) -> None:
+        """Add a pull."""
+        if self._size == self._arms.size:
+            self._arms = np.resize(self._arms, 2 * self._size)
+        self._arms[self._size] = arm
+        self._size += 1
+
+    def follow(self, pulls: IntArray) -> None:
+        """Add the pulls that are missing: one, or the initial round of `simulate` and `Agent`, which is in order."""
+        missing = pulls - np.bincount(self.arms, minlength=pulls.size)
+        for arm in np.flatnonzero(missing > 0):
+            self.append(int(arm))
+
+
 class ReferenceView:
     """What a reference in plain Python may look at."""
 
-    def __init__(self, time: int, belief: Any) -> None:
+    def __init__(
+        self,
+        time: int,
+        belief: Any,
+        arms: IntArray,
+        available: BoolArray | None = None,
+        context: FloatArray | None = None,
+    ) -> None:
         self.time = time
+        self.arms = arms
+        self.context: FloatArray | None = None if context is None else read_only(context)
         self.pulls: IntArray = read_only(belief.pulls)
         self.public_means: FloatArray = read_only(belief.means)
+        self.available: BoolArray = read_only(
+            np.ones(len(belief.means), dtype=bool) if available is None else available
+        )
 
 
 class HasLogProbabilities(Protocol):
@@ -73,12 +123,18 @@ class PlainReference(Plain):
         self.reference = reference
         self.time = -1  # of the answer
         self.answer: FloatArray = np.empty(0)
+        self.available: BoolArray | None = None  # the arms that can be drawn in the coming step, where that is known
+        self.context: FloatArray | None = None  # of the coming pull
+        self.order = PullOrder()
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
         if t != settings.time:
-            settings.answer = _checked_logs(settings.reference, ReferenceView(int(t), belief), log_pi.shape)
+            if len(settings.order) < t:  # an audit knows the order itself: there rewards may be late
+                settings.order.follow(belief.pulls)
+            view = ReferenceView(int(t), belief, settings.order.arms, settings.available, settings.context)
+            settings.answer = _checked_logs(settings.reference, view, log_pi.shape)
             settings.time = t
         log_pi[:] = settings.answer
         pi[:] = np.exp(log_pi)
@@ -100,6 +156,12 @@ def _checked_logs(reference: Any, view: ReferenceView, shape: tuple[int, ...]) -
             f"{where} returned {logs.tolist()}, probabilities that sum to {total:.9g}; they must sum to 1 "
             "(normalise them: log π − log Σ π)."
         )
+    wrong = np.flatnonzero(~view.available & ~np.isneginf(logs))
+    if wrong.size:
+        raise OwnPartError(
+            f"{where} gave arm {wrong[0]} a probability, but it was not available; return -inf where view.available is "
+            "False."
+        )
     return np.minimum(logs, 0.0)
 
 
@@ -114,12 +176,85 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
     return call(own, "kernel", None, family, n_arms) if hasattr(own, "kernel") else PlainReference(own)
 
 
+def show_context(settings: Any, context: FloatArray | None) -> None:
+    """Tell a reference in plain Python, or one inside these settings, the context of the coming pull."""
+    if isinstance(settings, PlainReference):
+        if not np.array_equal(np.asarray(settings.context), np.asarray(context)):  # None too
+            settings.context, settings.time = context, -1
+    elif isinstance(settings, tuple):
+        for item in settings:
+            show_context(item, context)
+
+
+def takes_contexts(reference: Any) -> bool:
+    """Return whether a reference needs contexts."""
+    return bool(getattr(reference, "takes_contexts", False))
+
+
+def has_context_per_arm(reference: Any) -> bool:
+    """Return whether every arm has a context of its own."""
+    inner = reference
+    while hasattr(inner, "reference"):
+        inner = inner.reference
+    return bool(getattr(inner, "shared", False))
+
+
 def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return `reference_settings`, but refuse a reference that cannot be followed step by step."""
+    if takes_contexts(reference):
+        raise ValueError(
+            f"{type(reference).__name__} knows a context of every pull; a simulated or live agent has none, so it is "
+            "for audits and Observer."
+        )
     settings = reference_settings(reference, family, n_arms)
     if not hasattr(settings, "expect"):
         raise ValueError(f"{type(reference).__name__} is for audits of logs; it cannot be followed step by step.")
     return settings
+
+
+def note_pull(settings: Any, arm: int) -> None:
+    """Tell the references in plain Python inside these settings which arm was pulled."""
+    if isinstance(settings, PlainReference):
+        settings.order.append(arm)
+    elif isinstance(settings, tuple):
+        inside = settings.arm_inside(arm) if hasattr(settings, "arm_inside") else arm
+        for item in settings if inside is not None else ():
+            note_pull(item, inside)
+
+
+def remembers(settings: Any) -> bool:
+    """Return whether a compiled reference inside these settings keeps what it saw of the order of the pulls."""
+    if hasattr(type(settings), "memory"):
+        return True
+    return isinstance(settings, tuple) and any(remembers(item) for item in settings)
+
+
+def memory_of(settings: Any) -> list[Any]:
+    """Return what these settings know of the order of the pulls, as plain JSON types; empty if they need not know."""
+    if isinstance(settings, PlainReference):
+        return [settings.order.arms.tolist()]
+    if hasattr(type(settings), "memory"):
+        return [getattr(settings, name).tolist() for name in type(settings).memory]
+    return [found for item in settings for found in memory_of(item)] if isinstance(settings, tuple) else []
+
+
+def recall_memory(settings: Any, saved: list[Any]) -> None:
+    """Restore what `memory_of` returned; raise ValueError if it does not fit."""
+    if len(saved) != len(memory_of(settings)):
+        raise ValueError("The state is damaged: the order of its pulls is missing.")
+    _recall(settings, iter(saved))
+
+
+def _recall(settings: Any, saved: Iterator[Any]) -> None:
+    if isinstance(settings, PlainReference):
+        for arm in as_integers(next(saved), "The state is damaged: the order of its pulls must be whole numbers"):
+            settings.order.append(int(arm))
+    elif hasattr(type(settings), "memory"):
+        for name in type(settings).memory:
+            restore(getattr(settings, name), next(saved), name)
+    elif isinstance(settings, tuple):
+        for item in settings:
+            _recall(item, saved)
 
 
 def min_pulls_per_arm(reference: Any, family: Any) -> int:
@@ -130,6 +265,21 @@ def min_pulls_per_arm(reference: Any, family: Any) -> int:
 def reference_prior(reference: Any, family: Any) -> Any:
     """Return the prior of the public posterior: two numbers, or two per arm as (2, K)."""
     return reference.prior_of(family) if hasattr(reference, "prior_of") else usual_prior(family)
+
+
+def among_arms(reference: Any, arms: Sequence[int]) -> Any:
+    """Return the reference of these arms alone; refuse one that does not say what that is."""
+    if not hasattr(reference, "among"):
+        raise ValueError(
+            f"{type(reference).__name__} cannot be recomputed where only some arms are available (`available`); leave "
+            "that out, or claim a reference of your own that looks at view.available (docs/extending.md)."
+        )
+    return reference.among(arms)
+
+
+def reference_family(reference: Any, family: Any) -> Any:
+    """Return the family of the rewards: the reference's own if it has one."""
+    return reference.family_of(family) if hasattr(reference, "family_of") else family
 
 
 def describe(reference: Any, family: Any) -> str:

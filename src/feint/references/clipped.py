@@ -1,20 +1,22 @@
-"""A reference whose probabilities are kept away from 0."""
+"""A reference whose probabilities are kept away from 0 and from 1."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from feint._types import FloatArray
-from feint.families.base import Belief
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import as_number
-from feint.references.base import Reference, describe, expect, min_pulls_per_arm, reference_prior, reference_settings
+from feint.references.around import Around, expect_around
+from feint.references.base import Reference, among_arms, describe
+
+_BISECTIONS = 200  # enough to tell any two float64 scales apart
+_LARGEST_SCALE = 1e300
 
 
 @shared
-def _clip(low: float, pi: FloatArray, log_pi: FloatArray) -> None:
+def _raise_to(low: float, pi: FloatArray) -> None:
     # Raising some arms scales the others down, which may bring those below the limit: at most K rounds.
     scale, changed = 1.0, True
     while changed:
@@ -30,82 +32,114 @@ def _clip(low: float, pi: FloatArray, log_pi: FloatArray) -> None:
             scale, changed = found, True
     for a in range(pi.size):
         pi[a] = max(pi[a] * scale, low)
-        log_pi[a] = math.log(pi[a])
 
 
 @shared
-def _expect(settings: "ClippedKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
-    expect(settings.reference, belief, t, pi, log_pi)
-    _clip(settings.low, pi, log_pi)
+def _keep_between(low: float, high: float, pi: FloatArray) -> None:
+    """Solve Σ min(max(c·π, low), high) = 1 for the scale c: the sum grows with c."""
+    least, most = 0.0, _LARGEST_SCALE
+    for i in range(_BISECTIONS):
+        # In the middle of the exponents first, then of the numbers.
+        scale = math.sqrt(max(least, 1e-300)) * math.sqrt(most) if i < _BISECTIONS // 2 else 0.5 * (least + most)
+        total = 0.0
+        for a in range(pi.size):
+            total += min(max(pi[a] * scale, low), high)
+        if total < 1.0:
+            least = scale
+        else:
+            most = scale
+    total, free = 0.0, 0
+    for a in range(pi.size):
+        pi[a] = min(max(pi[a] * most, low), high)
+        total += pi[a]
+        if pi[a] < high:
+            free += 1
+    # What no scale can give, because the others have probability 0, goes to them in equal parts.
+    for a in range(pi.size):
+        if pi[a] < high and total < 1.0:
+            pi[a] += (1.0 - total) / free
 
 
-@parts(own_samples=False, follows_posterior=False, expect=_expect)
+@shared
+def _clip(settings: "ClippedKernel", t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    if settings.high < 1.0:
+        _keep_between(settings.low, settings.high, pi)
+    else:
+        _raise_to(settings.low, pi)
+    for a in range(pi.size):
+        log_pi[a] = math.log(pi[a]) if pi[a] > 0.0 else -math.inf
+
+
+@parts(own_samples=False, follows_posterior=False, expect=expect_around, change=_clip)
 class ClippedKernel(NamedTuple):
     """`Clipped` for kernels."""
 
     reference: Any
     low: float
-
-
-class ClippedRows:
-    """`Clipped` for a reference that is only for whole logs."""
-
-    def __init__(self, settings: Any, low: float) -> None:
-        self._settings, self._low = settings, low
-        if hasattr(settings, "has_posterior"):
-            self.has_posterior = settings.has_posterior
-
-    def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
-        """Return log π of each row, (n, K)."""
-        log_pi: FloatArray = self._settings.log_probabilities(counts, sums, spreads)
-        for row in log_pi:
-            pi = np.exp(row)
-            _clip(self._low, pi, row)
-        return log_pi
+    high: float
 
 
 @dataclass(frozen=True)
-class Clipped:
-    """Another reference whose probabilities never fall below `low`: smaller ones are raised to `low`, and the others
-    are scaled down in proportion. With two arms, both stay between `low` and 1 − `low`.
+class Clipped(Around):
+    """Another reference whose probabilities never fall below `low` or rise above `high`.
 
-    >>> from feint.references import ThompsonSampling
-    >>> Clipped(ThompsonSampling(), 0.05).low
-    0.05
+    Every probability is multiplied by the same number, and those that are then smaller than `low` or larger than `high`
+    are set to these; the number is the one for which they sum to 1. With two arms and no `high`, both stay between
+    `low` and 1 − `low`. If the arms below `high` all have probability 0, they share what is left equally.
+
+    Parameters
+    ----------
+    reference
+        What is clipped.
+    low
+        From 0 to 1/K, and below 0.5.
+    high
+        From 1/K to 1, and above `low`.
+
+    Examples
+    --------
+    >>> import feint
+    >>> feint.Clipped(feint.ThompsonSampling(), 0.05).high
+    1.0
+    >>> clipped = feint.Clipped(feint.Split([0.94, 0.05, 0.01]), 0.02, 0.8)
+    >>> observer = feint.Observer(3, clipped, initial_round=False)
+    >>> observer.reference_probabilities().round(4)  # 0.05 and 0.01, scaled to 0.2
+    array([0.8   , 0.1667, 0.0333])
     """
 
     name: ClassVar[str] = "clipped"
     reference: Reference
     low: float
+    high: float = 1.0
 
     def __post_init__(self) -> None:
-        what = "`low`, the least probability of an arm, must be a number above 0 and below 0.5"
-        number = as_number(self.low, what)
-        if not 0 < number < 0.5:
+        what = "`low`, the least probability of an arm, must be a number from 0 and below 0.5"
+        low = as_number(self.low, what)
+        if not 0 <= low < 0.5:
             raise ValueError(f"{what}; got {self.low!r}.")
-        object.__setattr__(self, "low", number)
+        what = "`high`, the largest probability of an arm, must be a number above the least and at most 1"
+        high = as_number(self.high, what)
+        if not low < high <= 1:
+            raise ValueError(f"{what}; got {self.high!r}.")
+        if low == 0 and high == 1:
+            raise ValueError("With a least probability of 0 and a largest of 1 nothing is clipped; give other limits.")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
 
-    @property
-    def ignores_rewards(self) -> bool:
-        """Return whether the reference inside ignores rewards."""
-        return bool(getattr(self.reference, "ignores_rewards", False))
+    def among(self, arms: Sequence[int]) -> "Clipped":
+        """Return the reference of these arms alone: that inside is clipped among them."""
+        return Clipped(among_arms(self.reference, arms), self.low, self.high)
 
-    def prior_of(self, family: Any) -> Any:
-        """Return the prior of the reference inside."""
-        return reference_prior(self.reference, family)
-
-    def min_pulls_per_arm(self, family: Any) -> int:
-        """Return the number of pulls that the reference inside needs."""
-        return min_pulls_per_arm(self.reference, family)
-
-    def kernel(self, family: Any, n_arms: int) -> ClippedKernel | ClippedRows:
+    def kernel(self, family: Any, n_arms: int) -> Any:
         """Return the settings for kernels."""
         if self.low * n_arms > 1:
             most = f"give at most {1 / n_arms:g}"
             raise ValueError(f"`low` is {self.low:g}, which {n_arms} arms cannot all have; {most}.")
-        settings = reference_settings(self.reference, family, n_arms)
-        return (ClippedKernel if hasattr(settings, "expect") else ClippedRows)(settings, self.low)
+        if self.high * n_arms < 1:
+            raise ValueError(f"`high` is {self.high:g}, and {n_arms} arms must sum to 1; give at least {1 / n_arms:g}.")
+        return self.settings_around(ClippedKernel(None, self.low, self.high), family, n_arms)
 
     def describe(self, family: Any) -> str:
         """Return a description for reports."""
-        return f"{describe(self.reference, family)}, no probability below {self.low:g}"
+        limits = [f"below {self.low:g}"] * (self.low > 0) + [f"above {self.high:g}"] * (self.high < 1)
+        return f"{describe(self.reference, family)}, no probability {' or '.join(limits)}"

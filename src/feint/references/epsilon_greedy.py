@@ -1,6 +1,7 @@
 """ε-greedy on the public means."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -63,6 +64,10 @@ class EpsilonGreedy:
         if not 0 < number <= 1:
             raise ValueError(f"{what}; got {self.epsilon!r}.")
         object.__setattr__(self, "epsilon", number)
+
+    def among(self, arms: Sequence[int]) -> "EpsilonGreedy":
+        """Return the reference of these arms alone: the best and the random one are among them."""
+        return self
 
     def kernel(self, family: Any, n_arms: int) -> EpsilonGreedyKernel:
         """Return the settings for kernels."""

@@ -3,6 +3,8 @@
 The observer uses this; `recomputation` does the same for whole logs. Both take the first K pulls as the initial round.
 """
 
+import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,19 @@ from feint._types import FloatArray
 from feint.families.base import Belief, belief, recall, set_posterior
 from feint.numerics._jit import has_plain, kernel, part, shared_inlined
 from feint.numerics._validate import restore_counts
-from feint.references.base import expect, min_pulls_per_arm, reference_prior, stepwise_settings
+from feint.references.base import (
+    expect,
+    has_context_per_arm,
+    memory_of,
+    min_pulls_per_arm,
+    note_pull,
+    recall_memory,
+    reference_prior,
+    remembers,
+    show_context,
+    stepwise_settings,
+)
+from feint.references.recomputation import Recomputation
 
 
 @shared_inlined
@@ -26,6 +40,12 @@ def learn(belief: Belief, arm: int, reward: float) -> None:
 @kernel
 def _learn_one(belief: Belief, arm: int, reward: float) -> None:
     learn(belief, arm, reward)
+
+
+@kernel
+def _expect_one(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    """Ask the reference. A kernel is kept on disk; the part alone would be compiled in every process."""
+    expect(reference, belief, t, pi, log_pi)
 
 
 @part
@@ -43,6 +63,7 @@ class Expectation:
         self.belief = belief(family, reference_prior(reference, family), np.zeros(n_arms, dtype=np.int64))
         self.plain = has_plain((self.settings, self.belief.family))
         self._at_once = min_pulls_per_arm(reference, family) == 0
+        self._remembers = remembers(self.settings)
         self._complete = False  # every arm has been pulled
         self._untested = n_arms if initial_round else 0
         if self._at_once and not self.plain:
@@ -59,19 +80,80 @@ class Expectation:
         self._complete = self._complete or bool(self.belief.pulls.all())
         return (self._complete or self._at_once) and self.time >= self._untested
 
-    def log_probabilities(self) -> FloatArray | None:
+    def log_probabilities(self, context: FloatArray | None = None) -> FloatArray | None:
         """Return log π (K,) of the next pull, or None if that pull is not tested."""
         if not self.tests_next_pull:
             return None
+        show_context(self.settings, context)
+        return self._expect()
+
+    def _expect(self) -> FloatArray:
         pi, log_pi = np.empty((2, self.belief.pulls.size))
-        expect(self.settings, self.belief, self.time, pi, log_pi)
+        (expect if self.plain else _expect_one)(self.settings, self.belief, self.time, pi, log_pi)
         return log_pi
 
     def observe(self, arm: int, reward: float) -> None:
         """Add a pull to the past."""
         (learn if self.plain else _learn_one)(self.belief, arm, reward)
+        if self.plain:
+            note_pull(self.settings, arm)
+        if self._remembers:  # it must see pulls that are not tested, too
+            self._expect()
 
-    def recall(self, pulls: Any, sums: Any) -> None:
+    def state(self) -> dict[str, Any]:
+        """Return the past as plain JSON types."""
+        memory = memory_of(self.settings)  # of the order of the pulls
+        past = {"pulls": self.belief.pulls.tolist(), "sums": self.belief.sums.tolist()}
+        return past | ({"memory": memory} if memory else {})
+
+    def recall(self, state: dict[str, Any]) -> None:
         """Restore the past from a saved state; raise ValueError if it is damaged."""
-        restore_counts(self.belief.pulls, pulls, "pulls")
-        recall(self.belief, self.family, sums, "sums")
+        restore_counts(self.belief.pulls, state["pulls"], "pulls")
+        recall(self.belief, self.family, state["sums"], "sums")
+        recall_memory(self.settings, state.get("memory", []))
+
+
+class ContextExpectation:
+    """A reference with contexts that follows the public past pull by pull."""
+
+    plain = True
+
+    def __init__(self, reference: Any, family: Any, n_arms: int, initial_round: bool = True) -> None:
+        self.reference = reference
+        self._followed = Recomputation(reference, family, n_arms, initial_round)
+        self.family = self._followed.family
+        self.time = 0  # pulls seen so far
+        if self._followed.draws is not None:
+            raise ValueError(
+                "More than three arms of one draw have no exact probabilities, which an observer needs; audit the log "
+                "instead (feint.audit)."
+            )
+
+    def log_probabilities(self, context: FloatArray | None = None) -> FloatArray | None:
+        """Return log π (K,) of the next pull, or None if that pull is not tested."""
+        return self._row(copy.deepcopy(self._followed), 0, math.nan, context)
+
+    def observe(self, arm: int, reward: float, context: FloatArray | None = None) -> FloatArray | None:
+        """Add a pull to the past; return log π (K,) of it, or None if it is not tested."""
+        log_pi = self._row(self._followed, arm, reward, context)
+        self.time += 1
+        return log_pi
+
+    def _row(self, followed: Recomputation, arm: int, reward: float, context: FloatArray | None) -> FloatArray | None:
+        shared = has_context_per_arm(self.reference)
+        if context is None or context.ndim != 1 + shared or (shared and len(context) != followed.n_arms):
+            shape = f"({followed.n_arms}, d), a row of features per arm" if shared else "(d,), the features of the pull"
+            given = "is missing" if context is None else f"has shape {context.shape}"
+            raise ValueError(f"context {given}; {type(self.reference).__name__} needs {shape}.")
+        one = np.zeros(1, dtype=np.int64)
+        log_pi, tested = followed.rows(one, one + arm, np.array([reward]), contexts=context.reshape(1, -1))
+        return log_pi[0] if tested[0] else None
+
+    def state(self) -> dict[str, Any]:
+        """Return the past as plain JSON types."""
+        return {"time": self.time, "past": self._followed.state()}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Restore the past from a saved state."""
+        self.time = int(state["time"])
+        self._followed.recall(state["past"])

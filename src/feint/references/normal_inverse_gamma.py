@@ -1,5 +1,6 @@
 """Thompson Sampling on normal rewards whose standard deviation is also unknown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -74,6 +75,10 @@ class NormalInverseGamma:
     def min_pulls_per_arm(self, family: Any) -> int:
         """Return 2, or 0 where the prior alone gives a posterior."""
         return 2 if self.prior is None else 0
+
+    def among(self, arms: Sequence[int]) -> "NormalInverseGamma":
+        """Return the reference of these arms alone: the best among them is drawn."""
+        return self
 
     def kernel(self, family: Any, n_arms: int) -> NormalInverseGammaRows:
         """Return the settings for rows of a log."""

@@ -5,6 +5,8 @@ number
 
     m + 1 + delay,    or    (⌊m/batch⌋ + 1)·batch,    or from the first row whose time is not before the reward's time
 
+(with stages, the number of a row's stage is its time, and that of its reward is one more)
+
 on. With a discount γ, everything known is multiplied by γ at every row of the agent, before new rewards are added. For
 every agent and arm the tables hold the (faded) number of known rewards, their sum, and the sum of squares about their
 mean by Welford's rule, which avoids cancellation. What is known before a row does not depend on how the log is cut into
@@ -19,6 +21,7 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import as_number, is_whole, restore
+from feint.references.regression_roots import Learnt
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents
@@ -27,27 +30,34 @@ _TABLES = "counts", "sums", "spreads"  # of known rewards; the last is Σ (rewar
 
 @dataclass(frozen=True)
 class Timing:
-    """When rewards become known, and how the past fades. At most one of the first three may be set."""
+    """When rewards become known, and how the past fades. At most one of all but the discount may be set."""
 
     delay: int = 0
     batch: int = 1
     by_time: bool = False
     discount: float = 1.0
+    by_stage: bool = False
 
     def __post_init__(self) -> None:
         if not is_whole(self.delay, 0, 10**9) or not is_whole(self.batch, 1, 10**9):
             raise ValueError(
                 f"`delay` is {self.delay!r} and `batch` {self.batch!r}; they must be whole numbers of rows, up to 1e9."
             )
-        if (self.delay > 0) + (self.batch > 1) + self.by_time > 1:
+        if (self.delay > 0) + (self.batch > 1) + self.by_time + self.by_stage > 1:
             raise ValueError(
-                "Rewards are known late (`delay`), in batches (`batch`) or by time (`reward_time`); give only one."
+                "Rewards are known late (`delay`), in batches (`batch`), by time (`reward_time`) or by stage "
+                "(`stage`); give only one."
             )
         what = "`discount`, by which the past fades with every row, must be a number above 0 and at most 1"
         number = as_number(self.discount, what)
         if not 0 < number <= 1:
             raise ValueError(f"{what}; got {self.discount!r}.")
         object.__setattr__(self, "discount", number)
+
+    @property
+    def by_clock(self) -> bool:
+        """Return whether rows and rewards have times."""
+        return self.by_time or self.by_stage
 
     def words(self) -> str:
         """Return a clause that describes the timing, empty where every reward is known at once and nothing fades."""
@@ -58,6 +68,8 @@ class Timing:
             found.append(f"rewards known after every {self.batch} rows")
         if self.by_time:
             found.append("rewards known from their own time on")
+        if self.by_stage:
+            found.append("rewards known from the next stage on")
         if self.discount < 1:
             found.append(f"a discount of {self.discount:g} per row")
         return " and ".join(found)
@@ -70,10 +82,12 @@ class _Items(NamedTuple):
     arm: IntArray
     reward: FloatArray
     due: Any  # the number of the first row that knows the reward (int64), or the reward's time
+    context: FloatArray  # (m, D) of the pulled arm; D is 0 where there is none
 
     def at(self, chosen: IntArray) -> "_Items":
         """Return the chosen rewards."""
-        return _Items(self.group[chosen], self.arm[chosen], self.reward[chosen], self.due[chosen])
+        kept = self.group[chosen], self.arm[chosen], self.reward[chosen], self.due[chosen]
+        return _Items(*kept, self.context[chosen])
 
 
 class KnownRewards(NamedTuple):
@@ -83,6 +97,14 @@ class KnownRewards(NamedTuple):
     sums: FloatArray
     spreads: FloatArray
     numbers: IntArray
+
+    def at(self, rows: Any) -> "KnownRewards":
+        """Return what was known before the chosen rows."""
+        return KnownRewards(*(array[rows] for array in self))
+
+    def of(self, arms: IntArray) -> "KnownRewards":
+        """Return what was known of the chosen arms."""
+        return KnownRewards(self.counts[:, arms], self.sums[:, arms], self.spreads[:, arms], self.numbers)
 
 
 @part
@@ -131,21 +153,35 @@ class Past:
         self._tables = np.zeros((len(_TABLES), _FIRST_SPACE, n_arms))
         self._made = np.zeros(_FIRST_SPACE, dtype=np.int64)  # rows of each agent
         none = np.zeros(0, dtype=np.int64)
-        self._waiting = _Items(none, none, np.zeros(0), none)
+        self._waiting = _Items(none, none, np.zeros(0), none, np.zeros((0, 0)))
+        self.learnt = Learnt(none, none, np.zeros((0, 0)), np.zeros(0), none)  # in the rows of the last call
 
     def rows(
-        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+        self,
+        group: IntArray,
+        arms: IntArray,
+        rewards: FloatArray,
+        times: Any = None,
+        reward_times: Any = None,
+        contexts: FloatArray | None = None,
     ) -> KnownRewards:
-        """Return what was known before each of these rows, and add them to the past. A NaN reward is never added."""
+        """Return what was known before each of these rows, and add them to the past. A NaN reward is never added.
+
+        `contexts` (n, D) are those of the pulled arms.
+        """
         self._make_space(int(group.max(initial=0)))
         order = np.lexsort((np.arange(group.size), group))
         numbers = self._numbers(group, order)
-        due = reward_times if self.timing.by_time else self._due(numbers)
+        np.add.at(self._made, group, 1)
+        due = reward_times if self.timing.by_clock else self._due(numbers)
         there = ~np.isnan(rewards)
-        if self.timing.by_time:
+        if self.timing.by_clock:
             there &= due != _NEVER if np.asarray(due).dtype.kind == "i" else ~np.isnan(due)
         own = np.concatenate([np.full(self._waiting.group.size, -1), np.flatnonzero(there)])
-        fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there])
+        seen = np.zeros((group.size, self._waiting.context.shape[1])) if contexts is None else contexts
+        fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there], seen[there])
+        if not self._waiting.group.size:  # which does not know yet how wide contexts are
+            self._waiting = self._waiting._replace(context=np.zeros((0, seen.shape[1])))
         items = _Items(*(np.concatenate(pair) for pair in zip(self._waiting, fresh, strict=True)))
         positions = self._positions(items, own, group, order, numbers, times)
         known = np.empty((len(_TABLES), group.size, self._tables.shape[2]))
@@ -154,9 +190,15 @@ class Past:
         fades = np.where(numbers > 0, self.timing.discount, 1.0)
         now = items.at(learnt)
         _fill_known(self._tables, fades, group, now.group, now.arm, now.reward, positions[learnt], known)
+        self.learnt = Learnt(now.group, now.arm, now.context, now.reward, positions[learnt])
         left = np.sort(chosen[learnt.size :])
         self._waiting = items.at(left)
         return KnownRewards(known[0], known[1], known[2], numbers)
+
+    def number_rows(self, group: IntArray) -> IntArray:
+        """Return the number of each coming row among its agent's rows, (n,), counted from 0."""
+        self._make_space(int(group.max(initial=0)))
+        return self._numbers(group, np.lexsort((np.arange(group.size), group)))
 
     def _due(self, numbers: IntArray) -> IntArray:
         if self.timing.batch > 1:
@@ -169,7 +211,6 @@ class Past:
         starts = np.searchsorted(grouped, grouped, side="left")
         numbers = np.empty(group.size, dtype=np.int64)
         numbers[order] = np.arange(group.size) - starts + self._made[grouped]
-        np.add.at(self._made, group, 1)
         return numbers
 
     def _positions(
@@ -179,7 +220,7 @@ class Past:
         n = group.size
         grouped = group[order]
         start, end = (np.searchsorted(grouped, items.group, side=side) for side in ("left", "right"))
-        if self.timing.by_time:
+        if self.timing.by_clock:
             # Times grow within each agent's rows, not always over all rows: a log may be sorted by agent first.
             moments, ranks = np.unique(times, return_inverse=True)
             place = np.searchsorted(
@@ -224,4 +265,5 @@ class Past:
             np.array(waiting["arm"], dtype=np.int64),
             np.array(waiting["reward"], dtype=float),
             due if due.size else np.zeros(0, dtype=np.int64),
+            np.array(waiting["context"], dtype=float) if due.size else np.zeros((0, 0)),
         )

@@ -4,7 +4,8 @@ The first K rows of an agent are taken as the initial round, in which `Agent` pu
 This is right for agents with such a round and costs other agents K rows; `initial_round=False` avoids that. Without a
 prior there are no probabilities until a reward of every arm is known. One pass finds what was known before each row
 (`past`). After that, the probabilities of Thompson Sampling are independent of each other and are computed on all
-cores.
+cores. A reference that ignores rewards counts every pull at once, whenever its reward is known. One for which the order
+of the pulls matters is followed agent by agent.
 """
 
 from typing import Any
@@ -14,7 +15,21 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
-from feint.references.base import describe, expect, min_pulls_per_arm, reference_prior, reference_settings
+from feint.references.base import (
+    PlainReference,
+    describe,
+    expect,
+    memory_of,
+    min_pulls_per_arm,
+    note_pull,
+    recall_memory,
+    reference_family,
+    reference_prior,
+    reference_settings,
+    remembers,
+    show_context,
+    takes_contexts,
+)
 from feint.references.past import KnownRewards, Past, Timing
 
 
@@ -49,51 +64,146 @@ class Recomputation:
         initial_round: bool = True,
         timing: Timing = Timing(),  # noqa: B008 - frozen
     ) -> None:
+        family = reference_family(reference, family)
         self.reference, self.family, self.n_arms = reference, family, n_arms
+        if hasattr(reference, "check_timing"):
+            reference.check_timing(timing)
         self._settings = reference_settings(reference, family, n_arms)
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
         self._plain = has_plain((self._settings, self._belief.family))
-        self._settings_of_group: dict[int, Any] = {}  # in plain Python, which may keep state
-        ignores = getattr(reference, "ignores_rewards", False)  # such a reference needs no initial round
-        self.untested = n_arms if initial_round and not ignores else 0
+        self.is_own = isinstance(self._settings, PlainReference)  # and is asked row by row
+        self._remembers = remembers(self._settings)
+        self._settings_of_group: dict[int, Any] = {}  # of references that keep state
+        self._ignores = bool(getattr(reference, "ignores_rewards", False))  # such a reference needs no initial round
+        self.untested = n_arms if initial_round and not self._ignores else 0
         self._least = min_pulls_per_arm(reference, family)
-        self.past = Past(n_arms, timing)
+        self._timing = timing
+        self.past = Past(n_arms, Timing() if self._ignores else timing)
 
     def rows(
-        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+        self,
+        group: IntArray,
+        arms: IntArray,
+        rewards: FloatArray,
+        times: Any = None,
+        reward_times: Any = None,
+        contexts: FloatArray | None = None,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past."""
-        known = self.past.rows(group, arms, rewards, times, reward_times)
-        tested = (known.numbers >= self.untested) & (known.counts.min(axis=1) > self._least - 1)
-        if hasattr(self._settings, "has_posterior"):
-            tested &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
-        return self._log_pi(KnownRewards(*(array[tested] for array in known)), group[tested]), tested
+        """Return log π (m, K) of the m tested rows, and which rows these are, (n,); add all rows to the past.
 
-    def _log_pi(self, known: KnownRewards, group: IntArray) -> FloatArray:
+        `contexts` are (n, d), or (n, K·d) where arms have their own.
+        """
+        if takes_contexts(self.reference):
+            return self._rows_by_contexts(group, arms, rewards, times, reward_times, contexts)
+        known = self.learn(group, arms, rewards, times, reward_times)
+        tested = (known.numbers >= self.untested) & self.has_probabilities(known)
+        if self._plain:
+            return self.follow_plainly(known, group, arms, tested, contexts=contexts), tested
+        return self.log_pi(known.at(tested), group[tested]), tested
+
+    def learn(
+        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None
+    ) -> KnownRewards:
+        """Add all rows to the past, and return what was known before each."""
+        if self._ignores:
+            return self.past.rows(group, arms, np.zeros(arms.size))
+        return self.past.rows(group, arms, rewards, times, reward_times)
+
+    def has_probabilities(self, known: KnownRewards, available: BoolArray | None = None) -> BoolArray:
+        """Return for which rows enough is known, (n,): of all arms, or of those `available`, (n, K)."""
+        counts = known.counts if available is None else np.where(available, known.counts, np.inf)
+        enough: BoolArray = counts.min(axis=1) > self._least - 1
+        if hasattr(self._settings, "has_posterior"):
+            enough &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
+        return enough
+
+    def _rows_by_contexts(
+        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any, reward_times: Any, contexts: Any
+    ) -> tuple[FloatArray, BoolArray]:
+        pulled = self._settings.contexts_of(contexts)
+        pulled = pulled[np.arange(arms.size), arms if pulled.shape[1] > 1 else 0]
+        known = self.past.rows(group, arms, rewards, times, reward_times, pulled)
+        fades = np.where(known.numbers > 0, self.past.timing.discount, 1.0)
+        log_pi, proper = self._settings.rows(group, known.numbers, fades, contexts, self.past.learnt)
+        tested = proper & (known.numbers >= self.untested)
+        return log_pi[tested[proper]], tested
+
+    @property
+    def draws(self) -> int | None:
+        """Return from how many of the auditor's own draws the probabilities come; None where they are exact."""
+        found: int | None = getattr(self._settings, "draws", None)
+        return found
+
+    def log_pi(self, known: KnownRewards, group: IntArray) -> FloatArray:
+        """Return log π (n, K) of rows for which enough is known."""
         if not known.numbers.size:
             return np.empty((0, self.n_arms))
         if hasattr(self._settings, "log_probabilities"):
             return np.asarray(self._settings.log_probabilities(known.counts, known.sums, known.spreads))
-        if not self._plain and self._settings.follows_posterior:
+        if self._plain:
+            return self.follow_plainly(known, group, None, np.ones(group.size, dtype=bool))
+        if self._settings.follows_posterior:
             return self.family.log_probabilities(*self.family.posterior(self._prior, known.counts, known.sums))
         found, pi = np.empty(known.counts.shape), np.empty(self.n_arms)
-        if not self._plain:
+        if not self._remembers:
             _expect_rows(self._settings, self._belief, known.numbers, known.counts, known.sums, pi, found)
             return found
-        for i, g in enumerate(group.tolist()):
-            row = slice(i, i + 1)
-            what = known.numbers[row], known.counts[row], known.sums[row]
-            _expect_rows.py_func(self._plain_settings(g), self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
+        order = np.argsort(group, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+            some = np.empty((rows.size, self.n_arms))
+            what = known.numbers[rows], known.counts[rows], known.sums[rows]
+            _expect_rows(self._settings_for(int(group[rows[0]])), self._belief, *what, pi, some)
+            found[rows] = some
         return found
 
-    def _plain_settings(self, group: int) -> Any:
+    def follow_plainly(
+        self,
+        known: KnownRewards,
+        group: IntArray,
+        arms: IntArray | None,
+        tested: BoolArray,
+        available: BoolArray | None = None,
+        contexts: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return log π of the tested rows of a reference or a family in plain Python, which sees every pull (`arms`),
+        which arms were `available` (n, K), and `contexts`.
+        """
+        found, pi = np.empty(known.counts.shape), np.empty(self.n_arms)
+        for i, g in enumerate(group.tolist()):
+            settings, row = self._settings_for(g), slice(i, i + 1)
+            if tested[i]:
+                what = known.numbers[row], known.counts[row], known.sums[row]
+                if available is not None and isinstance(settings, PlainReference):
+                    settings.available = available[i]
+                show_context(settings, None if contexts is None else contexts[i])
+                _expect_rows.py_func(settings, self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
+            if arms is not None:
+                note_pull(settings, int(arms[i]))
+        return np.asarray(found[tested])
+
+    def _settings_for(self, group: int) -> Any:
         """Return those of the group's own copy of the reference."""
         if group not in self._settings_of_group:
             self._settings_of_group[group] = reference_settings(self.reference, self.family, self.n_arms)
         return self._settings_of_group[group]
 
+    def state(self) -> dict[str, Any]:
+        """Return the past, and what is remembered of the order of the pulls, as plain JSON types."""
+        if takes_contexts(self.reference):
+            return self.past.state() | {"contexts": self._settings.state()}
+        memory = {str(group): memory_of(settings) for group, settings in self._settings_of_group.items()}
+        return self.past.state() | ({"memory": memory} if any(memory.values()) else {})
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was taken."""
+        self.past.recall(state)
+        if takes_contexts(self.reference):
+            self._settings.recall(state["contexts"])
+        for group, saved in state.get("memory", {}).items():
+            recall_memory(self._settings_for(int(group)), saved)
+
     def describe(self) -> str:
         """Return a description for reports."""
-        timing = self.past.timing.words()
+        timing = self._timing.words()
         return describe(self.reference, self.family) + (f", {timing}" if timing else "")

@@ -1,6 +1,7 @@
 """Softmax (Boltzmann exploration) on the public means."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -60,6 +61,10 @@ class Softmax:
         if not 0 < number < math.inf:
             raise ValueError(f"{what}; got {self.temperature!r}.")
         object.__setattr__(self, "temperature", number)
+
+    def among(self, arms: Sequence[int]) -> "Softmax":
+        """Return the reference of these arms alone: it looks at their means only."""
+        return self
 
     def kernel(self, family: Any, n_arms: int) -> SoftmaxKernel:
         """Return the settings for kernels."""

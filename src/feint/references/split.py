@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -65,6 +66,13 @@ class Split:
     def min_pulls_per_arm(self, family: Any) -> int:
         """Return 0: it needs no pulls."""
         return 0
+
+    def among(self, arms: Sequence[int]) -> Split:
+        """Return the reference of these arms alone: their weights, divided by their sum."""
+        if self.weights is None:
+            return self
+        weights = np.array(self.weights)[list(arms)]
+        return Split(weights / weights.sum())
 
     def kernel(self, family: Any, n_arms: int) -> SplitKernel:
         """Return the settings for kernels."""

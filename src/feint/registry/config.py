@@ -28,7 +28,7 @@ def config_of(part: Any, sort: str) -> dict[str, Any]:
     own = {"kind": cls.__name__, "own": True}
     if not is_registered(part, sort):
         return own
-    config = {argument.name: _as_json(getattr(part, argument.name), argument.sort) for argument in arguments(cls)}
+    config = {argument.name: _config_json(getattr(part, argument.name), argument.sort) for argument in arguments(cls)}
     if any(isinstance(item, dict) and item.get("own") for item in config.values()):
         return own | {"arguments": config}
     return {"kind": cls.name} | config
@@ -65,9 +65,9 @@ def from_table(table: Mapping[str, Any], sort: str, label: str, folder: Path, kn
         return _build(table, sort, folder, known, 0)
 
 
-def _as_json(item: Any, sort: str | None) -> Any:
+def _config_json(item: Any, sort: str | None) -> Any:
     if isinstance(item, tuple):
-        return [_as_json(inner, sort) for inner in item]
+        return [_config_json(inner, sort) for inner in item]
     if sort is not None and item is not None:
         return config_of(item, sort)
     return "inf" if isinstance(item, float) and item == math.inf else item
@@ -83,7 +83,9 @@ def _build(config: Mapping[str, Any], sort: str, folder: Path | None, known: Map
     if names_own_class(config["kind"]):
         return make(cls, **given)
     takes = {argument.name: argument for argument in arguments(cls)}
-    settings = {name: _restored(item, takes.get(name), folder, depth) for name, item in given.items()}
+    if unknown := [name for name in given if name not in takes]:
+        raise ValueError(f"it has no argument {unknown[0]!r}; it has {', '.join(takes) or 'none'}.")
+    settings = {name: _restored(item, takes[name], folder, depth) for name, item in given.items()}
     return cls(**settings, **fill_in(cls, settings, known))
 
 

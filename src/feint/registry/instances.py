@@ -4,16 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from feint.bandit import Bandit
-from feint.registry import parse_families
+from feint.registry import from_table, parse, parse_families
 from feint.support.files import read_fields
 
 PAPER = Bandit((0.6, 0.3, 0.0, 0.2), (0.2, 0.5, 0.1, 0.0))  # Section 6
-_FIELDS = {"public", "private", "sigma", "family"}
+_FIELDS = {"public", "private", "sigma", "family", "feedback"}
 
 
 def load_bandit(path: Path) -> Bandit:
-    """Return a `Bandit` from a file with `public`, `private` and, if it is not Gaussian(1), `family` or `sigma`."""
-    fields, _ = read_fields(path, "public, private and, optionally, sigma or family")
+    """Return a `Bandit` from a file with `public`, `private` and, if it is not Gaussian(1), `family` or `sigma`; and
+    `feedback`, if not every private reward is seen.
+    """
+    fields, _ = read_fields(path, "public, private and, optionally, sigma or family, and feedback")
     return bandit_of(fields, path.parent, str(path))
 
 
@@ -24,11 +26,20 @@ def usual_arguments(bandit: Bandit) -> dict[str, Any]:
 
 def bandit_of(fields: Any, folder: Path, what: str = "It") -> Bandit:
     """Return a `Bandit` from such fields; `folder` is where files of the user's own families are looked for."""
-    if not isinstance(fields, dict) or not {"public", "private"} <= set(fields) <= _FIELDS:
+    given = set(fields) if isinstance(fields, dict) else set()
+    if not {"public"} <= given <= _FIELDS or not {"private", "feedback"} & given:
         names = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
         raise ValueError(
-            f"{what} has {names}; it must have public, private and, optionally, sigma or family, and nothing else."
+            f"{what} has {names}; it must have public, private and, optionally, sigma or family, and feedback, and "
+            "nothing else; private may be left out where a feedback says it."
         )
     if "family" in fields:
         fields = {**fields, "family": parse_families(fields["family"], folder=folder)}
+    if "feedback" in fields:
+        seen = fields["feedback"]
+        if isinstance(seen, dict) and isinstance(seen.get("kind"), str):
+            seen = from_table(seen, "feedback", seen["kind"], folder, {})
+        else:
+            seen = parse(seen, "feedback")
+        fields = {**fields, "feedback": seen}
     return Bandit(**fields)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -20,6 +21,8 @@ _SORTS = {
     "reference": ("feint.references", "Reference"),
     "family": ("feint.families", "Family"),
     "budget": ("feint.budgets", "Budget"),
+    "feedback": ("feint.feedback", "Feedback"),
+    "goal": ("feint.goals", "Goal"),
 }
 _OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 MOST_NESTED = 10  # parts in parts
@@ -47,7 +50,7 @@ def is_list(kind: Any) -> bool:
 
 @cache
 def registered(sort: str) -> Mapping[str, type]:
-    """Return the classes of a sort ("explorer", "reference", "family" or "budget") by name, in alphabetical order.
+    """Return the classes of a sort (a key of `_SORTS`) by name, in alphabetical order.
 
     >>> list(registered("family"))
     ['bernoulli', 'exponential', 'gaussian', 'poisson']
@@ -100,10 +103,12 @@ def class_of(name: str, sort: str, folder: Path | None) -> Any:
                 f"{name!r} is a family, and no {sort} within another; write thompson-sampling and name the family."
             )
         number, yours = "a number, " if sort == "budget" else "", ", or give your own as FILE.py:CLASS"
-        known = ", ".join(signatures(sort))
-        raise ValueError(
-            f"There is no {sort} {name[:80]!r}; choose among {number}{known}{'' if folder is None else yours}."
+        near = get_close_matches(name, registered(sort), 1)
+        meant = (
+            f"did you mean {signature(registered(sort)[near[0]])}? Otherwise choose among" if near else "choose among"
         )
+        known = f"{number}{', '.join(registered(sort))}{'' if folder is None else yours}"
+        raise ValueError(f"There is no {sort} {name[:80]!r}; {meant} {known}.")
     return cls
 
 
@@ -140,7 +145,7 @@ def signature(cls: type, known: Collection[str] = ()) -> str:
     """Return how a registered class is written, with [] around what may be left out; `known` may be, too.
 
     >>> signature(registered("reference")["clipped"]), signature(registered("family")["gaussian"])
-    ('clipped:REFERENCE,LOW', 'gaussian[:SIGMA]')
+    ('clipped:REFERENCE,LOW[,HIGH]', 'gaussian[:SIGMA]')
     """
     text, closing = str(cls.__dict__["name"]), ""
     for i, argument in enumerate(arguments(cls)):
@@ -162,14 +167,42 @@ def signatures(sort: str, known: Collection[str] = ()) -> list[str]:
 
 
 def _own_class(path: Path, attribute: str) -> type:
-    path = path.resolve()
-    if not path.is_file():
-        raise ValueError(f"There is no Python file {path}.")
-    module = _load(path, path.stat().st_mtime_ns)
-    cls = getattr(module, attribute, None)
+    cls = getattr(_run_file(path), attribute, None)
     if not isinstance(cls, type):
         raise ValueError(f"{path.name} has no class {attribute}; give FILE.py:CLASS with one that it has.")
     return cls
+
+
+def find_own(text: str, what: str, folder: Path) -> Any:
+    """Return the class, function or object that FILE.py:NAME or MODULE:NAME names; `what` is what it is for.
+
+    Files, and modules before all others, are looked for in `folder`.
+    """
+    place, colon, attribute = text.rpartition(":")
+    if not colon or not place or not attribute.isidentifier():
+        raise ValueError(f"{what} is {text[:80]!r}; give FILE.py:NAME or MODULE:NAME.")
+    if place.endswith(".py"):
+        module = _run_file(folder / place)
+    else:
+        if str(folder.resolve()) not in sys.path:
+            sys.path.insert(0, str(folder.resolve()))
+        try:
+            module = import_module(place)
+        except (Exception, SystemExit) as error:
+            raise ValueError(
+                f"{what} is {text[:80]!r}, but the module {place[:80]} cannot be imported: {type(error).__name__}: "
+                f"{error}"
+            ) from None
+    if not hasattr(module, attribute):
+        raise ValueError(f"{what} is {text[:80]!r}, but {place[:80]} has no {attribute}; give a name that it has.")
+    return getattr(module, attribute)
+
+
+def _run_file(path: Path) -> ModuleType:
+    path = path.resolve()
+    if not path.is_file():
+        raise ValueError(f"There is no Python file {path}.")
+    return _load(path, path.stat().st_mtime_ns)
 
 
 @cache

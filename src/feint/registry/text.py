@@ -24,6 +24,7 @@ from feint.registry.names import (
     registered,
     signature,
 )
+from feint.support.errors import is_users
 from feint.support.own_parts import OwnPartError, make
 
 _NOTHING: dict[str, Any] = {}
@@ -38,7 +39,7 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
     that the text may leave out, by name, such as the horizon of a run.
 
     >>> parse("clipped:(softmax:0.5),0.05", "reference")
-    Clipped(reference=Softmax(temperature=0.5), low=0.05)
+    Clipped(reference=Softmax(temperature=0.5), low=0.05, high=1.0)
     >>> parse("total:5", "budget", known={"horizon": 1000})
     TotalBudget(total=5.0, horizon=1000)
     """
@@ -58,12 +59,12 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
 
 @contextmanager
 def blaming_part(sort: str, text: str) -> Iterator[None]:
-    """Say which part could not be made."""
+    """Say which part could not be made; bugs of this package pass as they are."""
     try:
         yield
-    except OwnPartError:  # which says it all
-        raise
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
+        if isinstance(error, OwnPartError) or not is_users(error):  # the first says it all
+            raise
         # Its arguments are no options, which is what `name` stands for.
         reason = str(error).replace("`", "")
         raise ValueError(f"The {sort} {text[:200]!r} cannot be made: {reason}") from None
@@ -240,6 +241,16 @@ def format_part(part: Any, sort: str) -> str:
     if cls.name == "constant":
         return items[0]
     return f"{cls.name}:{','.join(items)}" if items else str(cls.name)
+
+
+def format_usual(cls: Any) -> str | None:
+    """Return the usual value of a class's first argument as a text; None if it has none, or none but None.
+
+    >>> format_usual(find("permuted-blocks", "reference")), format_usual(find("thompson-sampling", "reference"))
+    ('4', None)
+    """
+    takes = arguments(cls)
+    return _written(takes[0].default) if takes and takes[0].optional and takes[0].default is not None else None
 
 
 def _written(value: Any, sort: str | None = None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from feint._types import IntArray
+from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.budgets import Constant
 from feint.registry import config_of
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _ABOUT = {
     "pulls": ("pulls of an arm", "pulls"),
     "boosts": ("boosts of an arm", "steps"),
-    "log_error": ("log of the posterior probability that the true best private arm is not the best", "nats"),
+    "log_error": ("log of the posterior probability that the right answer is not the true one", "nats"),
+    "answer": ("whether the agent would name an arm in its answer", "1"),
     "recommendation": ("arm that is most likely the best private one", "arm"),
     "public_regret": ("public reward forgone against the best public arm, in expectation", "reward"),
     "private_regret": ("private reward forgone against the best private arm, in expectation", "reward"),
@@ -57,6 +58,7 @@ class Runs(NamedTuple):
     variables: dict[str, Any]  # by name, over (replication, time, arm) or the first of these
     settings: dict[str, Any]
     budget: Any
+    truth: FloatArray | None = None  # (replication, arm) private means, where every replication has its own
 
     def dataset(self) -> "xr.Dataset":
         """Return the runs with their instance and settings. Each setting that distinguishes simulations is a scalar
@@ -67,7 +69,6 @@ class Runs(NamedTuple):
         bandit, settings = self.bandit, self.settings
         axes = ("replication", "time", "arm")
         families = [config_of(family, "family") for family in bandit.families]
-        instance = {"public": list(bandit.public), "private": list(bandit.private), "families": families}
         over_arms = {
             "public_mean": bandit.public,
             "private_mean": bandit.private,
@@ -85,14 +86,21 @@ class Runs(NamedTuple):
             "budget": text(words(settings["epsilon"], "budget")),
             "explorer": text(words(settings["explorer"], "explorer")),
             "reference": text(words(settings["reference"], "reference")),
+            "goal": text(words(settings["goal"], "goal")),
             "family": text(", ".join(dict.fromkeys(words(family, "family") for family in families))),
             "seed": seed_coordinate(settings["seed"]),
         }
+        if bandit.feedback is not None:
+            coordinates["feedback"] = text(words(config_of(bandit.feedback, "feedback"), "feedback"))
+        if self.truth is not None:
+            over_both = {"private_mean": self.truth, "private_gap": self.truth.max(1, keepdims=True) - self.truth}
+            coordinates |= {name: (("replication", "arm"), values) for name, values in over_both.items()}
+            coordinates["best_private"] = "replication", self.truth.argmax(1)
         data = xr.Dataset(
             {name: (axes[: values.ndim], values) for name, values in self.variables.items()},
             coords=coordinates,
             attrs={
-                "bandit": json.dumps(instance),
+                "bandit": json.dumps(instance_of(bandit)),
                 "config": json.dumps(settings),
                 "versions": json.dumps(versions()),
             },
@@ -100,6 +108,15 @@ class Runs(NamedTuple):
         for name in data.variables:
             data[name].attrs.update(about(str(name)))
         return data
+
+
+def instance_of(bandit: Bandit) -> dict[str, Any]:
+    """Return an instance as plain JSON, for attributes and reports."""
+    families = [config_of(family, "family") for family in bandit.families]
+    instance = {"public": list(bandit.public), "private": list(bandit.private), "families": families}
+    if bandit.feedback is None:
+        return instance
+    return instance | {"feedback": config_of(bandit.feedback, "feedback"), "draws_private": bandit.draws_private}
 
 
 def seed_coordinate(seed: int) -> np.int64 | np.uint64:

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
-from feint.bandit import Bandit
-from feint.registry import config_of
-from feint.simulation.dataset import Runs
+from feint._types import BoolArray, FloatArray, IntArray
+from feint.bandit import Bandit, roles
+from feint.goals import BestArm
+from feint.goals.base import answer_of
+from feint.simulation.dataset import Runs, instance_of
 from feint.support.facts import ArmFacts, FactTable
 
 _MEDIANS = ("stopping_time", "detection_time", "private_gain")
@@ -28,10 +29,11 @@ class RunFacts(NamedTuple):
     settings: dict[str, Any]
     runs: int
     pulls: int  # of each run
-    best_private_found: int  # runs
+    best_private_found: int | None  # runs; None for a goal other than the best arm
+    right_answers: int  # runs
     mean_error: float
     mean_log_error: float
-    recommended: IntArray
+    recommended: IntArray  # runs in whose answer an arm is
     mean_pulls: FloatArray
     pulls_half_width: FloatArray  # of the 95 % intervals of the mean pulls
     mean_boosts: FloatArray
@@ -39,17 +41,16 @@ class RunFacts(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts in plain types, with what was run."""
-        families = [config_of(family, "family") for family in self.bandit.families]
-        instance = {"public": self.bandit.public, "private": self.bandit.private, "families": families}
         numbers = self._asdict() | {name: median._asdict() for name, median in self.medians.items()}
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in numbers.items()}
         del plain["bandit"], plain["medians"]
-        return {"instance": instance} | plain
+        return {"instance": instance_of(self.bandit)} | plain
 
     def in_words(self) -> ArmFacts:
         """Put the facts into words."""
+        found = "best private arm" if self.best_private_found is not None else "right answer"
         title = (
-            f"{self.runs} runs of {self.pulls:,} pulls: best private arm found in {self.best_private_found},\n"
+            f"{self.runs} runs of {self.pulls:,} pulls: {found} found in {self.right_answers},\n"
             f"its mean posterior error is {self.mean_error:.2g} (log error {self.mean_log_error:.3g} on average)"
         )
         arms = FactTable(
@@ -63,7 +64,7 @@ class RunFacts(NamedTuple):
         return (
             str(arm),
             f"{self.bandit.public[arm]:g}" + "*" * (arm == self.bandit.best_public),
-            f"{self.bandit.private[arm]:g}" + "*" * (arm == self.bandit.best_private),
+            f"{self.bandit.private[arm]:g}" + "*" * ("best private" in roles(self.bandit, arm)),
             f"{self.mean_pulls[arm]:,.1f}",
             f"{self.pulls_half_width[arm]:,.1f}",
             f"{self.mean_boosts[arm]:,.1f}",
@@ -71,7 +72,7 @@ class RunFacts(NamedTuple):
         )
 
     def _notes(self) -> list[str]:
-        found = []
+        found = ["private means were drawn for every run, around those shown"] if self.bandit.draws_private else []
         for name, what in (("stopping_time", "stopped"), ("detection_time", "were detected")):
             if name in self.medians:
                 count, median = self.medians[name]
@@ -80,17 +81,19 @@ class RunFacts(NamedTuple):
         return found if gain is None else [*found, f"median private gain over the reference itself {gain:,.1f}"]
 
 
-def facts_of_run(runs: Runs) -> RunFacts:
+def facts_of_run(runs: Runs, goal: Any = BestArm()) -> RunFacts:  # noqa: B008 - frozen
     """Sum up runs at their last checkpoint."""
     last = {name: values[:, -1] if values.ndim > 1 else values for name, values in runs.variables.items()}
     pulls, log_error = last["pulls"], last["log_error"]
-    recommended = np.bincount(last["recommendation"].astype(np.int64), minlength=runs.bandit.n_arms)
+    recommended = last["answer"].sum(0)
+    right = _count_right(runs, goal, last["answer"])
     return RunFacts(
         bandit=runs.bandit,
         settings=runs.settings,
         runs=len(runs.which),
         pulls=int(runs.times[-1]),
-        best_private_found=int(recommended[runs.bandit.best_private]),
+        best_private_found=right if isinstance(goal, BestArm) else None,
+        right_answers=right,
         mean_error=float(np.exp(log_error).mean()),
         mean_log_error=float(log_error.mean()),
         recommended=recommended,
@@ -99,6 +102,15 @@ def facts_of_run(runs: Runs) -> RunFacts:
         mean_boosts=last["boosts"].mean(0),
         medians={name: _median(last[name]) for name in _MEDIANS if name in last},
     )
+
+
+def _count_right(runs: Runs, goal: Any, answers: BoolArray) -> int:
+    """Count the runs whose answer is right: in each by its own private means, if they were drawn."""
+    if runs.truth is None:
+        truth = answer_of(goal, np.array(runs.bandit.private))
+    else:
+        truth = np.array([answer_of(goal, means) for means in runs.truth])
+    return int((answers == truth).all(1).sum())
 
 
 def _median(values: FloatArray) -> Median:

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint._types import IntArray
+from feint._types import BoolArray, IntArray
 from feint.agent.assembly import Assembly, assemble, may_change
 from feint.agent.step import space
 from feint.bandit import Bandit
 from feint.budgets import Epsilon, as_budget, may_grow
 from feint.explorers import Explorer, RoundRobin, TopTwo
+from feint.goals import BestArm, Goal
+from feint.goals.base import answer_of
 from feint.numerics._validate import as_integers, check_flag, check_level, is_whole
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
 from feint.simulation.dataset import Runs
-from feint.simulation.engine.record import Records, Run
+from feint.simulation.engine.record import AnswerRecords, Records, Run
 from feint.simulation.engine.replications import Course, run_all
-from feint.simulation.engine.rewards import rewards_of
+from feint.simulation.engine.rewards import private_truth, rewards_of
 from feint.simulation.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
 from feint.support.printable import short_repr
 from feint.support.progress import ticking
@@ -41,6 +43,7 @@ def simulate(
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     *,
     reference: Reference = ThompsonSampling(),  # noqa: B008 - frozen
+    goal: Goal = BestArm(),  # noqa: B008 - frozen
     epsilon: Epsilon,
     horizon: int,
     replications: int | range = 100,
@@ -61,6 +64,9 @@ def simulate(
     explorer, reference
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which every
         replication gets a copy. In plain Python a step takes about 200 µs; with a kernel, well below 1 µs.
+    goal
+        What is to be learnt of the private means: `BestArm()`, `TopArms(m)`, `AboveThreshold(threshold)`, or one of
+        your own.
     epsilon
         KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     horizon
@@ -72,8 +78,8 @@ def simulate(
     checkpoints
         (n,) times to record, from K to the horizon; by default about 100 on a logarithmic grid.
     delta
-        Stop a replication when the largest private posterior probability reaches 1 − δ. Later checkpoints repeat its
-        last values.
+        Stop a replication when the posterior probability of the answer (for `BestArm`, of the likeliest arm) reaches
+        1 − δ. Later checkpoints repeat its last values.
     observe
         Run the observer's test (`Observer`, with its usual settings) beside the agent. It needs the reference's
         probabilities at every step, so each step then takes about 10 µs. The trajectories are the same.
@@ -92,9 +98,10 @@ def simulate(
     Returns
     -------
     xarray.Dataset
-        `pulls`, `boosts` (replication, time, arm); `log_error` = log P(the best private arm is not the true one),
-        `recommendation`, `public_regret` and `private_regret` = Σ pulls × gap (replication, time); and
-        `stopping_time` (replication) if `delta` is given (NaN where not reached). `time` counts pulls made.
+        `pulls`, `boosts` and `answer`, the arms that the agent would name (replication, time, arm); `log_error` =
+        log P(the right answer is not the true one), `public_regret` and `private_regret` = Σ pulls × gap (replication,
+        time); and `stopping_time` (replication) if `delta` is given (NaN where not reached). `time` counts pulls made.
+        With the goal `BestArm`, also `recommendation` (replication, time), the likeliest arm.
         With an explorer that tilts, such as `Earn`, also `private_gain` (replication, time) = Σ private mean × (its
         pulls − those of an honest twin); the twin is the reference itself on the same draws, so ε = 0 (NaN after a
         stop).
@@ -121,6 +128,7 @@ def simulate(
         epsilon,
         horizon,
         replications,
+        goal=goal,
         seed=seed,
         checkpoints=checkpoints,
         delta=delta,
@@ -140,6 +148,7 @@ def run_simulation(
     horizon: int,
     replications: int | range,
     *,
+    goal: Goal = BestArm(),  # noqa: B008 - frozen
     seed: int = 0,
     checkpoints: ArrayLike | None = None,
     delta: float | None = None,
@@ -162,10 +171,12 @@ def run_simulation(
         delta = check_level(delta, "delta, the error to stop at,")
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
-    agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
+    agent = assemble(bandit.n_arms, bandit.families, explorer, reference, feedback=bandit.feedback, goal=goal)
+    answer = answer_of(goal, np.array(bandit.private))
 
-    records, now, recorded = _allocate(len(which), times, bandit.n_arms, observe)
+    records, now, recorded = _allocate(len(which), times, answer, isinstance(goal, BestArm), observe)
     rewards = rewards_of(bandit, agent.own_samples, seed, which.start)
+    truth = private_truth(bandit, seed, which)
 
     def make_run() -> Run:
         problem, known = agent.instantiate()
@@ -173,20 +184,20 @@ def run_simulation(
             **{name: getattr(rewards, name).copy() for name in ("words", "uniforms", "normals", "chances")}
         )
         watcher = make_watch(bandit.n_arms, level, now, recorded) if observe else NoObserver()
-        parts = problem, private_rewards, known, space(bandit.n_arms), records, watcher
-        return Run(*parts, bandit.best_private, 0.0 if delta is None else delta)
+        own = records if isinstance(records, Records) else records._replace(found=records.found.copy())
+        parts = problem, private_rewards, known, space(bandit.n_arms), own, watcher
+        return Run(*parts, truth.argmax(1), 0.0 if delta is None else delta)
 
     if method == "event":
-        check_events(agent, budget, observe)
+        check_events(agent, budget, observe, delta)
     used = "plain" if agent.plain else method if agent.has_bounds else "eager"
     keeps_state = agent.keeps_state or (hasattr(budget, "kernel") and may_change(budget, budget.kernel()))
     slow = used == "eager" or observe
     course = Course(horizon, len(which), used, agent.follows_posterior, budget, slow, keeps_state)
     with ticking(progress, "simulating", len(which) * horizon, "steps") as tick:
         run_all(make_run, course, tick)
-    variables: dict[str, Any] = {
-        name: getattr(records, name) for name in ("pulls", "boosts", "log_error", "recommendation")
-    }
+    variables: dict[str, Any] = {name: getattr(records, name) for name in ("pulls", "boosts", "log_error")}
+    variables |= _answers(records)
     if delta is not None:
         variables["stopping_time"] = records.stopping_time
     if observe:
@@ -200,18 +211,28 @@ def run_simulation(
         honest = run_simulation(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
         variables["private_gain"] = _gain(bandit, records, honest.variables["pulls"])
     pulls = records.pulls
-    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": pulls @ bandit.private_gaps}
+    gaps = truth.max(1, keepdims=True) - truth if bandit.draws_private else bandit.private_gaps
+    private_regret = np.einsum("rta,ra->rt", pulls, gaps) if bandit.draws_private else pulls @ gaps
+    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": private_regret}
     options = {"horizon": horizon, "seed": seed, "delta": delta, "method": method, "observe": observe, "alpha": level}
-    settings = run_settings(explorer, reference, budget, which, options)
-    return Runs(bandit, which, times, variables, settings, budget)
+    settings = run_settings(explorer, reference, budget, which, options, goal)
+    return Runs(bandit, which, times, variables, settings, budget, truth if bandit.draws_private else None)
 
 
-def run_settings(explorer: Any, reference: Any, budget: Any, which: range, options: dict[str, Any]) -> dict[str, Any]:
+def run_settings(
+    explorer: Any,
+    reference: Any,
+    budget: Any,
+    which: range,
+    options: dict[str, Any],
+    goal: Any = BestArm(),  # noqa: B008 - frozen
+) -> dict[str, Any]:
     """Return how a data set was made, as plain JSON, for its attributes."""
     return {
         "explorer": config_of(explorer, "explorer"),
         "reference": config_of(reference, "reference"),
         "epsilon": config_of(budget, "budget"),
+        "goal": config_of(goal, "goal"),
         "horizon": options["horizon"],
         "replications": [which.start, which.stop],
         "seed": int(options["seed"]),
@@ -222,24 +243,32 @@ def run_settings(explorer: Any, reference: Any, budget: Any, which: range, optio
     }
 
 
-def _gain(bandit: Bandit, records: Records, honest: Any) -> Any:
+def _gain(bandit: Bandit, records: Any, honest: Any) -> Any:
     """Return the expected private reward in excess of the twin's; NaN after a stop, since the twin does not stop."""
     gain = (records.pulls - honest) @ np.array(bandit.private)
     return np.where(records.checkpoints > records.stopping_time[:, None], np.nan, gain)
 
 
-def _allocate(n: int, times: IntArray, n_arms: int, observe: bool) -> tuple[Records, Any, Any]:
+def _answers(records: Any) -> dict[str, Any]:
+    """Return the answers by name; for the best arm also by its number."""
+    if not isinstance(records, Records):
+        return {"answer": records.answer}
+    found = records.recommendation
+    return {"recommendation": found, "answer": found[..., None] == np.arange(records.pulls.shape[-1])}
+
+
+def _allocate(n: int, times: IntArray, truth: BoolArray, best_arm: bool, observe: bool) -> tuple[Any, Any, Any]:
     """Allocate (the agent's records, the observer's state in every replication, the observer's records)."""
+    n_arms = truth.size
     shape = (n, times.size, n_arms)
     try:
-        records = Records(
-            times,
-            np.empty(shape, dtype=np.int64),
-            np.empty(shape, dtype=np.int64),
-            np.empty(shape[:2]),
-            np.empty(shape[:2], dtype=np.int64),
-            np.full(n, np.nan),
-        )
+        counts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape[:2])
+        stops = np.full(n, np.nan)
+        records: Any
+        if best_arm:
+            records = Records(times, *counts, np.empty(shape[:2], dtype=np.int64), stops)
+        else:
+            records = AnswerRecords(times, *counts, np.empty(shape, dtype=bool), stops, truth, np.empty_like(truth))
         return (
             records,
             np.empty((n if observe else 0, WATCHED)),
@@ -267,12 +296,14 @@ def check_bandit(bandit: Bandit) -> None:
             )
 
 
-def check_events(agent: Assembly, budget: Any, observe: bool) -> None:
+def check_events(agent: Assembly, budget: Any, observe: bool, delta: float | None = None) -> None:
     """Check that the event-driven method can run this agent with this budget; say why not."""
     public, private = agent.families
     follows = agent.follows_posterior and not agent.plain
     obstacles = {
         "observe=True, whose test needs every step": observe,
+        f"delta and the goal {short_repr(agent.goal)}, whose error it cannot bound": delta is not None
+        and not isinstance(agent.goal, BestArm),
         f"the reference {short_repr(agent.reference)}; it needs ThompsonSampling": not follows,
         f"the explorer {short_repr(agent.explorer)}, whose boosts it cannot bound": not agent.has_event_boosts,
         f"{public!r} and {private!r} rewards, whose sums it cannot draw": not agent.has_sums,

@@ -44,15 +44,15 @@ def fresh(part: Any, n_arms: int) -> Any:
 def make(cls: Any, **settings: Any) -> Any:
     """Return an object of a user's own class; what its constructor raises is reported with class, file and line.
 
-    A TypeError or ValueError passes: it is about the arguments, and the caller says of which part.
+    A TypeError or ValueError is taken to be about the arguments, and the caller says of which part.
     """
     try:
         return cls(**settings)
-    except (TypeError, ValueError):
-        raise
+    except (TypeError, ValueError) as error:
+        raise ValueError(str(error)) from error
     except (Exception, SystemExit) as error:
         raise OwnPartError(
-            f"{cls.__name__}(…) failed{_place(cls, '__init__', error)}: {type(error).__name__}: {error}"
+            f"{cls.__name__}(…) failed{_innermost_line(cls, '__init__', error)}: {type(error).__name__}: {error}"
         ) from error
 
 
@@ -68,12 +68,13 @@ def call(part: Any, method: str, step: int | None, *arguments: Any) -> Any:
         if not is_own(part):
             raise
         when = "" if step is None else f" at step {step:,}"
+        where = _innermost_line(part, method, error)
         raise OwnPartError(
-            f"{type(part).__name__}.{method} failed{when}{_place(part, method, error)}: {type(error).__name__}: {error}"
+            f"{type(part).__name__}.{method} failed{when}{where}: {type(error).__name__}: {error}"
         ) from error
 
 
-def _place(part: Any, method: str, error: BaseException) -> str:
+def _innermost_line(part: Any, method: str, error: BaseException) -> str:
     """Return the innermost line in the file that the method is in; its first line if it could not even be called."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # without `call`
     inside = [frame for frame in frames if frame.filename == frames[0].filename]

@@ -1,6 +1,7 @@
 """Texts of others, such as labels and names of files, as a terminal may show them; and long lists in a few words."""
 
 import re
+from dataclasses import fields
 from typing import Any
 from unicodedata import category
 
@@ -49,3 +50,11 @@ def short_repr(value: object) -> str:
     attributes = {name: item for name, item in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
     shown = (f"{name}={item!r}" for name, item in attributes.items() if isinstance(item, int | float | str))
     return f"{type(value).__name__}({', '.join(shown)})"
+
+
+def repr_of_changes(described: Any) -> str:
+    """Return the name of a dataclass and the fields that are not as usual."""
+    usual = {f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(described)}
+    found = [(name, getattr(described, name)) for name in usual]
+    said = [f"{name}={short_repr(value)}" for name, value in found if value != usual[name]]
+    return f"{type(described).__name__}({', '.join(said)})"

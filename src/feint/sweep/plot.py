@@ -50,12 +50,12 @@ def draw_sweep(data: "xr.Dataset") -> "Figure":
         axes.set(xscale="log", xlabel="time $t$")
         axes.set_title(name, fontsize=10)
     figure.supylabel(r"$\log_{10}(1 - p^*_t)$, mean and 95 %", fontsize=10)
-    _explain(figure, data, kinds, colours)
+    _add_legend(figure, data, kinds, colours)
     tidy(*panels.flat)
     return figure
 
 
-def _explain(figure: "Figure", data: "xr.Dataset", kinds: list[tuple[int, ...]], colours: Any) -> None:
+def _add_legend(figure: "Figure", data: "xr.Dataset", kinds: list[tuple[int, ...]], colours: Any) -> None:
     """Say below the panels which colour is which budget, and which dashes are which explorer."""
     from matplotlib.lines import Line2D
 

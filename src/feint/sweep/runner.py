@@ -32,9 +32,9 @@ def plan_study(
     _check_workers(scheduler, workers)
     store = StoreWriter(place, study, verify=verify)
     if scheduler is None:
-        return _plan(store, workers or thread_count(), retry_failed, workers is None)
+        return _workload(store, workers or thread_count(), retry_failed, workers is None)
     with connected(scheduler, None) as client:
-        return _plan(store, wait_for_workers(client), retry_failed, False)
+        return _workload(store, wait_for_workers(client), retry_failed, False)
 
 
 # The arguments are those of `Sweep.run`, in the same order.
@@ -52,11 +52,11 @@ def run_study(
     store = StoreWriter(place, study, verify=verify, progress=progress is True)
     if scheduler is None and workers is None:
         with store.writing():  # before the measurement, to say at once if the store cannot be written
-            plan = _plan(store, thread_count(), retry_failed, True)
+            plan = _workload(store, thread_count(), retry_failed, True)
             _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
     else:
         with connected(scheduler, workers) as client, store.writing():
-            plan = _plan(store, wait_for_workers(client), retry_failed, False)
+            plan = _workload(store, wait_for_workers(client), retry_failed, False)
             _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
     if store.failed:
         index, message = store.failed[0]
@@ -75,7 +75,7 @@ def _check_workers(scheduler: Any, workers: int | None) -> None:
         raise ValueError("Give either `scheduler`, an existing cluster, or `workers`, to start one; not both.")
 
 
-def _plan(store: StoreWriter, cores: int, retry_failed: bool, in_threads: bool) -> Workload:
+def _workload(store: StoreWriter, cores: int, retry_failed: bool, in_threads: bool) -> Workload:
     failed = 0 if retry_failed else len(store.failed)
     return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores, in_threads)
 

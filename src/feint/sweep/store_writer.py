@@ -199,9 +199,9 @@ def _difference(name: str, found: Any, wanted: Any) -> str:
             return _difference(name, sorted(found), sorted(wanted))
         key = next(key for key in found if found[key] != wanted[key])
         return _difference(f"{name}.{key}", found[key], wanted[key])
-    return f"{name} is {_short(found)}, not {_short(wanted)}"
+    return f"{name} is {_first_words(found)}, not {_first_words(wanted)}"
 
 
-def _short(value: Any) -> str:
+def _first_words(value: Any) -> str:
     words = json.dumps(value, ensure_ascii=False)
     return words if len(words) <= 60 else words[:57] + "…"

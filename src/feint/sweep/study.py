@@ -15,11 +15,13 @@ from feint.agent.assembly import assemble
 from feint.bandit import Bandit
 from feint.budgets import Constant, Epsilon, as_budget
 from feint.explorers import Explorer, TopTwo
+from feint.goals import BestArm, Goal
+from feint.goals.base import answer_of
 from feint.numerics._validate import check_flag, check_level
 from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of
-from feint.simulation.dataset import words
+from feint.simulation.dataset import instance_of, words
 from feint.simulation.engine.watch import RECORDED
 from feint.simulation.simulate import (
     METHODS,
@@ -68,16 +70,18 @@ class Study:
         alpha: float = 0.05,
         checkpoints: ArrayLike | None = None,
         method: Method = "lazy",
+        goal: Goal = BestArm(),  # noqa: B008 - frozen
         cells: Iterable[Mapping[str, Any]] | None = None,
         text: str = "",
     ) -> None:
         self.axes: dict[str, dict[Any, Any]] = {
-            "bandit": _bandits(bandits),
+            "bandit": _check_bandits(bandits),
             "explorer": _labelled(explorers, "explorer"),
             "reference": _labelled(references, "reference"),
             "epsilon": _labelled(epsilons, "epsilon"),
         }
         self.text = text  # of the file it came from
+        self.goal = goal
         self.replications = check_whole(replications, "replications", 1)
         check_word(seed, "seed")
         if method not in METHODS:
@@ -124,7 +128,8 @@ class Study:
 
     def variables(self) -> dict[str, tuple[tuple[str, ...], type]]:
         """Return the variables that a simulation leaves: (dimensions, type) by name."""
-        by_time: dict[str, type] = {"log_error": float, "recommendation": int}
+        named = isinstance(self.goal, BestArm)
+        by_time: dict[str, type] = {"log_error": float} | ({"recommendation": int} if named else {})
         by_time |= dict.fromkeys(("public_regret", "private_regret"), float)
         if self._tilts:
             by_time["private_gain"] = float  # NaN for explorers that boost
@@ -132,8 +137,9 @@ class Study:
         if self.options["observe"]:
             by_time |= dict.fromkeys(RECORDED, float)
             by_run += ["detection_time", "floor_time", "p_value"]
+        by_arm = ("replication", "time", "arm"), int
         return (
-            dict.fromkeys(("pulls", "boosts"), (("replication", "time", "arm"), int))
+            dict.fromkeys(("pulls", "boosts") if named else ("pulls", "boosts", "answer"), by_arm)
             | {name: (("replication", "time"), kind) for name, kind in by_time.items()}
             | dict.fromkeys(by_run, (("replication",), float))
         )
@@ -145,11 +151,7 @@ class Study:
         if not self.wanted.all():
             chosen = [[names[d][i] for d, i in enumerate(index)] for index in self.cells()]
         bandits = {
-            label: {
-                "public": list(bandit.public),
-                "private": list(bandit.private),
-                "families": [_described(family, "family") for family in bandit.families],
-            }
+            label: instance_of(bandit) | {"families": [_described(family, "family") for family in bandit.families]}
             for label, bandit in self.axes["bandit"].items()
         }
         others = {
@@ -157,6 +159,8 @@ class Study:
             for axis, sort in _SORTS.items()
         }
         found = {"bandits": bandits, **others, "cells": chosen, "replications": self.replications, **self.options}
+        if not isinstance(self.goal, BestArm):
+            found["goal"] = _described(self.goal, "goal")
         plain: dict[str, Any] = json.loads(json.dumps(found))
         return plain
 
@@ -208,13 +212,17 @@ class Study:
             first = int(np.argmax(self.wanted[b, e, r]))
             bandit, explorer, reference, _ = self.cell((b, e, r, first))
             with blaming(f"The cell of {self.name((b, e, r, first))} is invalid: "):
-                agent = assemble(bandit.n_arms, bandit.families, explorer, reference)
+                agent = assemble(
+                    bandit.n_arms, bandit.families, explorer, reference, feedback=bandit.feedback, goal=self.goal
+                )
+                answer_of(self.goal, np.array(bandit.private))
             plain[b, e, r] = agent.plain
             self._tilts |= agent.tilts
             if self.options["method"] == "event":
                 for at in np.flatnonzero(self.wanted[b, e, r]).tolist():
                     with blaming(f"The cell of {self.name((b, e, r, at))} is invalid: "):
-                        check_events(agent, self.cell((b, e, r, at)).budget, self.options["observe"])
+                        budget, options = self.cell((b, e, r, at)).budget, self.options
+                        check_events(agent, budget, options["observe"], options["delta"])
         return plain
 
 
@@ -222,13 +230,15 @@ def _most_arms(bandits: dict[str, Bandit]) -> int:
     return max(bandit.n_arms for bandit in bandits.values())
 
 
-def _bandits(bandits: Any) -> dict[str, Bandit]:
+def _check_bandits(bandits: Any) -> dict[str, Bandit]:
     if not isinstance(bandits, Mapping) or not bandits:
         raise ValueError(f'bandits is {bandits!r}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
     for label, bandit in bandits.items():
         _check_label(label, "bandit")
         with blaming(f"Bandit {label!r} is invalid: "):
             check_bandit(bandit)
+            if bandit.draws_private:
+                raise ValueError("its private means are drawn anew for every replication; a sweep needs given ones.")
     return dict(bandits)
 
 

@@ -12,12 +12,13 @@ from feint.sweep.sweep import Sweep
 
 _LISTS = {"explorers": "explorer", "references": "reference", "epsilons": "budget"}
 _OTHERS = ("horizon", "replications", "seed", "delta", "observe", "alpha", "checkpoints", "method", "cells")
+_GOAL = "goal"
 
 
 def load_study(path: Path) -> Sweep:
     """Return the sweep that a file describes; docs/sweeps.md shows one."""
     fields, text = read_fields(path, "a study: bandits, epsilons, horizon and more")
-    known = ["bandits", *_LISTS, *_OTHERS]
+    known = ["bandits", *_LISTS, *_OTHERS, _GOAL]
     if not isinstance(fields, dict):
         raise ValueError(f"{path} holds a {type(fields).__name__}; a study is an object with {', '.join(known)}.")
     for name in fields:
@@ -28,15 +29,17 @@ def load_study(path: Path) -> Sweep:
             raise ValueError(f"{path} has no {name}; a study needs bandits, epsilons and horizon.")
     arguments = {name: fields[name] for name in _OTHERS if name in fields}
     with blaming(f"{path}: "):
-        bandits = _bandits(fields["bandits"], path.parent)
+        bandits = _read_bandits(fields["bandits"], path.parent)
         reader = _Reader(path.parent, bandits, {"horizon": fields["horizon"]})
         for name, sort in _LISTS.items():
             if name in fields:
                 arguments[name] = reader.labelled(fields[name], name, sort)
+        if _GOAL in fields:
+            arguments[_GOAL] = reader.part(fields[_GOAL], _GOAL)
         return Sweep(bandits=bandits, text=text, **arguments)
 
 
-def _bandits(tables: Any, folder: Path) -> dict[str, Bandit]:
+def _read_bandits(tables: Any, folder: Path) -> dict[str, Bandit]:
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise ValueError("bandits are tables with names, as [bandits.mine].")
     found = {}
@@ -67,6 +70,10 @@ class _Reader:
                 raise ValueError(f"Two {name} have the label {label!r}; leave one out, or give one another `label`.")
             found[label] = value
         return found
+
+    def part(self, entry: Any, sort: str) -> Any:
+        """Return what a single entry names."""
+        return self._entry(entry, sort)[1]
 
     def _entry(self, entry: Any, sort: str) -> tuple[str, Any]:
         """Return (label, object) of 0.1, "top-two", "softmax:0.5", "mine.py:Mine" or a table, as {kind = "round-robin",

@@ -24,7 +24,7 @@ class Sweep(Study):
         A dict by name; they may differ in their numbers of arms and in their families.
     explorers, references, epsilons
         Lists, or dicts by label. As in `simulate`, each may be of your own.
-    horizon, replications, seed, delta, observe, alpha, checkpoints, method
+    horizon, replications, seed, delta, observe, alpha, checkpoints, method, goal
         As in `simulate`, the same for all cells; checkpoints (n,) begin at the largest number of arms.
     cells
         Which combinations to run, if not all: dicts that name some of bandit, explorer, reference and epsilon by label,

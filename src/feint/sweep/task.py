@@ -45,7 +45,7 @@ class Shard(NamedTuple):
 def work_of(study: Study, task: Task) -> Work:
     """Return a task with its cell and options."""
     plain = bool(study.plain[task.cell[:3]])
-    return Work(study.cell(task.cell), range(task.first, task.last), study.options, plain)
+    return Work(study.cell(task.cell), range(task.first, task.last), study.options | {"goal": study.goal}, plain)
 
 
 def perform(work: Work, tick: Callable[[int], object] | None = None) -> Shard:

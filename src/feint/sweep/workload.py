@@ -130,7 +130,12 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
 
     def run(steps: int) -> float:
         return timed(
-            Work(study.cell(index), range(1), {**study.options, "horizon": steps, "checkpoints": [steps]}, plain)
+            Work(
+                study.cell(index),
+                range(1),
+                {**study.options, "goal": study.goal, "horizon": steps, "checkpoints": [steps]},
+                plain,
+            )
         )
 
     steps = min(horizon, n_arms + (_FIRST_PLAIN_STEPS if plain else _FIRST_STEPS))

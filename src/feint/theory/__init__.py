@@ -4,7 +4,14 @@ Plans, experiments, explorers that track the optimum, the page and the commands 
 """
 
 from feint.theory.earning import Earning, optimal_earning
-from feint.theory.limits import bernoulli_limit, bernoulli_process, boost_limit, error_exponent, pull_rate
+from feint.theory.limits import (
+    bernoulli_limit,
+    bernoulli_process,
+    boost_limit,
+    error_exponent,
+    pull_rate,
+    saturated_log_error,
+)
 from feint.theory.maximin import Allocation, gamma, optimal_allocation, optimal_boosting
 from feint.theory.rates import log_error_limit, predicted_pulls
 
@@ -22,4 +29,5 @@ __all__ = [
     "optimal_earning",
     "predicted_pulls",
     "pull_rate",
+    "saturated_log_error",
 ]

@@ -75,6 +75,8 @@ def optimal_earning(bandit: Bandit) -> Earning:
     (array([0. , 0.9, 0.1, 0. ]), 2.1082, True)
     """
     check_unique_best_public(bandit)
+    if bandit.feedback is not None:
+        raise ValueError("What can be earned without seeing all private rewards is not known; leave the feedback out.")
     private = np.array(bandit.private)
     advantage = np.maximum(0.0, private - private[bandit.best_public])
     cost = public_divergences(bandit)

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
+from feint.numerics import best_arm_probabilities
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
 from feint.numerics._validate import as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
-from feint.theory.maximin import check_unique_best_public, divergences_at, public_divergences
+from feint.theory.maximin import check_unique_best_public, divergences_at, information, public_divergences
 
 
 def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | None = None) -> FloatArray:
@@ -188,7 +189,7 @@ def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
 
 def evidence_by_arm(bandit: Bandit, pulls: FloatArray) -> FloatArray:
     """Return E_a (`maximin_kernel`) of every arm but the best private one, in their order, (K − 1,)."""
-    best = bandit.best_private
+    best, pulls = bandit.best_private, pulls * information(bandit)
     others = np.flatnonzero(np.arange(bandit.n_arms) != best)
     first, second = divergences_at(bandit, others, pulls[others] / pulls[best])
     return np.asarray(pulls[best] * first + pulls[others] * second)
@@ -218,3 +219,32 @@ def error_exponent(bandit: Bandit, pulls: ArrayLike) -> float:
     if array.shape != (bandit.n_arms,) or not ((array > 0) & np.isfinite(array)).all():
         raise ValueError(f"pulls are {pulls!r}; give a number above 0 for each of the {bandit.n_arms} arms.")
     return -float(evidence_by_arm(bandit, array).min())
+
+
+def saturated_log_error(bandit: Bandit) -> float:
+    r"""Return the limit of log(1 − p*) with `Linked` and a spread τ, where private rewards are never seen.
+
+    .. math:: \theta_a \sim N(c_a + b_a \mu_a,\; \tau^2)
+
+    is all that can be learnt of the private means, so the error tends to that of this posterior (docs/theory.md).
+
+    Parameters
+    ----------
+    bandit
+        The instance, whose private means are given.
+
+    Examples
+    --------
+    >>> from feint.feedback import Linked
+    >>> bandit = Bandit([1.0, 0.0], [0.0, 1.0], feedback=Linked([0, 0], [-1, -1], 1.0))  # Φ(−1/√2)
+    >>> round(math.exp(saturated_log_error(bandit)), 6)
+    0.23975
+    """
+    feedback = bandit.feedback
+    if feedback is None or not feedback.spread:
+        raise ValueError(f"The error of {bandit} tends to 0; only a feedback with a spread leaves one.")
+    if bandit.draws_private:
+        raise ValueError("Every replication draws private means of its own; give the instance its private means.")
+    means = np.array(feedback.private_means(bandit.public))
+    logs = best_arm_probabilities(means, np.full(means.size, feedback.spread), log=True)
+    return float(np.logaddexp.reduce(np.delete(logs, bandit.best_private)))

@@ -16,13 +16,18 @@ multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
 
 and ∇f_a(w)·w = k·f_a(w), since f_a is homogeneous of degree k: ½ for boosting, 1 for the classical problem. `gap` is
 this bound minus Γ(w). At the optimum λ_a ∝ 1/∂_a f_a(w) makes it 0.
+
+**Private rewards seldom or never seen.** Let a pull of arm a be worth κ_a private rewards that are seen (`feedback`).
+Then κ_a·N_a stands in the place of N_a, and κ_a·N_a = √(2·w_a/d_a′) with d_a′ = d_a/κ_a². For normal rewards this is
+the problem of an instance whose public gaps are Δ_a/κ_a and whose private rewards are all seen (`seen_wholly`). So Γ,
+w* and the certificate are those of that instance. With the same κ for all arms Γ becomes κ·Γ, and w* stays.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -32,9 +37,11 @@ import numpy.typing as npt
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.families.base import divergences
+from feint.goals import BestArm, Goal
 from feint.numerics._jit import kernel
 from feint.numerics._validate import as_floats
-from feint.support.printable import short_list
+from feint.support.printable import short_list, short_repr
+from feint.theory.goal_boosting import boost_for_goal, gamma_of_goal
 from feint.theory.maximin_kernel import (
     CASE_1,
     CASE_2,
@@ -84,7 +91,7 @@ class _Terms(NamedTuple):
     shared: FloatArray
 
 
-def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
+def gamma(bandit: Bandit, weights: npt.ArrayLike, *, goal: Goal = BestArm()) -> float:  # noqa: B008 - frozen
     r"""Return Γ(w), the error exponent of boosting in proportions w: log(1 − p*) ≈ −√(εT)·Γ(w), a heuristic.
 
     .. math::
@@ -102,6 +109,10 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
     weights
         (K,) numbers of 0 or more that sum to 1: the share of steps that boost each arm. Boosts of the best public arm
         are wasted, because it is nearly always pulled anyway.
+    goal
+        What is to be learnt. For a goal other than `BestArm`, Γ(w) is the least evidence against a wrong answer:
+        min N_i·D(μ_i, x) + N_j·D(μ_j, x) over i in the top m, j not, and x for `TopArms`, and min_a N_a·D(μ_a, c) for
+        `AboveThreshold` (docs/theory.md).
 
     Examples
     --------
@@ -112,20 +123,27 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike) -> float:
     0.0
     """
     check_unique_best_public(bandit)
-    return float(_boosting_terms(bandit, check_weights(bandit, weights)).values.min())
+    shares = check_weights(bandit, weights)
+    bandit = seen_wholly(bandit)
+    if not isinstance(goal, BestArm):
+        return gamma_of_goal(bandit, goal, shares, public_divergences(bandit))
+    return float(_boosting_terms(bandit, shares).values.min())
 
 
-def optimal_boosting(bandit: Bandit) -> Allocation:
+def optimal_boosting(bandit: Bandit, *, goal: Goal = BestArm()) -> Allocation:  # noqa: B008 - frozen
     r"""Return w*, the boosting proportions with the largest exponent Γ* = Γ(w*), and a proof that it is the largest.
 
     .. math:: w^* = \arg\max_{w} \Gamma(w)
 
-    This is the paper's Equation 9 (Section 5), solved by finding one bracketed root (`maximin_kernel`).
+    This is the paper's Equation 9 (Section 5), solved by finding one bracketed root (`maximin_kernel`); for other goals
+    by cutting planes (`goal_boosting`), to `gap` ≤ 1e-10·Γ*.
 
     Parameters
     ----------
     bandit
         The instance, with a single best public arm.
+    goal
+        What is to be learnt, as in `gamma`.
 
     Returns
     -------
@@ -141,9 +159,15 @@ def optimal_boosting(bandit: Bandit) -> Allocation:
     ('case 1: separating the publicly worse arms decides', True)
     """
     check_unique_best_public(bandit)
+    bandit = seen_wholly(bandit)
+    if not isinstance(goal, BestArm):
+        found, reached, gap, case = boost_for_goal(bandit, goal, public_divergences(bandit))
+        return Allocation(found, reached, case, gap)
     weights, scratch = np.empty(bandit.n_arms), np.empty((SCRATCH_ROWS, bandit.n_arms))
     public, private = (family.kernel() for family in bandit.families)
-    case = _solve(optimal_weights, public, private, np.array(bandit.public), np.array(bandit.private), weights, scratch)
+    case = _run_solver(
+        optimal_weights, public, private, np.array(bandit.public), np.array(bandit.private), weights, scratch
+    )
     terms = _boosting_terms(bandit, weights)
     achieved = float(terms.values.min())
     if case not in _CASES or not math.isfinite(achieved) or achieved <= 0.0:
@@ -187,9 +211,17 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     >>> best.weights.round(4), round(1 / best.gamma, 3)  # equal gaps: w_1 = 1/(1 + √2), T* = 2(1 + √2)²
     (array([0.4142, 0.2929, 0.2929]), 11.657)
     """
+    if bandit.feedback is not None:
+        found = optimal_allocation(Bandit(bandit.public, bandit.private, family=bandit.families))
+        worth = information(bandit)
+        if (worth != worth[0]).any():
+            raise ValueError(f"Pulls of the arms of {bandit} are not worth the same; then use optimal_boosting.")
+        return replace(found, gamma=float(worth[0]) * found.gamma, gap=float(worth[0]) * found.gap)
     best, means = bandit.best_private, np.array(bandit.private)
     ratios = np.empty(bandit.n_arms)
-    _solve(optimal_ratios, bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms)))
+    _run_solver(
+        optimal_ratios, bandit.families[1].kernel(), means, best, ratios, np.empty((SCRATCH_ROWS, bandit.n_arms))
+    )
     weights = ratios / ratios.sum()
     arms = np.flatnonzero(np.arange(bandit.n_arms) != best)
     first, second = divergences_at(bandit, arms, ratios[arms])
@@ -204,7 +236,7 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
 _compiled = cache(kernel)
 
 
-def _solve(problem: Callable[..., Any], *arguments: Any) -> Any:
+def _run_solver(problem: Callable[..., Any], *arguments: Any) -> Any:
     """Run a solver of `maximin_kernel`; the last argument is its scratch."""
     if arguments[-1].shape[1] <= _FEW_ARMS:
         try:
@@ -235,6 +267,30 @@ def check_unique_best_public(bandit: Bandit) -> None:
             f"Arms {tied.tolist()} tie for the best public mean {max(bandit.public)}; Thompson Sampling pulls them all "
             "without a boost and the √T rates do not hold, so make one mean larger."
         )
+
+
+def information(bandit: Bandit) -> FloatArray:
+    """Return κ, (K,): what a pull of each arm is worth in private rewards that are seen; refuse a spread."""
+    if bandit.feedback is None:
+        return np.ones(bandit.n_arms)
+    if bandit.feedback.spread:
+        raise ValueError(
+            f"With {short_repr(bandit.feedback)} the error does not tend to 0, so there is no exponent; "
+            "saturated_log_error has its limit, or set the spread to 0."
+        )
+    return np.asarray(bandit.feedback.information(bandit.families, bandit.n_arms))
+
+
+def seen_wholly(bandit: Bandit) -> Bandit:
+    """Return an instance with the same Γ whose private rewards are all seen; see the module's docstring.
+
+    >>> from feint.feedback import Sometimes
+    >>> seen_wholly(Bandit([0.5, 0.0], [0.0, 1.0], feedback=Sometimes(0.5))).public_gaps
+    array([0., 1.])
+    """
+    if bandit.feedback is None:
+        return bandit
+    return Bandit(-bandit.public_gaps / information(bandit), bandit.private, family=bandit.families)
 
 
 def public_divergences(bandit: Bandit) -> FloatArray:

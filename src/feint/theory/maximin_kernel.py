@@ -42,7 +42,7 @@ SCRATCH_ROWS = 4
 
 
 @shared_inlined
-def _both(family: Any, mean: float, gap: float, ratio: float) -> tuple[float, float]:
+def _both_divergences(family: Any, mean: float, gap: float, ratio: float) -> tuple[float, float]:
     """Return D(μ_1, x) and D(μ_a, x) from μ_a, Δ_a and r."""
     share = 1.0 / (1.0 + ratio)
     return divergence_to(family, mean + gap, -gap * (ratio * share)), divergence_to(family, mean, gap * share)
@@ -65,7 +65,7 @@ def _ratio_at(family: Any, mean: float, gap: float, evidence: float, missing: fl
     point = math.log(evidence) - math.log(missing)
     for _ in range(_INNER_STEPS):
         ratio = math.exp(min(_WIDEST, max(-_WIDEST, point)))
-        first, second = _both(family, mean, gap, ratio)
+        first, second = _both_divergences(family, mean, gap, ratio)
         if evidence < missing:
             found = first + ratio * second
             step = math.log(evidence / found) * found / (ratio * second)
@@ -86,7 +86,7 @@ def _balance(
     """Return log Σ c_a·r_a^power·D(μ_1, x_a)/D(μ_a, x_a) at r_m = exp(log_ratio); leave every r_a in the scratch."""
     ratio = math.exp(log_ratio)
     gap = means[best] - means[nearest]
-    first, second = _both(family, means[nearest], gap, ratio)
+    first, second = _both_divergences(family, means[nearest], gap, ratio)
     evidence = first + ratio * second
     missing = _missing(family, means[nearest], gap, ratio)
     total = 0.0
@@ -97,13 +97,13 @@ def _balance(
             else:
                 gap = means[best] - means[a]
                 scratch[_RATIO, a] = _ratio_at(family, means[a], gap, evidence, missing + scratch[_ABOVE, a])
-            first, second = _both(family, means[a], means[best] - means[a], scratch[_RATIO, a])
+            first, second = _both_divergences(family, means[a], means[best] - means[a], scratch[_RATIO, a])
             total += scratch[_COST, a] * scratch[_RATIO, a] ** power * (first / second)
     return math.log(total)
 
 
 @shared
-def _solve(
+def _solve_balance(
     family: Any, means: FloatArray, best: int, nearest: int, power: float, goal: float, scratch: FloatArray
 ) -> float:
     """Return log r_m at which `_balance` is `goal`. It increases, so bracket the root and use the Illinois rule."""
@@ -145,7 +145,7 @@ def _set_above(family: Any, means: FloatArray, best: int, nearest: int, scratch:
 
 
 @shared_inlined
-def _largest(means: FloatArray) -> int:
+def _largest_mean(means: FloatArray) -> int:
     top = 0
     for a in range(1, means.size):
         if means[a] > means[top]:
@@ -167,8 +167,8 @@ def optimal_weights(
     Where a tie among the means leaves w* undefined, the case is DEGENERATE and the weights are equal.
     """
     n = public.size
-    i_star = _largest(public)
-    best = _largest(private)
+    i_star = _largest_mean(public)
+    best = _largest_mean(private)
     for a in range(n):
         tie = (a != best and private[a] == private[best]) or (a != i_star and public[a] == public[i_star])
         if tie:
@@ -188,7 +188,7 @@ def optimal_weights(
         if a not in (best, i_star) and (nearest < 0 or private[a] > private[nearest]):
             nearest = a
     _set_above(private_family, private, best, nearest, scratch)
-    log_ratio = _solve(private_family, private, best, nearest, 1.0, goal, scratch)
+    log_ratio = _solve_balance(private_family, private, best, nearest, 1.0, goal, scratch)
     case = CASE_1
     if private[i_star] > private[nearest]:
         # E_m is bounded by D(μ_1, μ_{i*}) = D(μ_1, μ_m) + above, and above < 0.
@@ -220,7 +220,7 @@ def optimal_ratios(family: Any, means: FloatArray, best: int, ratios: FloatArray
         if a != best and (nearest < 0 or means[a] > means[nearest]):
             nearest = a
     _set_above(family, means, best, nearest, scratch)
-    _solve(family, means, best, nearest, 0.0, 0.0, scratch)
+    _solve_balance(family, means, best, nearest, 0.0, 0.0, scratch)
     for a in range(means.size):
         ratios[a] = 1.0 if a == best else scratch[_RATIO, a]
 

@@ -64,11 +64,10 @@ class Pulls(NamedTuple):
 
 
 def read_pulls(arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str]) -> Pulls:
-    """Return the pulls of a log; where the pulled arm has probability 0, it is taken for 1e-39."""
+    """Return the pulls of a log; where an arm of probability 0 was pulled, 0 is taken for 1e-39."""
     each = np.arange(arms.size)
     if (log_pi[each, arms] < _REFUTED).any():
-        log_pi = log_pi.copy()
-        log_pi[each, arms] = np.maximum(log_pi[each, arms], _REFUTED)
+        log_pi = np.maximum(log_pi, _REFUTED)  # in every row: where it is 0 must not tell what was pulled
     return Pulls(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms])
 
 
@@ -194,6 +193,30 @@ class Share(ExpertFamily[tuple[int, float]]):
                 yield label, k, tilted(p, chosen, label[1] * float(size))
 
 
+class Forced(ExpertFamily[int]):
+    """With probability λ one arm is pulled whatever its π: q = (1 − λ)·π + λ·1{a = b}, for arms b that were pulled
+    where they have probability 0. A multiple of their odds would be 0 too.
+    """
+
+    SIZES, LARGEST = _MIXED, 0.999
+
+    def labels(self) -> Sequence[int]:
+        """Return the arms that were pulled at probability 0."""
+        return [int(arm) for arm in np.unique(self.log.arms[self.log.pulled <= _REFUTED])]
+
+    def log_ratios(self, label: int, size: float) -> FloatArray:
+        """Return ℓ_t of every row; see the class."""
+        return mixed(np.where(self.log.arms == label, -self.log.pulled, -math.inf), size)
+
+    def words(self, label: int, size: float) -> str:
+        """Return a description of the departure."""
+        return f"{_share_text(size)} of the pulls go to {self.log.name(label)}, also where it has probability 0"
+
+    def arms(self, label: int) -> tuple[int, ...]:
+        """Return the arm concerned."""
+        return (label,)
+
+
 class Repeats(ExpertFamily[bool]):
     """With probability λ the arm of the row before is pulled again: q = (1 − λ)·π + λ·1{a = A_{t−1}}."""
 
@@ -215,7 +238,7 @@ class Repeats(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return f"{_percent(size)} of the pulls repeat the row before"
+        return f"{_share_text(size)} of the pulls repeat the row before"
 
 
 class Avoids(Repeats):
@@ -291,7 +314,7 @@ class Uniform(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return f"{_percent(size)} of the pulls drawn uniformly"
+        return f"{_share_text(size)} of the pulls drawn uniformly"
 
 
 def expert_families(log: Pulls, alternatives: Sequence[tuple[str, str, FloatArray]]) -> list[ExpertFamily[Any]]:
@@ -301,6 +324,8 @@ def expert_families(log: Pulls, alternatives: Sequence[tuple[str, str, FloatArra
     found: list[ExpertFamily[Any]] = [Share(SHARE, log), Repeats(REPEATS, log), Avoids(REPEATS, log)]
     if n_arms > 2 or varies.any():  # a constant split of two arms can only have wrong shares
         found += [Power(GREEDY, log), Power(RANDOM, log), Uniform(RANDOM, log)]
+    if (log.pulled <= _REFUTED).any():
+        found.append(Forced(SHARE, log))
     pairs = list(combinations(_candidates(log), 2)) if n_arms > 2 else []
     for kind, groups in (
         (BOOSTED, [(a,) for a in range(n_arms) if varies[a]]),
@@ -367,5 +392,5 @@ def _like(log_q: FloatArray, other: FloatArray) -> bool:
     return bool(same.mean() > 0.8)
 
 
-def _percent(share: float) -> str:
+def _share_text(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

@@ -109,7 +109,7 @@ def diagnose(
     >>> diagnosis.kind, diagnosis.words
     ('another row', 'each pull fits the probabilities one row before its own')
     """
-    log, others = _checked(arms, log_pi, rows, labels, alternatives)
+    log, others = _check_log(arms, log_pi, rows, labels, alternatives)
     found: dict[str, list[tuple[float, _Best]]] = {}
     if log.arms.size:
         for family in expert_families(log, others):
@@ -117,9 +117,9 @@ def diagnose(
             if abs(gain) > _SAME:
                 found.setdefault(family.kind, []).append((gain, best))
     gains = {kind: _log_mean([gain for gain, _ in parts]) for kind, parts in found.items()}
-    total = _log_sum(list(gains.values())) if gains else 0.0
+    total = _log_total(list(gains.values())) if gains else 0.0
     explanations = [
-        _explain(max((best for _, best in parts), key=lambda best: best.weighed), gains[kind], total, log)
+        _as_explanation(max((best for _, best in parts), key=lambda best: best.weighed), gains[kind], total, log)
         for kind, parts in found.items()
     ]
     explanations.sort(key=lambda explanation: -explanation.share)
@@ -186,15 +186,15 @@ def _refine(family: ExpertFamily[Any], label: Any, best: _Scored) -> tuple[float
     return best.evidence + math.log(min(share, 1.0)), best
 
 
-def _log_sum(logs: list[float]) -> float:
+def _log_total(logs: list[float]) -> float:
     return float(np.logaddexp.reduce(logs))
 
 
 def _log_mean(logs: list[float]) -> float:
-    return _log_sum(logs) - math.log(len(logs))
+    return _log_total(logs) - math.log(len(logs))
 
 
-def _explain(best: _Best, gain: float, total: float, log: Pulls) -> Explanation:
+def _as_explanation(best: _Best, gain: float, total: float, log: Pulls) -> Explanation:
     facts = best.facts
     first, last = int(log.rows[int(facts[FIRST])]), int(log.rows[int(facts[LAST])])
     words = best.family.words(best.label, best.size) + _stretch(facts, log)
@@ -214,7 +214,7 @@ def _stretch(facts: FloatArray, log: Pulls) -> str:
     return f" from row {log.rows[first]} to row {log.rows[last]}"
 
 
-def _checked(
+def _check_log(
     arms: npt.ArrayLike,
     log_pi: npt.ArrayLike,
     rows: npt.ArrayLike,

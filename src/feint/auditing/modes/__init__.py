@@ -8,7 +8,7 @@ from feint.auditing.claim import Claim
 from feint.auditing.modes.base import GROUPS_SHARE, Mode, intervals_share
 from feint.auditing.modes.probabilities import LoggedProbabilities
 from feint.auditing.modes.propensities import LoggedPropensities
-from feint.auditing.modes.rewards import RecomputedReference
+from feint.auditing.modes.recomputed import RecomputedReference
 from feint.references.base import reference_settings
 
 __all__ = [
@@ -21,7 +21,7 @@ _MODES: dict[str, type[Mode]] = {
 }
 
 
-def make_mode(name: str, claim: Claim, arms: LogArms) -> Mode:
+def make_mode(name: str, claim: Claim, arms: LogArms, *, grouped: bool = False) -> Mode:
     """Return the mode of this name, which has learned nothing; the reference is checked whether or not it is used."""
     reference_settings(claim.reference, claim.family, arms.n)
-    return _MODES[name](claim, arms)
+    return _MODES[name](claim, arms, grouped=grouped)

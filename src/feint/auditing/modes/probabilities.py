@@ -1,5 +1,8 @@
 """Every arm was pulled with the probability that the log has for it: P(A_t = a | past) = π_t(a) for all a."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
@@ -15,7 +18,7 @@ class LoggedProbabilities(Mode):
 
     def check(self, chunk: Chunk, findings: Findings) -> None:
         """Find the rows whose probabilities are not numbers from 0 to 1 that sum to 1."""
-        table = _table(chunk)
+        table = _probability_table(chunk)
         if np.isnan(table).any():
             for name, column in zip(self.arms.names(), chunk.probabilities, strict=True):
                 findings.add_column(column, f"the probability of arm {name}")
@@ -30,6 +33,16 @@ class LoggedProbabilities(Mode):
             sums = table.sum(1)
             suspects = np.flatnonzero(~(abs(sums - 1) <= tolerance))
             wrong = [i for i in suspects if not abs(sums[i] - 1) <= tolerance + _rounding(chunk, int(i))]
+        if chunk.available is not None:
+            claimed = np.where(chunk.available, 0.0, table) > tolerance
+            findings.add(
+                claimed.any(1),
+                "not available",
+                lambda i: (
+                    f"arm {self.arms.names()[int(claimed[i].argmax())]} has the probability "
+                    f"{table[i][claimed[i]][0]:.6g}, but was not available"
+                ),
+            )
         findings.add(
             wrong,
             "probabilities do not sum to 1",
@@ -41,21 +54,28 @@ class LoggedProbabilities(Mode):
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the logged probabilities, normalised; all rows are tested."""
-        return _log_normalised(np.maximum(_table(chunk)[good], self.claim.floor)), np.ones(arms.size, dtype=bool)
+        table = np.maximum(_probability_table(chunk)[good], self.floor)
+        if chunk.available is not None:
+            table[~chunk.available[good]] = 0.0
+        return _log_normalised(table), np.ones(arms.size, dtype=bool)
 
     def words(self) -> str:
         """Return the claim in words."""
         return self._reading("the logged probabilities are those of the pulls")
 
 
-def _table(chunk: Chunk) -> FloatArray:
+def _probability_table(chunk: Chunk) -> FloatArray:
     return np.column_stack([column.values for column in chunk.probabilities])
 
 
 def _rounding(chunk: Chunk, i: int) -> float:
     """Return by how much a sum may be off since its numbers were rounded to the most digits that any of them has."""
-    digits = max(decimals(column.texts[i]) for column in chunk.probabilities)
-    return 0.5 * 10.0**-digits * len(chunk.probabilities)
+    return sum_rounding([column.texts[i] for column in chunk.probabilities])
+
+
+def sum_rounding(cells: Sequence[Any]) -> float:
+    """Return by how much the sum of these probabilities may be off for that reason."""
+    return 0.5 * 10.0 ** -max(map(decimals, cells)) * len(cells)
 
 
 def _log_normalised(table: FloatArray) -> FloatArray:

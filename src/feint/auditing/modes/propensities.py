@@ -14,7 +14,8 @@ from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
-from feint.evidence import PropensityMixture
+from feint.auditing.probability_of import of_pulled_arm, place_of
+from feint.evidence import PropensityMixture, PropensitySerialMixture
 from feint.evidence.propensity_mixture import shrink_propensities
 
 _MANY = 100  # rows from which a mean of 1/p says something
@@ -27,11 +28,18 @@ class LoggedPropensities(Mode):
 
     NAME = "propensities"
 
-    def __init__(self, claim: Claim, arms: LogArms) -> None:
-        super().__init__(claim, arms)
+    def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
+        super().__init__(claim, arms, grouped=grouped)
+        self._place = None if claim.probability_of is None else place_of(claim.probability_of, arms)
+        if claim.names.available is not None:
+            raise ValueError(
+                "Which arms were available (`available`) says nothing about the propensities of pulled arms alone: "
+                "leave it out, log the probabilities of all arms, or recompute a reference (`mode`)."
+            )
         self._two = arms.n == 2 and claim.propensity_draws is None
         if not self._two:
             self.boosts, self.calibration = PropensityMixture(arms.n, within=claim.within), None
+            self.serial = PropensitySerialMixture(arms.n, within=claim.within, n_groups=self.serial.n_groups)
         # Rows, Σ 1/p, and Σ 1/p if p were the probability of arm 1; each 1/p counts as 10·K at most.
         self._inverse = np.zeros(3)
         self._even = True  # whether all are 1/K
@@ -50,9 +58,11 @@ class LoggedPropensities(Mode):
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the logged propensities, of both arms if there are two; all rows are tested."""
         assert chunk.propensity is not None
-        p = np.maximum(np.minimum(chunk.propensity.values[good], 1.0), self.claim.floor)
+        p = np.minimum(chunk.propensity.values[good], 1.0)
+        if self._place is not None:
+            p = of_pulled_arm(p, arms, self._place)
         if self.claim.propensity_draws is not None:
-            p = shrink_propensities(p, self.claim.propensity_draws)
+            p = shrink_propensities(np.maximum(p, self.floor), self.claim.propensity_draws)
         self._even &= bool((abs(p - 1.0 / self.arms.n) <= self.claim.tolerance).all())
         least = 1.0 / (_LARGEST_INVERSE * self.arms.n)
         other = np.where(arms == 1, p, 1.0 - p)
@@ -60,10 +70,13 @@ class LoggedPropensities(Mode):
         tested = np.ones(arms.size, dtype=bool)
         with np.errstate(divide="ignore"):
             if not self._two:
-                return np.log(p), tested
+                return np.log(np.maximum(p, self.floor)), tested
             table = np.empty((arms.size, 2))
             table[np.arange(arms.size), arms] = np.log(p)
             table[np.arange(arms.size), 1 - arms] = np.log1p(-p)
+            if self.floor:  # of both arms: which was pulled must not decide
+                table = np.maximum(table, np.log(self.floor))
+                table -= np.logaddexp(table[:, 0], table[:, 1])[:, np.newaxis]
         return table, tested
 
     def words(self) -> str:
@@ -73,7 +86,8 @@ class LoggedPropensities(Mode):
             if self.claim.propensity_draws is None
             else f", estimated from {self.claim.propensity_draws:,} draws each"
         )
-        return self._reading(f"the logged propensities are those of the pulls{drawn}")
+        whose = "the pulls" if self._place is None else f"arm {self.arms.names()[self._place]}"
+        return self._reading(f"the logged propensities are those of {whose}{drawn}")
 
     def warnings(self, skipped: int) -> list[str]:
         """Return what a reader must know."""
@@ -83,7 +97,9 @@ class LoggedPropensities(Mode):
         if rows >= _MANY and total > clearly * self.arms.n * rows:
             names = self.arms.names()
             instead = (
-                f"; as the probability of arm {names[1]} it would be {other / rows:.3g}" if self.arms.n == 2 else ""
+                f"; as the probability of arm {names[1]} it would be {other / rows:.3g} (`probability_of`)"
+                if self.arms.n == 2 and self._place is None
+                else ""
             )
             found.append(
                 f"The mean of 1/propensity is at least {total / rows:.3g}, which cannot stay above the number of arms, "

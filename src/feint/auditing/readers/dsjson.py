@@ -55,9 +55,9 @@ def decision(row: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("_label_cost, _label_probability or p has something that is no number")
     taken = actions[0]
     if row.get("_label_Action", taken) != taken:
-        raise ValueError(f"_label_Action is {_short(row['_label_Action'])}, but a starts with {taken}")
+        raise ValueError(f"_label_Action is {_as_shown(row['_label_Action'])}, but a starts with {taken}")
     if row.get("_labelIndex", taken - 1) != taken - 1:
-        raise ValueError(f"_labelIndex, from 0, is {_short(row['_labelIndex'])}, but a, from 1, starts with {taken}")
+        raise ValueError(f"_labelIndex, from 0, is {_as_shown(row['_labelIndex'])}, but a, from 1, starts with {taken}")
     if not math.isclose(chances[0], propensity, rel_tol=_SINGLE_PRECISION):
         raise ValueError(f"_label_probability is {propensity}, but p starts with {chances[0]}")
     return {
@@ -69,5 +69,5 @@ def decision(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _short(value: Any) -> str:
+def _as_shown(value: Any) -> str:
     return str(value)[:20] if isinstance(value, str | int | float) else "no number"

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from feint.auditing.readers import delimited, json_lines
@@ -22,7 +22,7 @@ class FollowedLog:
     """CSV, TSV or JSON lines from a stream. In JSON lines the first object tells the columns.
 
     `seen` are the lines of the batches that were given. A file that is rotated is read to its end and then the one in
-    its place, of which `seen` speaks from then on; it must have the same columns.
+    its place, of which `seen` speaks from then on; it must have the same columns. `on_rotation` is called in between.
     """
 
     size: int | None = None
@@ -32,6 +32,7 @@ class FollowedLog:
         self.name: str = source if isinstance(source, str) and source != "<stdin>" else "standard input"
         self._stream, self._encoding = stream, encoding_of(encoding)
         self._started = False
+        self.on_rotation: Callable[[], object] = lambda: None
         self._rows: _Rows | None = None
         self.seen, self._lines, self._line = self._start()
         with naming(self.name, csv.Error, hint=delimited.HINT):
@@ -84,6 +85,7 @@ class FollowedLog:
                     return
                 self._stream.reopen()
                 self.seen, self._lines, self._line = self._start()
+                self.on_rotation()
                 if self._rows is not None and (header := self._read_header()):
                     self._check_columns(delimited.header(header))
 

@@ -2,21 +2,25 @@
 
 import os
 import stat
+from time import sleep
 from typing import BinaryIO
+
+_BETWEEN_LOOKS = 0.2  # seconds
 
 
 class GrowingFile:
-    """The bytes of a file by its path. At its end, it is checked whether another file has taken its place.
+    """The bytes of a file by its path. At its end, it is checked whether another file has taken its place. If neither
+    that nor more bytes are there, `wait` says whether to look again until they are.
 
     A file that was truncated, and has since grown longer than it was, looks as if it had only grown.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, wait: bool = False) -> None:
         if os.path.isdir(path):
             raise IsADirectoryError(f"There is no file {path}: it is a directory; give one of the files in it.")
         if not os.path.exists(path):
             raise FileNotFoundError(f"There is no file {path}.")
-        self.name = path
+        self.name, self._wait = path, wait
         self.rotated = False  # whether the bytes that `reopen` leads to are another file's
         self._file = self._open()
         self.is_regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)  # a named pipe is not
@@ -29,11 +33,14 @@ class GrowingFile:
 
     def read1(self, size: int = -1) -> bytes:
         """Return at most `size` bytes, none at the end."""
-        data = self._file.read1(size)  # type: ignore[attr-defined]
-        if not data and self._is_replaced():
-            self.rotated = True
-            data = self._file.read1(size)  # type: ignore[attr-defined]  # written since the last look
-        return bytes(data)
+        while True:
+            data = self._file.read1(size)  # type: ignore[attr-defined]
+            if not data and self._is_replaced():
+                self.rotated = True
+                data = self._file.read1(size)  # type: ignore[attr-defined]  # written since the last look
+            if data or self.rotated or not (self._wait and self.is_regular):
+                return bytes(data)
+            sleep(_BETWEEN_LOOKS)
 
     def _is_replaced(self) -> bool:
         if not self.is_regular:

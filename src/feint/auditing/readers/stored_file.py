@@ -44,10 +44,10 @@ def spooled(stream: BinaryIO, name: str, encoding: str) -> Spool:
 
     What does not decode, or never ends a line, is refused as it comes: a device or a pipe may have no end.
     """
-    return Spool(_checked(Bytes(stream, name, None), TextDecoder(encoding)))
+    return Spool(_check_decoding(Bytes(stream, name, None), TextDecoder(encoding)))
 
 
-def _checked(stream: "Bytes", decoder: TextDecoder) -> Iterator[bytes]:
+def _check_decoding(stream: "Bytes", decoder: TextDecoder) -> Iterator[bytes]:
     head = b""
     while len(head) < _MAGIC and (more := stream.read1(_PIECE)):
         head += more

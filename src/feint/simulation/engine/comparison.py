@@ -17,7 +17,7 @@ import numpy as np
 from feint._types import FloatArray
 from feint.agent.step import Known, update, update_means
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
-from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
+from feint.explorers.bounded_draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
 from feint.families.base import (
     Belief,
     Tangents,

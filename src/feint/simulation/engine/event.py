@@ -28,7 +28,6 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.agent.step import (
-    add_rewards,
     choose_exactly,
     draw_arm,
     most_pulled,
@@ -39,8 +38,9 @@ from feint.agent.step import (
 )
 from feint.budgets import epsilon_at
 from feint.explorers.base import UNDECIDED, Range, choose, fill_least_shares, fill_shares, pass_boosts
-from feint.explorers.draws import EXACT, LOG_HIGH, LOG_LOW
+from feint.explorers.bounded_draws import EXACT, LOG_HIGH, LOG_LOW
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region, slack
+from feint.feedback.base import count_seen, draw_learnt, draw_seen, learnt_sum, set_learnt
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics.counts import draw_binomial
 from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start_sequence
@@ -219,14 +219,18 @@ def _draw_event(run: Run, events: Events, t: int, dominant: int) -> tuple[int, f
 def _pull(run: Run, events: Events, boosted: int, pulled: int) -> None:
     known, rewards, draws = run.known, run.rewards, events.draws
     known.boosts[boosted] += 1
-    public = draw_sum(known.public.family, rewards.public[pulled], 1, draws)
-    private = draw_sum(known.private.family, rewards.private[pulled], 1, draws)
-    add_rewards(known, pulled, public, private)
+    public, private = known.public, known.private
+    public.sums[pulled] += draw_sum(public.family, rewards.public[pulled], 1, draws)
+    seen, before = count_seen(private.family, private, pulled), learnt_sum(private.family, private, pulled)
+    more = draw_seen(private.family, 1, draws)
+    learnt = draw_learnt(private.family, rewards.public[pulled], rewards.private[pulled], more, draws)
+    known.pulls[pulled] += 1
+    set_learnt(private.family, private, pulled, seen + more, before + learnt)
     update(known, pulled)
 
 
 @inlined
-def _decide(run: Run, events: Events, t: int, dominant: int, boosted: int, u: float) -> int:
+def _decide_exactly(run: Run, events: Events, t: int, dominant: int, boosted: int, u: float) -> int:
     """Return the arm whose interval contains u, by an exact evaluation."""
     update(run.known, dominant)
     set_policy(run.problem, run.known, run.space, t, boosted)
@@ -241,7 +245,7 @@ def _step_exactly(run: Run, events: Events, t: int, dominant: int) -> int:
     update(run.known, dominant)
     uniforms = (next_uniform(draws), next_uniform(draws), next_uniform(draws))
     boosted = choose_exactly(run.problem, run.known, run.space, t, uniforms)
-    pulled = _decide(run, events, t, dominant, boosted, next_uniform(draws))
+    pulled = _decide_exactly(run, events, t, dominant, boosted, next_uniform(draws))
     _pull(run, events, boosted, pulled)
     events.now[_WAIT] = max(0.0, events.now[_WAIT] - 1.0)
     return pulled
@@ -279,7 +283,7 @@ def _happen(run: Run, region: Region, events: Events, t: int, dominant: int) -> 
     epsilon = epsilon_at(run.problem.budget, t + 1)
     pulled = draw_in_region(region, slack(known.public.family), boosted, dominant, epsilon, u)
     if pulled == UNDECIDED:
-        pulled = _decide(run, events, t, dominant, boosted, u)
+        pulled = _decide_exactly(run, events, t, dominant, boosted, u)
     _pull(run, events, boosted, pulled)
     if pulled != dominant or not is_inside(region, known, dominant):
         now[_INSIDE] = 0.0

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from feint.agent.step import draw_arm, most_pulled, set_policy, still_most_pulled, view_of
 from feint.budgets import epsilon_at
 from feint.explorers.base import UNDECIDED, Uniforms, choose
-from feint.explorers.draws import EXACT, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, fill_exact_bounds
 from feint.families.base import slack
 from feint.numerics._jit import kernel, part
 from feint.numerics.best_arm_rows import complete_logs
@@ -33,7 +33,7 @@ from feint.simulation.engine.comparison import (
     forget_centres,
     update_and_displace,
 )
-from feint.simulation.engine.record import Run, record, sure_by_logs
+from feint.simulation.engine.record import Run, has_bounds, record, sure_by_logs, sure_exactly
 from feint.simulation.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
 from feint.simulation.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
 from feint.simulation.engine.watch import begin, observing, see
@@ -58,6 +58,9 @@ def lazy(n_arms: int) -> Lazy:
 @part
 def _is_sure(run: Run, space: Lazy, dominant: int, inside: bool) -> bool:
     c, private = space.comparison, run.known.private
+    if not has_bounds(run.records):
+        flush_update(run.known, c, dominant)
+        return sure_exactly(run)
     sure = sure_by_bounds(space.region.private, run.delta) if inside else UNDECIDED
     if sure == UNDECIDED:
         flush_update(run.known, c, dominant)
@@ -85,7 +88,7 @@ def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) 
 
 
 @part
-def _draw(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) -> int:
+def _draw_arm(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) -> int:
     """Return the arm to pull where no region decides; leave a lower bound of D's probability in `c.reference`."""
     problem, public, s, c = run.problem, run.known.public, run.space, space.comparison
     epsilon = epsilon_at(problem.budget, t + 1)
@@ -114,7 +117,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
     dominant = most_pulled(known.pulls)
     wide = slack(known.public.family)
     bounds_reference = follows_posterior and not observing(run.watch)
-    bounds_private = problem.uses_posterior or run.delta > 0.0
+    bounds_private = problem.uses_posterior or (run.delta > 0.0 and has_bounds(run.records))
     with_tangents = compares(known)
     calm_enough = _CALM_WITH_TANGENTS if with_tangents else _CALM
     block = t - BLOCK  # the first step whose draws have been made
@@ -160,7 +163,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
             epsilon = epsilon_at(problem.budget, t + 1)
             pulled = draw_inside(region, c, wide, boosted, dominant, epsilon, uniforms[3, i])
         if pulled == UNDECIDED:
-            pulled = _draw(run, space, dominant, t, boosted, uniforms[3, i])
+            pulled = _draw_arm(run, space, dominant, t, boosted, uniforms[3, i])
             calm = c.reference[PI_LOW, dominant] > calm_enough
 
         known.boosts[boosted] += 1

@@ -21,7 +21,7 @@ import numpy as np
 from feint._types import FloatArray
 from feint.agent.step import Known
 from feint.explorers.base import BOUND_ROWS, P_HIGH, P_LOW, UNDECIDED
-from feint.explorers.draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
+from feint.explorers.bounded_draws import LOG_HIGH, LOG_LOW, LOG_ROWS, fill_all_cuts
 from feint.families.base import (
     MEAN_HIGH,
     MEAN_LOW,
@@ -115,7 +115,7 @@ def is_inside(region: Region, known: Known, dominant: int) -> bool:
 
 
 @inlined
-def _place(belief: Belief, dominant: int, first: float, second: float) -> None:
+def _set_dominant(belief: Belief, dominant: int, first: float, second: float) -> None:
     belief.posterior[0, dominant] = first
     belief.posterior[1, dominant] = second
 
@@ -126,11 +126,11 @@ def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float,
     wide = slack(belief.family)
     logs, extremes = region.logs, region.extremes
     first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
-    _place(belief, dominant, extremes[OTHERS_HIGH, 0], extremes[OTHERS_HIGH, 1])
+    _set_dominant(belief, dominant, extremes[OTHERS_HIGH, 0], extremes[OTHERS_HIGH, 1])
     fill_log_best(belief.family, belief.posterior, belief.ws, logs[LOG_HIGH])
-    _place(belief, dominant, extremes[OTHERS_LOW, 0], extremes[OTHERS_LOW, 1])
+    _set_dominant(belief, dominant, extremes[OTHERS_LOW, 0], extremes[OTHERS_LOW, 1])
     fill_log_best(belief.family, belief.posterior, belief.ws, logs[LOG_LOW])
-    _place(belief, dominant, first, second)
+    _set_dominant(belief, dominant, first, second)
     low = 0.0
     high = 0.0
     for a in range(logs.shape[1]):
@@ -153,11 +153,11 @@ def bound_private_in_region(belief: Belief, dominant: int, region: Region) -> No
         logs[LOG_HIGH, dominant] = min(0.0, math.log1p(-others_low) + wide)
     else:
         first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
-        _place(belief, dominant, extremes[OWN_LOW, 0], extremes[OWN_LOW, 1])
+        _set_dominant(belief, dominant, extremes[OWN_LOW, 0], extremes[OWN_LOW, 1])
         low = log_best_of(belief.family, belief.posterior, belief.ws, dominant)
-        _place(belief, dominant, extremes[OWN_HIGH, 0], extremes[OWN_HIGH, 1])
+        _set_dominant(belief, dominant, extremes[OWN_HIGH, 0], extremes[OWN_HIGH, 1])
         high = log_best_of(belief.family, belief.posterior, belief.ws, dominant)
-        _place(belief, dominant, first, second)
+        _set_dominant(belief, dominant, first, second)
         logs[LOG_LOW, dominant] = low - wide + _DEEP * wide * low
         logs[LOG_HIGH, dominant] = high + wide - _DEEP * wide * high
     for a in range(logs.shape[1]):

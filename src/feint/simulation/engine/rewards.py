@@ -7,8 +7,9 @@ import numpy as np
 from feint._types import FloatArray
 from feint.agent.step import Known, add_rewards, update
 from feint.families.base import draw_reward
+from feint.feedback.base import draw_private
 from feint.numerics._jit import part, shared, shared_inlined
-from feint.numerics.streams import Word, WordArray, fill_block, fill_chances
+from feint.numerics.streams import ARM_STEPS, PRIVATE, RandomStream, Word, WordArray, fill_block, fill_chances
 
 BLOCK = 128  # steps whose draws are made at once
 
@@ -20,7 +21,7 @@ class Rewards(NamedTuple):
     private: FloatArray
     own_samples: bool
     normal: bool  # whether a side draws from normal numbers
-    uniform: bool  # whether a side draws from uniform numbers
+    uniform: bool  # whether a side draws from uniform numbers, or a feedback does
     seed: Word
     first: int  # the replication of row 0
     words: WordArray  # (8, n) scratch
@@ -37,7 +38,7 @@ def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards
         np.array(bandit.private),
         own_samples,
         any(normal),
-        not all(normal),
+        not all(normal) or bandit.feedback is not None,
         np.uint64(seed),
         first,
         np.empty((8, BLOCK), dtype=np.uint64),
@@ -45,6 +46,16 @@ def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards
         np.zeros((2, BLOCK)),
         np.full((2, BLOCK), 0.5),
     )
+
+
+def private_truth(bandit: Any, seed: int, which: range) -> FloatArray:
+    """Return the private means of every replication, (R, K): those of the instance, or drawn around them."""
+    truth = np.tile(bandit.private, (len(which), 1))
+    if bandit.draws_private:
+        arms = ARM_STEPS + np.arange(bandit.n_arms)
+        noise = [RandomStream(seed, replication).normals(arms)[:, PRIVATE] for replication in which]
+        truth += bandit.feedback.spread * np.array(noise)
+    return truth
 
 
 @part
@@ -61,7 +72,8 @@ def reward_pull(rewards: Rewards, known: Known, arm: int, i: int) -> None:
     """Pull `arm` and reward it by the i-th draws of the block."""
     normals, chances = rewards.normals, rewards.chances
     public = draw_reward(known.public.family, rewards.public[arm], normals[0, i], chances[0, i])
-    private = draw_reward(known.private.family, rewards.private[arm], normals[1, i], chances[1, i])
+    is_first, mean, noise = known.pulls[arm] == 0, rewards.private[arm], (normals[0, i], normals[1, i])
+    private = draw_private(known.private.family, is_first, mean, noise[0], noise[1], chances[1, i])
     add_rewards(known, arm, public, private)
 
 

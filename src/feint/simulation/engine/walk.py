@@ -1,7 +1,8 @@
 r"""Make many pulls of one arm at once, up to the first that leaves the region.
 
-While only D is pulled, its two sums of rewards are random walks with known steps. The region is left when a sum passes
-one of its two lines, mean = MEAN_LOW or MEAN_HIGH, which are straight in the number of pulls. To make n pulls, draw
+While only D is pulled, its two sums of rewards are random walks with known steps. (Where private rewards are not all
+seen, the second walk makes a step per seen one, between lines of its own: `feedback.base`.) The region is left when a
+sum passes one of its two lines, mean = MEAN_LOW or MEAN_HIGH, straight in the number of pulls. To make n pulls, draw
 both sums at the end. If the bridges between the known ends pass any of the four lines with probability at most e⁻⁴⁵
 in all (`families.base.nats_to_cross`), assume that they do not; this is the only approximation here. Otherwise draw the
 middle of the bridges and look at the left half, then at the right half, down to single pulls, which are inside or not.
@@ -19,6 +20,16 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.agent.step import Known, update_means
 from feint.families.base import MEAN_HIGH, MEAN_LOW, draw_part, draw_sum, nats_to_cross
+from feint.feedback.base import (
+    count_seen,
+    draw_learnt,
+    draw_seen,
+    draw_seen_part,
+    inner_lines,
+    is_between,
+    learnt_sum,
+    set_learnt,
+)
 from feint.numerics._jit import inlined, part
 from feint.numerics.sequence import Sequence
 from feint.simulation.engine.region import Region, is_inside
@@ -34,18 +45,23 @@ class Bridges(NamedTuple):
     pulls: IntArray  # (n,)
     public: FloatArray  # (n,) sums
     private: FloatArray  # (n,)
+    seen: IntArray  # (n,) private rewards
 
 
 def bridges() -> Bridges:
     """Allocate space for the points ahead."""
-    return Bridges(np.empty(_DEPTH, dtype=np.int64), np.empty(_DEPTH), np.empty(_DEPTH))
+    pulls, seen = np.empty((2, _DEPTH), dtype=np.int64)
+    return Bridges(pulls, np.empty(_DEPTH), np.empty(_DEPTH), seen)
 
 
 @inlined
-def _stays(family: Any, box: FloatArray, pulls: int, here: float, n: int, there: float) -> bool:
+def _stays(family: Any, lines: tuple[float, float], pulls: int, here: float, n: int, there: float) -> bool:
     """Return whether a sum that goes from `here` after `pulls` to `there` in n more surely stays between its lines."""
-    up, down = box[MEAN_HIGH] * pulls - here, here - box[MEAN_LOW] * pulls
-    up_then, down_then = box[MEAN_HIGH] * (pulls + n) - there, there - box[MEAN_LOW] * (pulls + n)
+    low, high = lines
+    up, down = high * pulls - here, here - low * pulls
+    if n == 0:
+        return up >= 0.0 and down >= 0.0
+    up_then, down_then = high * (pulls + n) - there, there - low * (pulls + n)
     if up <= 0.0 or down <= 0.0 or up_then <= 0.0 or down_then <= 0.0:
         return False
     return (
@@ -65,30 +81,40 @@ def pull_many(
     if n == 0:
         return False
     top = 0
+    box = region.public_box
+    lines, private_lines = (box[MEAN_LOW], box[MEAN_HIGH]), inner_lines(private.family, box, region.private_box)
     ahead.pulls[0] = known.pulls[arm] + n
     ahead.public[0] = public.sums[arm] + draw_sum(public.family, rewards.public[arm], n, draws)
-    ahead.private[0] = private.sums[arm] + draw_sum(private.family, rewards.private[arm], n, draws)
+    more = draw_seen(private.family, n, draws)
+    ahead.seen[0] = count_seen(private.family, private, arm) + more
+    learnt = draw_learnt(private.family, rewards.public[arm], rewards.private[arm], more, draws)
+    ahead.private[0] = learnt_sum(private.family, private, arm) + learnt
     while top >= 0:
         pulls = known.pulls[arm]
         steps = ahead.pulls[top] - pulls
+        seen, here = count_seen(private.family, private, arm), learnt_sum(private.family, private, arm)
+        more = ahead.seen[top] - seen
         if steps == 1 or (
-            _stays(public.family, region.public_box, pulls, public.sums[arm], steps, ahead.public[top])
-            and _stays(private.family, region.private_box, pulls, private.sums[arm], steps, ahead.private[top])
+            _stays(public.family, lines, pulls, public.sums[arm], steps, ahead.public[top])
+            and _stays(private.family, private_lines, seen, here, more, ahead.private[top])
         ):
             known.pulls[arm] = ahead.pulls[top]
             public.sums[arm] = ahead.public[top]
-            private.sums[arm] = ahead.private[top]
+            set_learnt(private.family, private, arm, ahead.seen[top], ahead.private[top])
             top -= 1
             if steps == 1:
                 update_means(known, arm)
-                if not is_inside(region, known, arm):
+                between = is_between(private.family, private, arm, private_lines)
+                if not (between and is_inside(region, known, arm)):
                     return True
             continue
         first = steps // 2
-        total, private_total = ahead.public[top] - public.sums[arm], ahead.private[top] - private.sums[arm]
+        total, private_total = ahead.public[top] - public.sums[arm], ahead.private[top] - here
+        first_seen = draw_seen_part(private.family, more, steps, first, draws)
         top += 1
         ahead.pulls[top] = pulls + first
         ahead.public[top] = public.sums[arm] + draw_part(public.family, total, steps, first, draws)
-        ahead.private[top] = private.sums[arm] + draw_part(private.family, private_total, steps, first, draws)
+        ahead.seen[top] = seen + first_seen
+        ahead.private[top] = here + draw_part(private.family, private_total, more, first_seen, draws)
     update_means(known, arm)
     return False

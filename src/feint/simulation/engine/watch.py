@@ -10,7 +10,7 @@ from feint.agent.step import Known, Problem, Space, view_of
 from feint.budgets import epsilon_at
 from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
 from feint.evidence.fixed_share import reset_experts
-from feint.explorers.base import fill_shares, floor_ratio, spent
+from feint.explorers.base import fill_known_shares, fill_shares, floor_ratio, spent
 from feint.families.base import fill_log_best
 from feint.numerics._jit import by_type, inlined, part, parts, shared
 
@@ -50,7 +50,7 @@ def _observing(watch: "Watch") -> bool:
 
 
 @part
-def _begin(watch: "Watch", r: int) -> None:
+def _begin_watch(watch: "Watch", r: int) -> None:
     reset_experts(watch.bets.experts)
     for i in range(watch.now.shape[1]):
         watch.now[r, i] = 0.0
@@ -59,14 +59,13 @@ def _begin(watch: "Watch", r: int) -> None:
 
 
 @shared
-def _fill_shares(watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, t: int) -> None:
+def _fill_boost_chances(watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, t: int) -> None:
     """Fill in with which probability the t-th pull boosts each arm, for one who does not know the agent's draws."""
     if problem.uses_posterior:
         fill_log_best(known.private.family, known.private.posterior, known.private.ws, watch.log_best)
         fill_shares(problem.explorer, view_of(known, s.explorer, t - 1), watch.log_best, watch.shares)
-    else:  # it boosts without drawing
-        for b in range(watch.shares.size):
-            watch.shares[b] = 1.0 if b == boosted else 0.0
+    else:
+        fill_known_shares(problem.explorer, view_of(known, s.explorer, t - 1), boosted, watch.shares)
 
 
 @part
@@ -74,7 +73,7 @@ def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boost
     watch.now[r, KL_SPENT] += spent(problem.explorer, s.pi, s.log_pi, boosted, s.policy)
     # The test of an observer who knows what the agent does, boosted arm and all (`evidence.likelihood_ratio`).
     watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
-    _fill_shares(watch, problem, known, s, boosted, t)
+    _fill_boost_chances(watch, problem, known, s, boosted, t)
     epsilon = epsilon_at(problem.budget, t)
     floor = floor_ratio(problem.explorer, watch.shares, s.pi, s.log_pi, s.policy, pulled, epsilon)
     watch.now[r, LOG_FLOOR_RATIO] += math.log(floor) if floor > 0.0 else -math.inf if floor == 0.0 else math.nan
@@ -93,7 +92,7 @@ def _record(watch: "Watch", r: int, row: int) -> None:
         watch.recorded[r, i, row] = watch.now[r, i]
 
 
-@parts(observing=_observing, begin=_begin, see=_see, record_watch=_record)
+@parts(observing=_observing, begin=_begin_watch, see=_see, record_watch=_record)
 class Watch(NamedTuple):
     """The observer of R replications, one after the other."""
 

@@ -13,6 +13,7 @@ from feint.auditing.columns import LogColumns
 from feint.auditing.readers import Log
 from feint.auditing.readers.base import Progress
 from feint.numerics._validate import is_whole
+from feint.references.base import has_context_per_arm
 
 
 def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], progress: Progress | None) -> LogArms:
@@ -31,7 +32,14 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
         if (labels := given_labels(n_arms)) is not None and set(labels) != set(columns.labels):
             raise ValueError(f"`n_arms` is {n_arms!r}, but the columns of probabilities are of {columns.labels}.")
         return LogArms(width, columns.labels)
-    if (labels := given_labels(n_arms)) is not None:
+    labels = given_labels(n_arms)
+    if columns.contexts and has_context_per_arm(claim.reference):
+        features = len(str(claim.names.context).split(","))
+        count = getattr(log, "context_arms", 0) or len(columns.contexts) // features
+        if n_arms is not None and count != (n_arms if labels is None else len(labels)):
+            raise ValueError(f"`n_arms` is {n_arms!r}, but there are contexts of {count} arms; leave it out.")
+        return LogArms(count, columns.labels if labels is None else labels)
+    if labels is not None:
         return LogArms(len(labels), labels)
     if n_arms is not None:
         if not is_whole(n_arms, 2, MOST_ARMS):
@@ -54,12 +62,13 @@ def _count_arms(
     length, largest, first = 0, -1, 1
     bad: BadRow | None = None
     only = columns._replace(
-        reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None
-    )
+        reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None,
+        stage=None, available=None, units=(), contexts=[],
+    )  # fmt: skip
     wanted = [name for name in (columns.arm, columns.listed) if name is not None]
     for batch in log.batches(wanted, max(1, CELLS_PER_CHUNK // len(wanted)), tick):
         if columns.listed is not None:
-            length = max(length, _length(batch.table[columns.listed], keys))
+            length = max(length, _list_length(batch.table[columns.listed], keys))
         chunk = make_chunk(only, LogArms(2), batch, first)
         found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, Times()).bad
         if found and bad is None:
@@ -100,7 +109,7 @@ def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArm
     return LogArms(count, sorted(keys, key=_by_number) if keys else None)
 
 
-def _length(cells: Any, keys: set[str]) -> int:
+def _list_length(cells: Any, keys: set[str]) -> int:
     """Return how many probabilities the lists have; add the keys of dictionaries to `keys`."""
     longest = 0
     for cell in cells:

@@ -11,8 +11,9 @@ from the bounds is the one that exact probabilities, computed in float64, would 
 
 import math
 
-from feint._types import FloatArray, IntArray
+from feint._types import FloatArray
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, Range, View
+from feint.feedback.base import worth
 from feint.numerics._jit import inlined, part
 
 _BEYOND = 2.0  # the cut after the last arm: no uniform reaches it
@@ -108,20 +109,6 @@ def draw_leader(bounds: FloatArray, u: float) -> int:
     return _locate(bounds[CUT_LOW], bounds[CUT_HIGH], u)
 
 
-@part
-def log_rest(log_best: FloatArray, leader: int) -> float:
-    """Return log P(an arm other than the leader is the best), even where that is far below rounding."""
-    highest = -math.inf
-    for a in range(log_best.size):
-        if a != leader:
-            highest = max(highest, log_best[a])
-    total = 0.0
-    for a in range(log_best.size):
-        if a != leader:
-            total += math.exp(log_best[a] - highest)
-    return highest + math.log(total)
-
-
 @inlined
 def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: int) -> int:
     """Draw the challenger (line 5 of Algorithm 1): another arm, in proportion to its probability of being the best."""
@@ -132,15 +119,22 @@ def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: i
 
 
 @inlined
-def select(pulls: IntArray, leader: int, challenger: int, u: float) -> int:
+def evidence(view: View, arm: int) -> float:
+    """Return N of an arm: its pulls, times what each is worth where that differs between arms (`feedback`)."""
+    return view.pulls[arm] * worth(view.private_family, arm)
+
+
+@inlined
+def select(view: View, leader: int, challenger: int, u: float) -> int:
     """Select the leader with probability N_c/(N_c + N_l), otherwise the challenger (line 6 of Algorithm 1)."""
-    return leader if u * (pulls[challenger] + pulls[leader]) < pulls[challenger] else challenger
+    led, challenged = evidence(view, leader), evidence(view, challenger)
+    return leader if u * (challenged + led) < challenged else challenger
 
 
 @inlined
 def bound_selection(view: View, within: Range, leader: int, challenger: int) -> tuple[float, float]:
     """Return lower bounds of P(the leader is selected) and P(the challenger is) while one arm's pulls grow."""
-    few_l, few_c = float(view.pulls[leader]), float(view.pulls[challenger])
-    many_l = float(within.most) if leader == within.arm else few_l
-    many_c = float(within.most) if challenger == within.arm else few_c
+    few_l, few_c, family = evidence(view, leader), evidence(view, challenger), view.private_family
+    many_l = within.most * worth(family, leader) if leader == within.arm else few_l
+    many_c = within.most * worth(family, challenger) if challenger == within.arm else few_c
     return few_c / (few_c + many_l), few_l / (few_l + many_c)

@@ -16,7 +16,7 @@ from feint.evidence.fixed_share import held_back
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics.normal import exp_nonpositive, log_positive
 from feint.numerics.streams import Word, philox, uniform
-from feint.planning.draws import WordArray
+from feint.planning.path_draws import WordArray
 
 _MEMORY = 0.2  # of 1/η: the longest stride
 _MOST = 32  # strides: in a leap longer than 1,000 pulls each pull tells next to nothing
@@ -95,7 +95,7 @@ def bet_leaps(
         length = seen.steps[i] / strides
         kept = math.exp(length * math.log1p(-rules.share))
         _set_logs(rules, bettors.counts[i], seen.log_pi[:, i])
-        _split(rules.pulls, seen.counts[:, i], length, np.uint64(leap), seen.key[i], strides)
+        _split_leap(rules.pulls, seen.counts[:, i], length, np.uint64(leap), seen.key[i], strides)
         raised = rules.threshold + seen.excess[i]
         log_e, parts[i] = before[i], math.nan
         for stride in range(strides):
@@ -155,7 +155,7 @@ def _log_sum(x: float, y: float) -> float:
 
 
 @part
-def _split(pulls: FloatArray, counts: FloatArray, length: float, leap: Word, key: Word, strides: int) -> None:
+def _split_leap(pulls: FloatArray, counts: FloatArray, length: float, leap: Word, key: Word, strides: int) -> None:
     """Split the pulls of a leap into strides; the most pulled arm fills what the others leave."""
     n = counts.size
     most = 0

@@ -1,0 +1,104 @@
+"""Arms that could be drawn in a row, where others were down, sold out or not yet open.
+
+A reference is recomputed among the available arms alone. Each says by its method `among(arms)` what it is for these
+arms: Thompson Sampling draws the best among them, a softmax and ε-greedy look at their means only, and the shares of a
+split are divided by their sum. A reference without that method is refused, and one in plain Python is asked as ever and
+sees `view.available`. A posterior of an arm that could not be drawn is not needed. Logged probabilities must be 0 for
+arms that were not available.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from feint._types import BoolArray, FloatArray, IntArray
+from feint.auditing.arms import LogArms, label_of
+from feint.references.base import among_arms
+from feint.references.past import KnownRewards
+from feint.references.recomputation import Recomputation
+from feint.support.strict_json import parse_json
+
+
+def read_available(cells: Any, arms: LogArms, malformed: dict[int, str]) -> BoolArray:
+    """Return which arms could be drawn, (n, K), from lists of labels, texts of them, or a table of booleans; note in
+    `malformed` what is none of these.
+    """
+    if isinstance(cells, np.ndarray) and cells.ndim == 2:
+        if cells.shape[1] != arms.n:
+            raise ValueError(f"`available` has {cells.shape[1]} columns for {arms.n} arms; give one per arm.")
+        mask = cells.astype(bool)
+        malformed.update(dict.fromkeys(np.flatnonzero(~mask.any(axis=1)).tolist(), "no arm was available"))
+        return mask
+    places = {name: a for a, name in enumerate(arms.names())}
+    mask = np.zeros((len(cells), arms.n), dtype=bool)
+    for i, cell in enumerate(cells):
+        labels = _labels(cell, places)
+        unknown = next((label for label in labels if label not in places), None)
+        if unknown is not None:
+            malformed.setdefault(i, f"the available arms name {unknown!r}, which is none of the arms (`n_arms`)")
+        elif not labels:
+            malformed.setdefault(i, "no arm was available")
+        mask[i, [places[label] for label in labels if label in places]] = True
+    return mask
+
+
+def _labels(cell: Any, known: dict[str, int]) -> list[str]:
+    """Return the labels in a cell: a list, its JSON, or labels with ;, commas or blanks between, the first that is
+    there.
+    """
+    found: Any = cell
+    if isinstance(cell, str):
+        try:
+            found = parse_json(cell)
+        except ValueError:
+            found = cell
+        if not isinstance(found, list):
+            text = cell.strip()
+            mark = next((mark for mark in ";," if mark in text), None)
+            found = [text] if text in known else text.split(mark)
+    if not isinstance(found, list | tuple | np.ndarray):
+        found = [found]
+    return [label for label in map(label_of, found) if label]
+
+
+class AmongAvailable:
+    """A reference that is recomputed among the available arms of each row."""
+
+    def __init__(self, expected: Recomputation) -> None:
+        self._expected = expected
+        self._by_arms: dict[bytes, Recomputation] = {}
+        if not expected.is_own:
+            among_arms(expected.reference, range(expected.n_arms))  # refuses what it cannot restrict
+
+    def rows(
+        self, known: KnownRewards, group: IntArray, arms: IntArray, available: BoolArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return log π (m, K) of the tested rows, and which rows these are, (n,)."""
+        tested = known.numbers >= self._expected.untested
+        table = np.full(available.shape, -math.inf)
+        if self._expected.is_own:
+            tested &= self._expected.has_probabilities(known, available)
+            return self._expected.follow_plainly(known, group, arms, tested, available), tested
+        packed = np.packbits(available, axis=1)
+        _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        for pattern, row in enumerate(first.tolist()):
+            rows = np.flatnonzero((which.reshape(-1) == pattern) & tested)
+            some = np.flatnonzero(available[row])
+            if some.size == 1:
+                table[rows, some[0]] = 0.0
+                continue
+            reference = self._reference(some)
+            its = known.at(rows).of(some)
+            ready = reference.has_probabilities(its)
+            tested[rows[~ready]] = False
+            table[np.ix_(rows[ready], some)] = reference.log_pi(its.at(ready), group[rows[ready]])
+        return table[tested], tested
+
+    def _reference(self, arms: IntArray) -> Recomputation:
+        key = arms.tobytes()
+        if key not in self._by_arms:
+            whole = self._expected
+            reference = among_arms(whole.reference, arms.tolist()) if arms.size < whole.n_arms else whole.reference
+            self._by_arms[key] = Recomputation(reference, whole.family, arms.size, initial_round=False)
+        return self._by_arms[key]

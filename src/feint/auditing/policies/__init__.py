@@ -1,0 +1,4 @@
+"""The check of a policy before its release: does it draw its arms with the probabilities that it says?
+
+The policy plays against simulated rewards (`player`), and the audit's test watches it (`check`).
+"""

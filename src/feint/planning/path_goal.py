@@ -1,0 +1,89 @@
+"""A goal other than the best arm, for many paths at once: how sure of its answer each path is.
+
+Far from the bar, the weakest point of the answer stands for its error: Z = √(2E), with E the least evidence. Near it,
+and wherever the error is reported, the posterior probability is exact.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint._types import BoolArray, FloatArray
+from feint.bandit import Bandit
+from feint.families.base import Belief, belief, usual_prior
+from feint.goals.base import answer_of, fill_answer, fill_boost_shares, goal_settings, log_error_of
+from feint.numerics._jit import Plain, kernel
+from feint.numerics._threads import run_slices
+from feint.support.printable import short_repr
+
+_NEAR = 1.5  # standard deviations below the bar from which errors are exact
+_ROWS_PER_SLICE = 50
+
+
+class PathGoal:
+    """A goal of the paths of an instance; arrays have arms along the first axis and paths along the last."""
+
+    def __init__(self, goal: Any, bandit: Bandit) -> None:
+        self._goal, self._family, self._n_arms = goal, bandit.families[1], bandit.n_arms
+        if isinstance(self.settings(), Plain):
+            raise ValueError(f"Plans need a goal with a kernel; simulate {short_repr(goal)} (docs/extending.md).")
+        self._truth = answer_of(goal, np.array(bandit.private))
+
+    def settings(self) -> Any:
+        """Return the settings for kernels, with space of their own."""
+        return goal_settings(self._goal, self._n_arms, self._family)
+
+    def log_error(self, pulls: FloatArray, sums: FloatArray, bar: float) -> FloatArray:
+        """Return the log of the error of each path's own answer, about where it is below `bar`, (R,)."""
+        return self._fill(pulls, sums, bar, True)[0]
+
+    def log_true_error(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
+        """Return the log of the posterior probability that the right answer is not the true one, (R,)."""
+        return self._fill(pulls, sums, -math.inf, False)[0]
+
+    def shares(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
+        """Return each arm's share of the evidence where the answer is weakest, (K, R)."""
+        return np.ascontiguousarray(self._fill(pulls, sums, math.inf, False)[1].T)
+
+    def _fill(self, pulls: FloatArray, sums: FloatArray, bar: float, own: bool) -> tuple[FloatArray, FloatArray]:
+        family = self._family
+        first, second = family.posterior(usual_prior(family), pulls, sums)
+        rows = [np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, first, second)]
+        errors, shares = np.empty(pulls.shape[1]), np.empty(rows[0].shape)
+
+        def fill(start: int, stop: int) -> None:
+            known = belief(family, usual_prior(family), np.zeros(self._n_arms, dtype=np.int64))
+            here = _Rows(*(array[start:stop] for array in (*rows, errors, shares)))
+            _fill_rows(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
+
+        run_slices(fill, errors.size, smallest=_ROWS_PER_SLICE)
+        return errors, shares
+
+
+class _Rows(NamedTuple):
+    """Paths of a slice: what is known of them (R, K), and what is found: log errors (R,) and shares (R, K)."""
+
+    pulls: FloatArray
+    means: FloatArray
+    first: FloatArray  # of the posteriors' two parameters
+    second: FloatArray
+    errors: FloatArray
+    shares: FloatArray
+
+
+@kernel
+def _fill_rows(goal: Any, private: Belief, rows: _Rows, answer: BoolArray, own: bool, far: float) -> None:
+    """Fill the log errors of `answer`, or of each row's `own`, which are about right below `far`, and the shares."""
+    for i in range(rows.errors.size):
+        least = fill_boost_shares(goal, private.family, rows.pulls[i], rows.means[i], True, rows.shares[i])
+        z = math.sqrt(2.0 * least)
+        if z < far:
+            rows.errors[i] = math.log(0.5 * math.erfc(z / math.sqrt(2.0)))
+            continue
+        for a in range(answer.size):
+            private.posterior[0, a] = rows.first[i, a]
+            private.posterior[1, a] = rows.second[i, a]
+        if own:
+            fill_answer(goal, private, answer)
+        rows.errors[i] = log_error_of(goal, private, answer)

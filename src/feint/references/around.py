@@ -1,0 +1,121 @@
+"""What references around another reference share: they change its probabilities and leave the rest to it.
+
+Such a reference has the field `reference`. Its settings are a NamedTuple whose first field is the settings of the
+reference inside; the class has `expect_around` as its part `expect`, and the part `change` below.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feint._types import BoolArray, FloatArray
+from feint.families.base import Belief
+from feint.numerics._jit import by_type, shared
+from feint.references.base import (
+    Reference,
+    expect,
+    min_pulls_per_arm,
+    reference_family,
+    reference_prior,
+    reference_settings,
+    takes_contexts,
+)
+
+
+@by_type
+def change(settings: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    """Turn the probabilities of the reference inside, after t pulls, into those of the one around it, in place."""
+    raise NotImplementedError
+
+
+@shared
+def expect_around(settings: Any, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    """Ask the reference inside, and change its answer."""
+    expect(settings.reference, belief, t, pi, log_pi)
+    change(settings, t, pi, log_pi)
+
+
+class RowsAround:
+    """Settings for a reference inside that is only for whole logs; `kernel` says how to change its probabilities."""
+
+    def __init__(self, settings: Any, kernel: NamedTuple) -> None:
+        self._settings, self._kernel = settings, kernel
+
+    def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
+        """Return log π of each row, (n, K)."""
+        log_pi: FloatArray = self._settings.log_probabilities(counts, sums, spreads)
+        for row in log_pi:
+            change(self._kernel, 0, np.exp(row), row)
+        return log_pi
+
+    def has_posterior(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> BoolArray:
+        """Return for which rows the reference inside has a posterior, (n,)."""
+        if not hasattr(self._settings, "has_posterior"):
+            return np.ones(len(counts), dtype=bool)
+        return np.asarray(self._settings.has_posterior(counts, sums, spreads))
+
+
+class ContextsAround:
+    """Settings for a reference inside that knows contexts; `kernel` says how to change its probabilities."""
+
+    draws = None
+
+    def __init__(self, settings: Any, kernel: NamedTuple) -> None:
+        if settings.draws is not None:
+            raise ValueError("The probabilities of this reference are estimated from draws and cannot be changed.")
+        self._settings, self._kernel = settings, kernel
+        self.contexts_of, self.state, self.recall = settings.contexts_of, settings.state, settings.recall
+
+    def rows(self, group: Any, numbers: Any, *log: Any) -> Any:
+        """Return log π of each row that has posteriors, and which rows these are."""
+        log_pi, proper = self._settings.rows(group, numbers, *log)
+        for t, row in zip(numbers[proper].tolist(), log_pi, strict=True):
+            change(self._kernel, t, np.exp(row), row)
+        return log_pi, proper
+
+
+class Around:
+    """The questions that a reference around another passes on to it."""
+
+    reference: Reference
+
+    @property
+    def ignores_rewards(self) -> bool:
+        """Return whether the reference inside ignores rewards."""
+        return bool(getattr(self.reference, "ignores_rewards", False))
+
+    @property
+    def usual_family(self) -> str | None:
+        """Return the family of rewards that the reference inside is about, if it is about one."""
+        return getattr(self.reference, "usual_family", None)
+
+    @property
+    def takes_contexts(self) -> bool:
+        """Return whether the reference inside needs contexts."""
+        return takes_contexts(self.reference)
+
+    def family_of(self, family: Any) -> Any:
+        """Return the family of the rewards of the reference inside."""
+        return reference_family(self.reference, family)
+
+    def check_timing(self, timing: Any) -> None:
+        """Check that the reference inside knows rewards in this way."""
+        if hasattr(self.reference, "check_timing"):
+            self.reference.check_timing(timing)
+
+    def prior_of(self, family: Any) -> Any:
+        """Return the prior of the reference inside."""
+        return reference_prior(self.reference, family)
+
+    def min_pulls_per_arm(self, family: Any) -> int:
+        """Return the number of pulls that the reference inside needs."""
+        return min_pulls_per_arm(self.reference, family)
+
+    def settings_around(self, kernel: Any, family: Any, n_arms: int) -> Any:
+        """Return `kernel` with the settings of the reference inside, or `RowsAround` if that is for whole logs only, or
+        `ContextsAround`.
+        """
+        inside = reference_settings(self.reference, family, n_arms)
+        if self.takes_contexts:
+            return ContextsAround(inside, kernel)
+        return kernel._replace(reference=inside) if hasattr(inside, "expect") else RowsAround(inside, kernel)

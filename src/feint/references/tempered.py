@@ -1,0 +1,97 @@
+"""A reference whose probabilities are raised to a power: closer to uniform, or greedier."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from feint._types import FloatArray
+from feint.numerics._jit import parts, shared
+from feint.numerics._validate import as_number
+from feint.numerics.best_arm_rows import complete_logs
+from feint.references.around import Around, expect_around
+from feint.references.base import Reference, describe, reference_settings
+
+_GROWING = re.compile(r"n/(\d+(?:\.\d+)?)")
+_LARGEST = 1e6
+
+
+@shared
+def _temper(settings: "TemperedKernel", t: int, pi: FloatArray, log_pi: FloatArray) -> None:
+    power = settings.power + settings.slope * t
+    top = -math.inf
+    for a in range(pi.size):
+        top = max(top, log_pi[a])
+    total = 0.0
+    for a in range(pi.size):
+        if log_pi[a] > -math.inf:  # an impossible arm stays so, also to the power 0
+            log_pi[a] = power * (log_pi[a] - top)
+            total += math.exp(log_pi[a])
+    for a in range(pi.size):
+        log_pi[a] -= math.log(total)
+    complete_logs(log_pi, pi)
+
+
+@parts(own_samples=False, follows_posterior=False, expect=expect_around, change=_temper)
+class TemperedKernel(NamedTuple):
+    """`Tempered` for kernels: the power after t pulls is power + slope·t."""
+
+    reference: Any
+    power: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class Tempered(Around):
+    """Another reference with probabilities ∝ π^power.
+
+    Trials stabilise Thompson Sampling so. Thall and Wathen (European Journal of Cancer 43, 2007) raise P(best) to the
+    power n/2N, where n patients of N have been assigned.
+
+    Parameters
+    ----------
+    reference
+        What is raised to the power.
+    power
+        A number from 0 (uniform) over 1 (unchanged) to 1e6; or "n/400", where n is the number of rows before this one
+        (of the same group): Thall and Wathen's n/2N for N = 200. It is not capped and exceeds 1 from row 401 on.
+
+    Examples
+    --------
+    >>> import feint
+    >>> tempered = feint.Tempered(feint.Split([0.8, 0.2]), 0.5)
+    >>> feint.Observer(2, tempered, initial_round=False).reference_probabilities().round(4)  # √0.8 to √0.2
+    array([0.6667, 0.3333])
+    """
+
+    name: ClassVar[str] = "tempered"
+    reference: Reference
+    power: float | str
+
+    def __post_init__(self) -> None:
+        what = 'power must be a number from 0 to 1e6, or a text as "n/400", n being the rows before'
+        if isinstance(self.power, str):
+            found = _GROWING.fullmatch(self.power)
+            if found is None or not float(found[1]) > 0:
+                raise ValueError(f"{what}; got {self.power!r}.")
+            return
+        number = as_number(self.power, what)
+        if not 0 <= number <= _LARGEST:
+            raise ValueError(f"{what}; got {self.power!r}.")
+        object.__setattr__(self, "power", number)
+
+    def kernel(self, family: Any, n_arms: int) -> Any:
+        """Return the settings for kernels."""
+        if not isinstance(self.power, str):
+            return self.settings_around(TemperedKernel(None, float(self.power), 0.0), family, n_arms)
+        if not hasattr(reference_settings(self.reference, family, n_arms), "expect"):
+            raise ValueError(
+                f"power is {self.power}, which grows with the rows, but {type(self.reference).__name__} is computed "
+                "for whole logs; give a number as the power."
+            )
+        return self.settings_around(TemperedKernel(None, 0.0, 1.0 / float(self.power[2:])), family, n_arms)
+
+    def describe(self, family: Any) -> str:
+        """Return a description for reports."""
+        power = f"{self.power}, n rows being before" if isinstance(self.power, str) else f"{self.power:g}"
+        return f"{describe(self.reference, family)}, its probabilities raised to the power {power}"

@@ -1,0 +1,611 @@
+"""References with contexts: posteriors against the normal equations in high precision, probabilities against mpmath,
+validity by enumeration and by honest agents of `context_agents`, which shares no code with feint; files and refusals.
+"""
+
+import io
+import json
+import math
+import re
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+import feint
+from context_agents import laplace, play_linear, play_logistic, play_shared
+from feint.auditing.claim import Claim
+from feint.auditing.pipeline import follow_log, followed_state
+from feint.auditing.readers import open_growing_log
+from feint.evidence.share_bets import _BETS, ShareBets
+from feint.references import Clipped
+from feint.references.past import Timing
+from feint.references.recomputation import Recomputation
+from feint.references.scores import DRAWS, count_wins, log_best_scores
+from oracles import log_orthant_by_angle
+from shell import typed
+
+SURELY = math.log(1e6)
+Linear, Logistic = feint.LinearThompsonSampling, feint.LogisticThompsonSampling
+
+
+def follow(reference, log, n_arms=2, timing=Timing(), pieces=1):  # noqa: B008 - frozen
+    """Return log π of all rows, recomputed in pieces that go over a saved state."""
+    found, state, size = [], None, len(log["arms"])
+    for rows in np.array_split(np.arange(size), pieces):
+        expected = Recomputation(reference, None, n_arms, False, timing)
+        if state is not None:
+            expected.recall(json.loads(state))
+        columns = (None if log.get(name) is None else log[name][rows] for name in ("times", "due"))
+        group, arms, rewards = (log[name][rows] for name in ("group", "arms", "rewards"))
+        contexts = log["contexts"][rows].reshape(rows.size, -1)
+        log_pi, tested = expected.rows(group, arms, rewards, *columns, contexts)
+        table = np.full((rows.size, max(n_arms, log_pi.shape[1])), np.nan)
+        table[tested] = log_pi
+        found.append(table)
+        state = json.dumps(expected.state())
+    return np.concatenate(found)
+
+
+def some_log(seed, n=40, d=3, n_arms=2, n_groups=2, shape=None):
+    rng = np.random.default_rng(seed)
+    return {
+        "group": rng.integers(n_groups, size=n), "arms": rng.integers(n_arms, size=n),
+        "rewards": rng.normal(1.0, 2.0, n), "contexts": rng.normal(size=shape or (n, d)),
+    }  # fmt: skip
+
+
+def known_before(log, timing, row):
+    """Return (weight, row) of every reward that the agent of a row knew before it, with lists alone."""
+    mine = [i for i in range(row + 1) if log["group"][i] == log["group"][row]]
+    number, found = len(mine) - 1, []
+    for m, i in enumerate(mine[:-1]):
+        due = (m // timing.batch + 1) * timing.batch if timing.batch > 1 else m + 1 + timing.delay
+        if due <= number:
+            found.append((timing.discount ** (number - due), i))
+    return found
+
+
+def exact_scores(known, x, rewards, contexts, prior):
+    """Return mean and variance of x′θ by the normal equations with 40 digits; `prior` is (sd, mean, σ)."""
+    sd, mean, sigma = prior
+    size = len(x)
+    information = mpmath.diag([1 / mpmath.mpf(s) ** 2 if s < math.inf else mpmath.mpf(0) for s in sd])
+    moments = information * mpmath.matrix([mpmath.mpf(m) for m in mean])
+    for weight, i in known:
+        row = mpmath.matrix([mpmath.mpf(float(v)) for v in contexts[i]])
+        information += mpmath.mpf(weight) * row * row.T / mpmath.mpf(sigma) ** 2
+        moments += mpmath.mpf(weight) * row * mpmath.mpf(float(rewards[i])) / mpmath.mpf(sigma) ** 2
+    goal = mpmath.matrix([mpmath.mpf(float(v)) for v in x])
+    solved = mpmath.lu_solve(information, goal)
+    assert len(solved) == size
+    return (solved.T * moments)[0], (solved.T * goal)[0]
+
+
+class TestPosteriors:
+    @pytest.mark.parametrize(
+        "timing", [Timing(), Timing(delay=3), Timing(batch=7), Timing(discount=0.8), Timing(batch=4, discount=0.9)],
+        ids=str,
+    )  # fmt: skip
+    def test_disjoint_against_the_normal_equations(self, timing):
+        """Two arms, so that π is Φ of one number; features of very different scale, and nearly collinear ones."""
+        log = some_log(1)
+        log["contexts"][:, 1] = 1e4 * log["contexts"][:, 0] + log["contexts"][:, 1]
+        sd, mean = (0.5, 2.0, 3.0, 7.0), (0.1, 0.0, -0.2, 1.0)
+        found = follow(Linear(sd, 1.7, prior_mean=mean, intercept=True), log, timing=timing, pieces=3)
+        with_one = np.column_stack([log["contexts"], np.ones(40)])
+        with mpmath.workdps(40):
+            for row in range(40):
+                known = known_before(log, timing, row)
+                (m0, v0), (m1, v1) = (
+                    exact_scores([(w, i) for w, i in known if log["arms"][i] == a], with_one[row], log["rewards"],
+                                 with_one, (sd, mean, 1.7)) for a in range(2)
+                )  # fmt: skip
+                z = (m0 - m1) / mpmath.sqrt(v0 + v1)
+                expected = [float(mpmath.log(mpmath.ncdf(z))), float(mpmath.log(mpmath.ncdf(-z)))]
+                np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-9)
+
+    def test_a_covariance_and_a_flat_prior(self):
+        """A covariance is what one sd per feature is after a rotation; flat features wait for their data."""
+        log = some_log(2, n_groups=1)
+        turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+        covariance = turn @ np.diag([0.25, 4.0, 9.0]) @ turn.T
+        turned = {**log, "contexts": log["contexts"] @ turn}
+        np.testing.assert_allclose(
+            follow(Linear(covariance), log), follow(Linear((0.5, 2.0, 3.0)), turned), rtol=1e-9, atol=1e-12
+        )
+        flat = follow(Linear((1.0, math.inf, math.inf)), log)
+        counts = [np.bincount(log["arms"][:row], minlength=2).min() for row in range(40)]
+        assert [bool(np.isnan(row).any()) for row in flat] == [count < 2 for count in counts]
+        nearly = follow(Linear((1.0, 1e6, 1e6)), log)
+        np.testing.assert_allclose(flat[30:], nearly[30:], rtol=1e-6, atol=1e-9)
+
+    def test_shared_by_two(self):
+        log = some_log(3, shape=(40, 2, 3))
+        sd = (0.5, 2.0, 3.0)
+        found = follow(Linear(sd, 0.6, shared=True), log, pieces=4)
+        pulled = log["contexts"][np.arange(40), log["arms"]]
+        with mpmath.workdps(40):
+            for row in range(40):
+                gap = log["contexts"][row, 0] - log["contexts"][row, 1]
+                m, v = exact_scores(known_before(log, Timing(), row), gap, log["rewards"], pulled, (sd, (0, 0, 0), 0.6))
+                expected = [float(mpmath.log(mpmath.ncdf(side * m / mpmath.sqrt(v)))) for side in (1, -1)]
+                np.testing.assert_allclose(found[row], expected, rtol=1e-10, atol=1e-12)
+
+    @pytest.mark.parametrize("diagonal", [False, True])
+    @pytest.mark.parametrize("batch", [1, 6])
+    def test_logistic_against_another_newton(self, batch, diagonal):
+        """Large contexts and clicks that go against them, where plain Newton steps would overshoot."""
+        log = some_log(4, n_groups=1)
+        log["rewards"] = (log["rewards"] > 1).astype(float)
+        log["contexts"][20:] *= 30
+        reference = Logistic(3.0, prior_mean=0.5, covariance="diagonal" if diagonal else "full", scale=0.7)
+        found = follow(reference, log, timing=Timing(batch=batch), pieces=3)
+        precision, mean, waiting = [np.eye(3) / 9] * 2, [np.full(3, 0.5)] * 2, []
+        for row, x in enumerate(log["contexts"]):
+            if row % batch == 0:
+                for a in {log["arms"][i] for i in waiting}:
+                    mine = [i for i in waiting if log["arms"][i] == a]
+                    old = precision[a], mean[a]
+                    precision[a], mean[a] = laplace(*old, log["contexts"][mine], log["rewards"][mine], diagonal)
+                waiting = []
+            variances = [0.49 * x @ np.linalg.solve(precision[a], x) for a in range(2)]
+            z = (x @ (mean[0] - mean[1])) / math.sqrt(sum(variances))
+            np.testing.assert_allclose(found[row], stats.norm.logcdf([z, -z]), rtol=1e-7, atol=1e-8)
+            waiting.append(row)
+
+    @pytest.mark.parametrize("reference", [Linear(), Logistic(), Linear(shared=True), Clipped(Linear(), 0.05)], ids=str)
+    def test_pieces_and_restarts_change_nothing(self, reference):
+        shared = getattr(reference, "shared", False)
+        log = some_log(5, n_arms=5, shape=(40, 5, 2) if shared else None)
+        log["rewards"] = (log["rewards"] > 1).astype(float)
+        whole = follow(reference, log, 5, Timing(delay=4))
+        np.testing.assert_array_equal(whole, follow(reference, log, 5, Timing(delay=4), pieces=9))
+
+    def test_rewards_known_by_time(self):
+        """Rewards that arrive between two rows are one batch of a Laplace approximation, as with `batch`."""
+        log = some_log(6, n_groups=1)
+        log["rewards"] = (log["rewards"] > 1).astype(float)
+        times = np.arange(40)
+        by_time = {**log, "times": times, "due": (times // 5 + 1) * 5}
+        found = follow(Logistic(), by_time, timing=Timing(by_time=True), pieces=2)
+        np.testing.assert_array_equal(found, follow(Logistic(), log, timing=Timing(batch=5)))
+
+
+class TestProbabilities:
+    """Of scores with given means and roots."""
+
+    def test_three_scores_of_one_draw(self):
+        """Against mpmath, with acute and obtuse angles between the differences."""
+        rng = np.random.default_rng(0)
+        means, roots = 0.7 * rng.normal(size=(6, 3)), rng.normal(size=(6, 3, 2))
+        roots[3:, 0] = 0.5 * roots[3:, 1] + 0.5 * roots[3:, 2] + 0.2 * rng.normal(size=(3, 2))
+        means[3:] *= 0.1
+        found = log_best_scores(means, roots, joint=True)
+        np.testing.assert_allclose(np.exp(found).sum(1), 1.0, rtol=1e-12)
+        for i, a in product(range(6), range(3)):
+            b, c = (other for other in range(3) if other != a)
+            first, second = roots[i, a] - roots[i, b], roots[i, a] - roots[i, c]
+            lengths = np.linalg.norm(first), np.linalg.norm(second)
+            r = abs(first[0] * second[1] - first[1] * second[0]) / np.prod(lengths)
+            h, k = (means[i, b] - means[i, a]) / lengths[0], (means[i, c] - means[i, a]) / lengths[1]
+            expected = float(log_orthant_by_angle(h, k, r, 1 if first @ second > 0 else -1, 50))
+            assert abs(found[i, a] - expected) < 1e-10 * max(1.0, abs(expected))
+
+    @pytest.mark.parametrize("joint", [False, True])
+    def test_equal_zero_and_collinear_contexts(self, joint):
+        """Against argmax over 400,000 draws; a false failure has a probability below 1e-6 (5.9 sd, 24 numbers)."""
+        rng = np.random.default_rng(1)
+        means = np.array([[0.5, 0.0, 0.3]] * 4)
+        roots = np.array([
+            [[1.0, 0.5], [1.0, 0.5], [0.2, 0.1]],  # 0 and 1 have equal contexts, all lie in one direction
+            [[0.0, 0.0], [1.0, 0.5], [0.2, -1.0]],  # a context of zeros
+            [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
+            [[1.0, 0.0], [-1.0, 0.0], [2.0, 0.0]],  # one direction
+        ])  # fmt: skip
+        means[0, 1] = means[0, 0]
+        found = np.exp(log_best_scores(means, roots, joint=joint))
+        for i in range(4):
+            noise = rng.normal(size=(400_000, 2 if joint else 3))
+            scores = means[i] + (noise @ roots[i].T if joint else noise * np.linalg.norm(roots[i], axis=1))
+            shares = np.bincount(scores.argmax(axis=1), minlength=3) / 400_000
+            np.testing.assert_array_less(abs(found[i] - shares), 5.9 * np.sqrt(found[i] * (1 - found[i]) / 4e5) + 1e-12)
+
+    def test_ties_go_to_the_first_arm(self):
+        for n_arms in (2, 3, 5):
+            zero = np.zeros((1, n_arms))
+            for joint in (False, True)[: 2 if n_arms <= 3 else 1]:
+                found = log_best_scores(zero, np.zeros((1, n_arms, 2)), joint=joint)
+                assert found.tolist() == [[0.0] + [-math.inf] * (n_arms - 1)]
+
+    def test_own_draws_are_fresh_fair_and_reproducible(self):
+        """The wins of many rows add up to the exact probabilities of three arms (χ², level 1e-6)."""
+        means, roots = np.array([[0.4, 0.0, -0.2]]), np.array([[[1.0, 0.2], [-0.3, 1.0], [-0.5, -0.8]]])
+        rows = np.arange(400)
+        wins = count_wins(np.repeat(means, 400, 0), np.repeat(roots, 400, 0), np.zeros(400, dtype=int), rows)
+        expected = np.exp(log_best_scores(means, roots, joint=True))[0] * 400 * DRAWS
+        assert stats.chisquare(wins.sum(0), expected).pvalue > 1e-6
+        assert len({tuple(row) for row in wins.tolist()}) > 300
+        again = count_wins(means, roots, np.array([0]), np.array([7]))
+        np.testing.assert_array_equal(again[0], wins[7])
+        assert (count_wins(means, roots, np.array([1]), np.array([7]))[0] != wins[7]).any()
+
+
+class TestValidity:
+    def test_bets_with_shares_have_mean_1_exactly(self):
+        """Over the draws X ~ Bin(n, π) and the pull, in fractions."""
+        for pi, n, q in product([Fraction(1, 3), Fraction(1, 50)], [1, 5], [Fraction(9, 10), Fraction(-9, 10)]):
+            total = Fraction(0)
+            for x in range(n + 1):
+                chance = math.comb(n, x) * pi**x * (1 - pi) ** (n - x)
+                share = Fraction(x, n)
+                total += chance * (pi * (1 + q * (1 - share)) + (1 - pi) * (1 - q * share))
+            assert total == 1
+        assert abs(_BETS).max() < 1  # else a factor could be 0 or below
+        test = ShareBets(3)
+        test.extend(np.array([2, 0]), np.array([[0.2, 0.3, 0.5, 2], [0.6, 0.4, 0.0, 1]]))  # arm 2 leads, then arm 1
+        rows = (2, (0.2, 0.3, 0.5), 2), (0, (0.6, 0.4, 0.0), 1)
+        of_arms = [np.prod([1 + q * ((pull == a) - share[a]) for pull, share, _ in rows]) for a in range(3)
+                   for q in _BETS]  # fmt: skip
+        of_leader = [np.prod([1 + q * ((pull == a) - share[a]) for pull, share, a in rows]) for q in _BETS]
+        by_hand = 0.5 * np.mean(of_arms) + 0.5 * np.mean(of_leader)
+        assert math.isclose(test.log_e_value, math.log(by_hand), rel_tol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("reference", "timing"),
+        [(Linear(0.8, 0.5), {}), (Linear(0.8, 0.5), {"batch": 2}), (Linear(0.8, 0.5), {"delay": 1}),
+         (Linear(1.2, shared=True), {}), (Logistic(2.0), {})],
+        ids=str,
+    )  # fmt: skip
+    def test_enumerated(self, reference, timing):
+        """E[E after the next pull] ≤ E at every node of four rows, with π from the normal equations in NumPy."""
+        rng = np.random.default_rng(7)
+        shared = getattr(reference, "shared", False)
+        contexts = rng.normal(size=(4, 2, 2) if shared else (4, 2))
+        outcomes = rng.integers(2, size=(4, 2)).astype(float)
+        rows, delay = timing.get("batch", 1), timing.get("delay", 0)
+
+        def e_value(arms):
+            rewards = outcomes[np.arange(len(arms)), list(arms)]
+            options = {"n_arms": 2, "reference": reference, "initial_round": False, "explain": False, **timing}
+            return math.exp(feint.audit(list(arms), rewards, contexts=contexts[: len(arms)], **options).log_e_value)
+
+        def probability(arms):
+            """P(arm 0) of the next pull."""
+            t = len(arms)
+            known = [i for i in range(t) if (i // rows + 1) * rows + delay <= t]
+            x = contexts[t]
+            if shared:
+                seen = np.array([contexts[i, arms[i]] for i in known]).reshape(-1, 2)
+                y = np.array([outcomes[i, arms[i]] for i in known])
+                covariance = np.linalg.inv(np.eye(2) / reference.prior_sd**2 + seen.T @ seen)
+                gap = x[0] - x[1]
+                return stats.norm.cdf(gap @ covariance @ seen.T @ y / math.sqrt(gap @ covariance @ gap))
+            means, variances = [], []
+            for a in range(2):
+                mine = [i for i in known if arms[i] == a]
+                precision, mean = np.eye(2) / reference.prior_sd**2, np.zeros(2)
+                if isinstance(reference, Linear):
+                    seen = contexts[mine] / reference.sigma
+                    precision = precision + seen.T @ seen
+                    mean = np.linalg.solve(precision, seen.T @ outcomes[mine, a] / reference.sigma)
+                else:
+                    for i in mine:
+                        precision, mean = laplace(precision, mean, contexts[[i]], outcomes[[i], a], False)
+                means.append(x @ mean)
+                variances.append(x @ np.linalg.solve(precision, x))
+            return stats.norm.cdf((means[0] - means[1]) / math.sqrt(sum(variances)))
+
+        for t in range(4):
+            for arms in product(range(2), repeat=t):
+                p = probability(arms)
+                after = p * e_value((*arms, 0)) + (1 - p) * e_value((*arms, 1))
+                assert after <= (e_value(arms) if t else 1.0) * (1 + 1e-9)
+                assert after > 0.4 * (e_value(arms) if t else 1.0)  # little is given away
+
+    KINDS = ("linear", "linear in batches", "logistic", "logistic, diagonal", "shared by 2", "shared by 3",
+             "shared by 5", "shared by 5, apart")  # fmt: skip
+
+    @staticmethod
+    def honest(kind, seed, rows, **bent):
+        """Return (arms, rewards, the options of an audit) of an honest log; `bent` are options of the agent."""
+        rng = np.random.default_rng([seed, *map(ord, kind)])
+        options = {"n_arms": 3, "initial_round": False, "explain": False}
+        if kind.startswith("shared"):
+            n_arms, apart = int(kind[10]), kind.endswith("apart")
+            x, theta = rng.normal(size=(rows, n_arms, 3)), rng.normal(size=3)
+            arms, rewards = play_shared(rng, x, theta, sigma=0.8, joint=not apart, **bent)
+            reference = Linear(1.0, 0.8, shared=True, joint=not apart)
+            return arms, rewards, options | {"n_arms": n_arms, "contexts": x, "reference": reference}
+        x, theta = rng.normal(size=(rows, 3)), rng.normal(size=(3, 3))
+        batch = 25 if kind.endswith("batches") or kind.startswith("logistic") else 1
+        if kind.startswith("linear"):
+            arms, rewards = play_linear(rng, x, theta, sigma=0.8, prior_sd=1.5, batch=batch, **bent)
+            reference = Linear(1.5, 0.8)
+        else:
+            diagonal = kind.endswith("diagonal")
+            arms, rewards = play_logistic(rng, x, theta, batch=batch, diagonal=diagonal, scale=0.7, **bent)
+            reference = Logistic(covariance="diagonal" if diagonal else "full", scale=0.7)
+        return arms, rewards, options | {"contexts": x, "reference": reference, "batch": batch}
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_few_honest_logs(self, kind):
+        """Σ log E over independent logs reaches log 10⁶ with a probability below 1e-6."""
+        total = 0.0
+        for seed in range(3):
+            arms, rewards, options = self.honest(kind, seed, 120)
+            total += feint.audit(arms, rewards, **options).log_e_value
+        assert total < SURELY
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_many_honest_logs(self, kind):
+        """1,000 logs of 500 rows: at most α are rejected."""
+        rejected = 0
+        for seed in range(1000):
+            arms, rewards, options = self.honest(kind, seed, 500)
+            rejected += feint.audit(arms, rewards, **options).rejected
+        assert rejected <= 50
+
+    @pytest.mark.parametrize("kind", ["linear", "logistic", "shared by 3", "shared by 5"])
+    def test_forced_rows_are_seen(self, kind):
+        """A fifth of the rows goes to arm 2 whatever the draw."""
+        force = np.where(np.arange(500) % 5 == 0, 2, -1)
+        arms, rewards, options = self.honest(kind, 0, 500, force=force)
+        assert feint.audit(arms, rewards, **options).rejected
+
+
+class TestLibraries:
+    """What common libraries do, written out; docs/audit.md says which arguments reproduce which."""
+
+    @staticmethod
+    def obp(seed, rows=600, batch=1, wrong=None):
+        """LinTS of obp 0.4.1 as its source has it: Woodbury's update, RandomState, one draw per arm, the last of the
+        sorted scores. `wrong` has the mistakes of others instead.
+        """
+        rng, random = np.random.default_rng(seed), np.random.RandomState(seed)
+        theta, x = (0.1 if wrong == "1/q for its root" else 0.6) * rng.normal(size=(3, 4)), rng.normal(size=(rows, 4))
+        inverse, moments = np.repeat(np.eye(4)[None], 3, 0), np.zeros((4, 3))
+        kept_inverse, kept_moments = inverse.copy(), moments.copy()
+        arms, rewards = np.zeros(rows, dtype=int), np.zeros(rows)
+        for t in range(rows):
+            context = x[t : t + 1]
+            means = [kept_inverse[a] @ kept_moments[:, a] for a in range(3)]
+            if wrong == "one draw":
+                z = random.normal(size=4)
+                drawn = [means[a] + np.linalg.cholesky(kept_inverse[a]) @ z for a in range(3)]
+            elif wrong == "A for its inverse":
+                drawn = [random.multivariate_normal(means[a], np.linalg.inv(kept_inverse[a])) for a in range(3)]
+            elif wrong == "1/q for its root":  # sds α/q of each coefficient, as a diagonal posterior would have α/√q
+                drawn = [random.normal(means[a], 1 / np.diag(np.linalg.inv(kept_inverse[a]))) for a in range(3)]
+            else:
+                drawn = [random.multivariate_normal(means[a], kept_inverse[a]) for a in range(3)]
+            arms[t] = (context @ np.array(drawn).T).flatten().argsort()[::-1][0]
+            rewards[t] = x[t] @ theta[arms[t]] + rng.normal()
+            a = arms[t]
+            change = inverse[a] @ context.T @ context @ inverse[a]
+            inverse[a] -= change / (1 + context @ inverse[a] @ context.T)[0][0]
+            moments[:, a] += rewards[t] * x[t]
+            if (t + 1) % batch == 0:
+                kept_inverse, kept_moments = inverse.copy(), moments.copy()
+        return arms, rewards, x
+
+    @pytest.mark.parametrize("batch", [1, 50])
+    def test_obp_passes_at_its_defaults_and_in_batches(self, batch):
+        total = 0.0
+        for seed in range(3):
+            arms, rewards, x = self.obp(seed, rows=300, batch=batch)
+            report = feint.audit(
+                arms, rewards, contexts=x, n_arms=3, batch=batch, reference=Linear(), initial_round=False, explain=False
+            )
+            total += report.log_e_value
+        assert total < SURELY
+
+    @pytest.mark.parametrize("wrong", ["one draw", "A for its inverse", "1/q for its root"])
+    def test_what_is_wrong_is_rejected(self, wrong):
+        arms, rewards, x = self.obp(0, rows=600, wrong=wrong)
+        report = feint.audit(arms, rewards, contexts=x, n_arms=3, reference=Linear(), explain=False)
+        assert report.rejected
+
+    def test_ridge(self):
+        """N(A⁻¹X′y, α²A⁻¹), A = X′X + λI, by hand."""
+        log = some_log(8, n_groups=1)
+        found = follow(Linear.ridge(4.0, 0.5), log)
+        x = log["contexts"][-1]
+        means, variances = [], []
+        for a in range(2):
+            mine = log["arms"][:-1] == a
+            seen, y = log["contexts"][:-1][mine], log["rewards"][:-1][mine]
+            matrix = seen.T @ seen + 4.0 * np.eye(3)
+            means.append(x @ np.linalg.solve(matrix, seen.T @ y))
+            variances.append(0.25 * x @ np.linalg.solve(matrix, x))
+        z = (means[0] - means[1]) / math.sqrt(sum(variances))
+        np.testing.assert_allclose(found[-1], stats.norm.logcdf([z, -z]), rtol=1e-9)
+
+
+class TestDoors:
+    @pytest.fixture
+    def log(self):
+        rng = np.random.default_rng(9)
+        x = rng.normal(size=(120, 2))
+        arms, rewards = play_linear(rng, x, np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
+        return x, arms, rewards
+
+    def test_files_and_arrays_agree(self, log, tmp_path):
+        x, arms, rewards = log
+        path = tmp_path / "log.csv"
+        lines = (f"{a},{float(r)!r},{float(u)!r},{float(v)!r}" for a, r, (u, v) in zip(arms, rewards, x, strict=True))
+        path.write_text("arm,reward,age,clicks\n" + "\n".join(lines) + "\n")
+        names = feint.auditing.Names(context="age,clicks")
+        reference = Linear(0.5, 2.0, intercept=True)
+        by_file = feint.audit_log(path, names=names, n_arms=3, reference=reference)
+        by_array = feint.audit(arms, rewards, contexts=x, n_arms=3, reference=reference)
+        assert by_file.log_e_value == by_array.log_e_value
+        words = ["--reference", "linear-thompson-sampling:0.5,2,0,true", "--context", "age, clicks", "--arms", "3"]
+        printed = json.loads(typed("audit", str(path), *words, "--json").stdout)
+        assert printed["log_e_value"] == by_array.log_e_value
+        wrong = typed("audit", str(path), "--reference", "linear-thompson-sampling", "--context", "age,visits")
+        assert wrong.returncode == 2
+        assert "no column 'visits'" in wrong.stderr
+
+    @pytest.mark.parametrize("n_arms", [3, 5])
+    def test_a_followed_log_goes_on_where_it_was(self, log, n_arms):
+        """With bets on the leader, and with five arms with those on shares: a saved state continues to the same E."""
+        x, arms, rewards = log
+        contexts = x if n_arms == 3 else x[:, None] * np.arange(1, 6)[:, None]
+        suffixes = [""] if n_arms == 3 else [f"_{a}" for a in range(5)]
+        head = ",".join(["arm", "reward", *(f"{name}{suffix}" for suffix in suffixes for name in "uv")])
+        lines = [
+            ",".join([str(arm), repr(float(reward)), *(repr(float(v)) for v in row.ravel())])
+            for arm, reward, row in zip(arms, rewards, contexts, strict=True)
+        ]
+        reference = Linear(shared=n_arms > 3)
+        claim = Claim(reference=reference, n_arms=n_arms, names=feint.auditing.Names(context="u,v"))
+        state = None
+        for piece in (lines[:50], lines[50:]):
+            stream = open_growing_log(io.BytesIO(("\n".join([head, *piece]) + "\n").encode()))
+            auditor = list(follow_log(stream, claim, state))[-1]
+            state = json.loads(json.dumps(followed_state(auditor, stream)))
+        whole = feint.audit(arms, rewards, contexts=contexts, n_arms=n_arms, reference=reference)
+        assert auditor.rows == 120
+        assert state["log_e"] == pytest.approx(whole.log_e_value, rel=1e-12)
+
+    def test_columns_of_every_arm(self, tmp_path):
+        rng = np.random.default_rng(10)
+        x = rng.normal(size=(80, 3, 2))
+        arms, rewards = play_shared(rng, x, np.array([0.7, -0.4]))
+        labels = ["b", "a", "c"]
+        path = tmp_path / "log.csv"
+        head = [f"{name}_{label}" for name in ("price", "size") for label in labels]
+        lines = [
+            ",".join([labels[arm], repr(float(r)), *(repr(float(v)) for v in row.T.ravel())])
+            for arm, r, row in zip(arms, rewards, x, strict=True)
+        ]
+        path.write_text("\n".join([",".join(["arm", "reward", *head]), *lines]) + "\n")
+        names = feint.auditing.Names(context="price,size")
+        by_file = feint.audit_log(path, names=names, reference=Linear(shared=True))
+        by_array = feint.audit(arms, rewards, contexts=x, reference=Linear(shared=True))
+        assert [arm.label for arm in by_file.arms] == labels
+        assert by_file.log_e_value == by_array.log_e_value
+        text = typed(
+            "audit", str(path), "--reference", "linear-thompson-sampling:1,1,0,false,true", "--context", "cost"
+        )
+        assert text.returncode == 2
+
+    def test_the_observer_bets_the_same(self, log):
+        x, arms, rewards = log
+        observer = feint.Observer(3, Linear(), initial_round=False)
+        for i in range(60):
+            if i == 30:
+                state = json.loads(json.dumps(observer.state()))
+                observer = feint.Observer.from_state(state)
+                assert observer.state() == state
+            before = observer.reference_probabilities(x[i])
+            assert abs(before.sum() - 1) < 1e-12
+            log_e = observer.update(int(arms[i]), float(rewards[i]), context=x[i])
+        options = {"n_arms": 3, "reference": Linear(), "initial_round": False}
+        report = feint.audit(arms[:60], rewards[:60], contexts=x[:60], **options)
+        assert observer.time == observer.tested == 60
+        assert math.isclose(log_e, report.log_e_values["boosts"], rel_tol=1e-12)
+
+    def test_groups_have_pasts_of_their_own(self, log):
+        x, arms, rewards = log
+        twice = [np.repeat(column, 2, axis=0) for column in (x, arms, rewards)]
+        options = {"n_arms": 3, "reference": Linear(), "initial_round": False}
+        both = feint.audit(twice[1], twice[2], contexts=twice[0], groups=np.tile(["u", "v"], 120), **options)
+        one = feint.audit(arms, rewards, contexts=x, **options)
+        assert [arm.expected for arm in both.arms] == pytest.approx([2 * arm.expected for arm in one.arms], rel=1e-12)
+
+    def test_estimated_probabilities_say_so(self):
+        rng = np.random.default_rng(11)
+        x = rng.normal(size=(100, 5, 2))
+        arms, rewards = play_shared(rng, x, np.array([0.7, -0.4]))
+        report = feint.audit(arms, rewards, contexts=x, reference=Linear(shared=True))
+        assert set(report.log_e_values) == {"boosts", "shares"}
+        assert not report.calibrated
+        assert "estimated from 499 draws" in " ".join(report.warnings)
+        assert feint.audit(arms, rewards, contexts=x, reference=Linear(shared=True)).log_e_value == report.log_e_value
+
+    @pytest.mark.parametrize(
+        ("call", "sentence"),
+        [
+            (lambda x, a, r: feint.audit(a, r, n_arms=3, reference=Linear()), "needs contexts; name their columns"),
+            (lambda x, a, r: feint.audit(a, r, contexts=x[:-1], n_arms=3, reference=Linear()), "need (n, d)"),
+            (lambda x, a, r: feint.audit(a, r, contexts=x, n_arms=3, reference=Linear(shared=True)), "need (n, K, d)"),
+            (lambda x, a, r: feint.audit(a, r, contexts=x, n_arms=3, reference=Linear((1.0, 2.0, 3.0))),
+             "prior_sd has 3 numbers for 2 coefficients"),
+            (lambda x, a, r: feint.audit(a, r, contexts=x, n_arms=3, reference=Logistic()), "it must be 0 or 1"),
+            (lambda x, a, r: feint.audit(a, a % 2, contexts=x, n_arms=3, reference=Logistic(), discount=0.9),
+             "has no discount"),
+            (lambda x, a, r: feint.audit(a, r, contexts=np.where(x > 2, np.nan, x), n_arms=3, reference=Linear()),
+             "of the context is missing"),
+            (lambda x, a, r: feint.audit(a, r, contexts=np.where(x > 2, np.inf, x), n_arms=3, reference=Linear()),
+             "of the context is infinite"),
+            (lambda x, a, r: feint.Agent(3, reference=Linear(), epsilon=0.1), "it is for audits and Observer"),
+            (lambda x, a, r: feint.simulate(feint.Bandit([0.1, 0.2], [0.2, 0.1]), reference=Logistic(), epsilon=0.1,
+                                            horizon=9, replications=1), "it is for audits and Observer"),
+            (lambda x, a, r: feint.Observer(4, Linear(shared=True)), "audit the log instead"),
+            (lambda x, a, r: feint.Observer(3, Linear()).update(0, 1.0), "context is missing"),
+            (lambda x, a, r: feint.Observer(3).update(0, 1.0, context=[1.0]), "knows no context"),
+            (lambda x, a, r: Linear(-1.0), "give a number above 0"),
+            (lambda x, a, r: Linear([[1.0, 2.0], [2.0, 1.0]]), "whose eigenvalues are above 0"),
+            (lambda x, a, r: Linear(joint=False), "joint is about arms that share coefficients"),
+            (lambda x, a, r: Logistic(math.inf), "give a number above 0"),
+            (lambda x, a, r: Logistic(covariance="some"), "it is 'full' or 'diagonal'"),
+        ],
+    )  # fmt: skip
+    def test_refusals_are_sentences(self, log, call, sentence):
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            call(*log)
+
+    def test_commands_that_have_no_contexts_say_so(self):
+        bandit = ["--public", "0.6,0.3", "--private", "0.2,0.5", "--epsilon", "0.1", "--horizon", "10"]
+        found = typed("run", *bandit, "--reference", "linear-thompson-sampling")
+        assert found.returncode == 2
+        assert "it is for audits and Observer" in " ".join(found.stderr.split())
+        with pytest.raises(ValueError, match="it is for audits and Observer"):
+            feint.Sweep(
+                bandits={"b": feint.Bandit([0.1, 0.2], [0.2, 0.1])},
+                epsilons=[0.1],
+                references={"l": Linear()},
+                horizon=10,
+                replications=1,
+            )
+
+
+class Leaning:
+    """A reference of one's own: arm 1 with the probability expit(context)."""
+
+    def log_probabilities(self, view):
+        p = 1 / (1 + np.exp(-view.context[0]))
+        return np.log([1 - p, p])
+
+
+def test_own_references_see_the_context():
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=(300, 1))
+    arms = (rng.random(300) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
+    rewards = rng.normal(size=300)
+    report = feint.audit(arms, rewards, contexts=x, n_arms=2, reference=Leaning())
+    assert not report.rejected
+    assert feint.audit(1 - arms, rewards, contexts=x, n_arms=2, reference=Leaning(), explain=False).rejected
+    observer = feint.Observer(2, Leaning())
+    for i in range(300):
+        observer.reference_probabilities(x[i - 1])  # another context than the pull's
+        observer.update(int(arms[i]), float(rewards[i]), context=x[i])
+    assert math.isclose(observer.log_e_value, report.log_e_values["boosts"], rel_tol=1e-9)
+
+
+@pytest.mark.slow
+def test_speed():
+    """10⁵ rows, 5 arms, 10 features: two seconds here; 20 are allowed."""
+    import time
+
+    rng = np.random.default_rng(0)
+    x, arms, rewards = rng.normal(size=(100_000, 10)), rng.integers(5, size=100_000), rng.normal(size=100_000)
+    feint.audit(arms[:9], rewards[:9], contexts=x[:9], n_arms=5, reference=Linear())  # compiles
+    start = time.perf_counter()
+    feint.audit(arms, rewards, contexts=x, n_arms=5, reference=Linear(), explain=False)
+    assert time.perf_counter() - start < 20

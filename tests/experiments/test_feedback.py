@@ -35,7 +35,7 @@ def planted(slope=1.0, power=-0.25, width=1.0, later=0.0, found=1.0):
             "case": ["seldom seen", "seldom seen, correlated", "never seen"],
             "time": times.astype(int),
             "spread_time": spread_times,
-            "watched": list(feedback._WATCHED),
+            "watched": list(feedback.instances(feedback.SETTINGS, 1.0)),
         },
         attrs={"epsilon": 0.1},
     )

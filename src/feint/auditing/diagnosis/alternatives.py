@@ -8,11 +8,12 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
-from feint.auditing.checks import Chunk, Times, check, group_ids
+from feint.auditing.checks import Chunk, Times, check, first_rows, group_ids
 from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.experts import POWER, Setting
 from feint.auditing.diagnosis.families import Alternative
-from feint.auditing.diagnosis.other_claims import change_claim, other_claims, split_designs, write_option
+from feint.auditing.diagnosis.order import COIN
+from feint.auditing.diagnosis.other_claims import change_claim, other_claims, permuted_blocks, write_option
 from feint.auditing.diagnosis.pulls import Past
 from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
@@ -52,7 +53,7 @@ def explain_log(
         return None
     others = list(other_claims(claim, mode, arms))
     if mode != RecomputedReference.NAME and (shares := log.constant_shares()) is not None:
-        others += split_designs(shares)
+        others += permuted_blocks(shares)
     alternatives = []
     for kind, words, setting in others:
         table = log.recompute(setting)
@@ -88,7 +89,7 @@ class _Log:
 
     def _mode(self, setting: Setting) -> Mode:
         """Return a new mode for the claim with this setting; a reference is recomputed, whatever was logged."""
-        name = RecomputedReference.NAME if setting[0] == "reference" else self._mode_name
+        name = RecomputedReference.NAME if setting[0] in ("reference", COIN) else self._mode_name
         return make_mode(name, change_claim(self._claim, setting), self._arms)
 
     def recompute(self, setting: Setting) -> FloatArray | None:
@@ -132,14 +133,21 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     pieces: list[_Piece] = []
     ids: dict[str, int] = {}
     times, units = Times(), Units()
+    n_good = 0
     for chunk in chunks:
         checked = check(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
+        if good.size > limit - n_good:  # the rest of a large chunk would be recomputed for every other claim
+            good = good[: limit - n_good]
+            n_kept = int(good[-1]) + 1
+            chunk = first_rows(chunk, n_kept)
+            checked = checked._replace(good=checked.good[:n_kept], begins=checked.begins[: good.size])
         groups = group_ids(chunk, checked, ids)
         arms = chunk.arm.values[good].astype(np.int64)
         drawn, _ = units.draws(chunk, checked.good, arms, groups)
         pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins, drawn))
-        if sum(piece.rows.size for piece in pieces) >= limit:
+        n_good += good.size
+        if n_good >= limit:
             break
     return pieces
 

@@ -222,11 +222,11 @@ class GrowingPower(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return f"as if probabilities were raised to the power n/{size:.3g}, n rows being before"
+        return f"as if probabilities were raised to the power n/{_rounded(size)}, n rows being before"
 
     def setting(self, label: bool, size: float) -> Setting:
         """Return the power as `Tempered` reads it."""
-        return POWER, f"n/{float(f'{size:.3g}'):g}"
+        return POWER, f"n/{_rounded(size)}"
 
 
 class Uniform(ExpertFamily[bool]):
@@ -245,6 +245,11 @@ class Uniform(ExpertFamily[bool]):
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
         return f"{share_text(size)} of the pulls drawn uniformly"
+
+
+def _rounded(size: float) -> int:
+    """Return three digits of a number of rows."""
+    return int(float(f"{size:.3g}"))
 
 
 def share_text(share: float) -> str:

@@ -14,6 +14,8 @@ from feint.auditing.diagnosis.pulls import Pulls
 from feint.evidence.serial_bet import BEHIND, order_pasts
 
 REPEATS, ALTERNATION, BALANCE, BURN_IN, SORTED = "repeats", "alternation", "balance", "burn-in", "sorted"
+COIN = "coin"  # a setting: the probability of the arm behind
+_EVEN = 1e-6  # distance of a probability from ½
 _LAGS = 4
 
 
@@ -91,13 +93,17 @@ class Avoids(Repeats):
 
 
 class Behind(ExpertFamily[bool]):
-    """The odds of the arms that were pulled less often than expected so far are e^λ times those claimed."""
+    """The odds of the arms that were pulled less often than expected so far are e^λ times those claimed.
+
+    Of two even arms this is Efron's biased coin.
+    """
 
     SIZES = TILTS
 
     def __init__(self, kind: str, log: Pulls) -> None:
         super().__init__(kind, log)
         self._found = {in_groups: self._look_back(in_groups) for in_groups in _of_groups(log)}
+        self._coin = len(log.names) == 2 and bool((abs(log.p(0) - 0.5) <= _EVEN).all())
 
     def _look_back(self, in_groups: bool) -> tuple[FloatArray, FloatArray]:
         """Return the probability that an arm behind is pulled, and whether one was."""
@@ -122,7 +128,19 @@ class Behind(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return "arms that had been pulled less often than expected are preferred" + " within each group" * label
+        within = " within each group" * label
+        if self._coin:
+            return f"a biased coin with probability {_coin(size):g} for the arm behind{within}"
+        return f"arms that had been pulled less often than expected are preferred{within}"
+
+    def setting(self, label: bool, size: float) -> Setting | None:
+        """Return the coin's probability."""
+        return (COIN, _coin(size)) if self._coin else None
+
+
+def _coin(tilt: float) -> float:
+    """Return the probability of the arm behind, with three digits."""
+    return float(f"{1.0 / (1.0 + math.exp(-tilt)):.3g}")
 
 
 class BurnIn(ExpertFamily[bool]):

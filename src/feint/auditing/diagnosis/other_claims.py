@@ -10,7 +10,7 @@ from feint.auditing.arms import LogArms, label_of
 from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.experts import POWER, Setting
 from feint.auditing.diagnosis.families import READING
-from feint.auditing.diagnosis.order import BALANCE
+from feint.auditing.diagnosis.order import BALANCE, COIN
 from feint.auditing.modes import LoggedPropensities, RecomputedReference
 from feint.families import Bernoulli, Gaussian
 from feint.references import (
@@ -27,7 +27,6 @@ from feint.registry.text import format_part
 DESIGN = "design"
 _DELAYS, _BATCHES, _DISCOUNTS = (1, 10, 50), (20, 100, 500), (0.9, 0.99, 0.999, 1.0)
 _BETA_PRIORS = ((1.0, 1.0), (0.5, 0.5), (2.0, 2.0), (10.0, 10.0))
-_COINS = (0.6, 2 / 3, 0.75, 0.85)
 _BLOCKS, _MIXED_BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10), ((2, 3), (2, 3, 4))  # in the smallest blocks
 _LARGEST_RATIO = 20  # rows of the smallest block
 _REFERENCE = "reference"
@@ -52,7 +51,7 @@ def other_claims(claim: Claim, mode: str, arms: LogArms) -> Iterator[OtherClaim]
         yield from _timings(claim)
         yield from _references(claim)
         if isinstance(claim.reference, Split):
-            yield from split_designs(claim.reference.weights or (1.0 / arms.n,) * arms.n)
+            yield from permuted_blocks(claim.reference.weights or (1.0 / arms.n,) * arms.n)
 
 
 def _timings(claim: Claim) -> Iterator[OtherClaim]:
@@ -94,8 +93,8 @@ def _references(claim: Claim) -> Iterator[OtherClaim]:
         yield OtherClaim(DESIGN, "an urn, play the winner", (_REFERENCE, PlayTheWinner()))
 
 
-def split_designs(weights: tuple[float, ...]) -> Iterator[OtherClaim]:
-    """Yield designs whose shares are those of a split, and whose pulls are not drawn afresh."""
+def permuted_blocks(weights: tuple[float, ...]) -> Iterator[OtherClaim]:
+    """Yield permuted blocks whose shares are those of a split."""
     shares = [Fraction(weight).limit_denominator(_LARGEST_RATIO) for weight in weights]
     smallest = math.lcm(*(share.denominator for share in shares))
     exact = all(abs(share - weight) <= 1e-6 for share, weight in zip(shares, weights, strict=True))
@@ -107,9 +106,6 @@ def split_designs(weights: tuple[float, ...]) -> Iterator[OtherClaim]:
         sizes = tuple(smallest * k for k in times)
         words = f"balance in permuted blocks of {' or '.join(map(str, sizes))} rows"
         yield OtherClaim(BALANCE, words, (_REFERENCE, PermutedBlocks(sizes, None if even else ratio)))
-    for p in _COINS if even and len(ratio) == 2 else ():
-        words = f"a biased coin with probability {p:.3g} for the arm behind"
-        yield OtherClaim(BALANCE, words, (_REFERENCE, BiasedCoin(p)))
 
 
 def change_claim(claim: Claim, setting: Setting) -> Claim:
@@ -117,6 +113,8 @@ def change_claim(claim: Claim, setting: Setting) -> Claim:
     name, value = setting
     if name == POWER:
         return replace(claim, reference=_tempered(claim, value))
+    if name == COIN:
+        return replace(claim, reference=BiasedCoin(value))
     if name == "sigma":
         return replace(claim, family=Gaussian(value))
     changes: dict[str, Any] = {name: value}
@@ -139,6 +137,6 @@ def _tempered(claim: Claim, power: float | str) -> Tempered:
 def write_option(claim: Claim, setting: Setting) -> str:
     """Return how a shell writes the claim with this setting."""
     name, value = setting
-    if name in (POWER, _REFERENCE):
+    if name in (POWER, COIN, _REFERENCE):
         return f"--reference {format_part(change_claim(claim, setting).reference, 'reference')}"
     return f"--{name.replace('_', '-')} {value}"

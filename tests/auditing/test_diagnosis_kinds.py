@@ -1,12 +1,17 @@
 """Kinds of departures from whole audits: planted in logs by plain NumPy, and named with the option that is missing."""
 
 import math
+import shlex
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import feint
+from feint.auditing.arms import LogArms
+from feint.auditing.claim import Claim
+from feint.auditing.diagnosis.other_claims import change_claim, other_claims, write_option
+from feint.auditing.reference_text import read_reference
 from planted_logs import draw
 
 SEED = 27
@@ -80,8 +85,8 @@ def exp3(rng, rows, forced):
     return arms, table
 
 
-def sorted_within(rng, rows=900, size=30):
-    arms, rewards = thompson(rng, rows, [0.1, 0.9, 0.5])
+def sorted_within(rng, rows=600, size=100):
+    arms, rewards = thompson(rng, rows, [0.2, 0.3, 0.25])
     times = np.arange(rows) // size
     order = np.lexsort((arms, times))
     return feint.audit(arms[order], rewards[order], times=times, **BETA)
@@ -104,7 +109,7 @@ KINDS = {
     ),
     "blocks of 9, 2:1, logged": (
         "balance",
-        "--reference permuted-blocks:9,2;1",
+        "--reference 'permuted-blocks:9,2;1'",
         lambda rng: feint.audit(blocks(rng, [0] * 6 + [1] * 3), probabilities=np.tile([2 / 3, 1 / 3], (1197, 1))),
     ),
     "biased coin 2/3": (
@@ -134,10 +139,10 @@ KINDS = {
     ),
     "urn": ("design", "--reference play-the-winner", lambda rng: audit_beta(*urn(rng), n_arms=2)),
     "sorted": ("sorted", None, sorted_within),
-    "EXP3, 20 % forced": (
+    "EXP3, 30 % forced": (
         "share",
         None,
-        lambda rng: (lambda arms, table: feint.audit(arms, probabilities=table))(*exp3(rng, 1500, 0.2)),
+        lambda rng: (lambda arms, table: feint.audit(arms, probabilities=table))(*exp3(rng, 1500, 0.3)),
     ),
 }
 
@@ -160,7 +165,9 @@ def run(name, n_logs):
         any(option is not None and e.option.startswith(option) for e in diagnosis.explanations) for diagnosis in found
     )
     middle = float(np.median([margin(diagnosis, kind) for diagnosis in found]))
-    print(f"{name:26} rejected {len(found):3} right {right:3} named {named:3} margin {middle:5.1f} option {suggested:3}")
+    print(
+        f"{name:26} rejected {len(found):3} right {right:3} named {named:3} margin {middle:5.1f} option {suggested:3}"
+    )
     return len(found), right, named, middle, suggested
 
 
@@ -222,3 +229,29 @@ def test_the_end_of_a_burn_in():
     assert report.diagnosis.kind == "burn-in"
     rows = int(report.diagnosis.words.split()[2])
     assert abs(rows - 120) <= 8
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claim(family=feint.Bernoulli(), reference=feint.ThompsonSampling((1, 1))),
+        Claim(sigma=2.0),
+        Claim(reference=feint.Split([0.75, 0.25])),
+        Claim(reference=feint.Tempered(feint.ThompsonSampling(), 0.5)),
+    ],
+    ids=["beta", "normal", "split", "tempered"],
+)
+def test_a_suggested_reference_is_read_as_the_claim_that_was_tested(claim):
+    settings = [other.setting for other in other_claims(claim, "rewards", LogArms(2))]
+    settings += [("power", 0.5)] if claim.needs_rewards else [("coin", 0.7)]
+    n_references = 0
+    for setting in settings:
+        words = shlex.split(write_option(claim, setting))
+        if words[0] == "--reference":
+            family = words[3] if words[2:3] == ["--family"] else None
+            reference, rewards = read_reference(words[1], family, None, None, None, None)
+            other = change_claim(claim, setting)
+            assert reference == other.reference
+            assert not other.needs_rewards or Claim(reference=reference, family=rewards).family == other.family
+            n_references += 1
+    assert n_references

@@ -1,6 +1,7 @@
 """Claims that are often the true one where another is rejected, and how they are written."""
 
 import math
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -101,6 +102,8 @@ def permuted_blocks(weights: tuple[float, ...]) -> Iterator[OtherClaim]:
     if sum(shares) != 1 or smallest > _LARGEST_RATIO or not exact:
         return
     ratio = tuple(int(share * smallest) for share in shares)
+    if min(ratio) == 0:
+        return
     even = len(set(ratio)) == 1
     for times in (*((times,) for times in _BLOCKS), *(_MIXED_BLOCKS if even else ())):
         sizes = tuple(smallest * k for k in times)
@@ -137,6 +140,10 @@ def _tempered(claim: Claim, power: float | str) -> Tempered:
 def write_option(claim: Claim, setting: Setting) -> str:
     """Return how a shell writes the claim with this setting."""
     name, value = setting
-    if name in (POWER, COIN, _REFERENCE):
-        return f"--reference {format_part(change_claim(claim, setting).reference, 'reference')}"
-    return f"--{name.replace('_', '-')} {value}"
+    if name not in (POWER, COIN, _REFERENCE):
+        return f"--{name.replace('_', '-')} {shlex.quote(str(value))}"
+    other = change_claim(claim, setting)
+    option = f"--reference {shlex.quote(format_part(other.reference, 'reference'))}"
+    if not other.needs_rewards or other.family == Claim().family:
+        return option
+    return f"{option} --family {shlex.quote(format_part(other.family, 'family'))}"

@@ -43,6 +43,30 @@ class Chunk(NamedTuple):
     contexts: Sequence[Column] = ()
 
 
+def first_rows(chunk: Chunk, n: int) -> Chunk:
+    """Return the first n rows of a chunk."""
+
+    def column(found: Column) -> Column:
+        return found._replace(values=found.values[:n], missing=found.missing[:n], not_numeric=found.not_numeric[:n])
+
+    return chunk._replace(
+        rows=chunk.rows[:n],
+        lines=None if chunk.lines is None else chunk.lines[:n],
+        arm=column(chunk.arm),
+        reward=None if chunk.reward is None else column(chunk.reward),
+        propensity=None if chunk.propensity is None else column(chunk.propensity),
+        probabilities=[column(found) for found in chunk.probabilities],
+        times=None if chunk.times is None else chunk.times[:n],
+        reward_times=None if chunk.reward_times is None else chunk.reward_times[:n],
+        groups=None if chunk.groups is None else chunk.groups[:n],
+        stages=None if chunk.stages is None else chunk.stages[:n],
+        available=None if chunk.available is None else chunk.available[:n],
+        units=[cells[:n] for cells in chunk.units],
+        contexts=[column(found) for found in chunk.contexts],
+        malformed={i: reason for i, reason in chunk.malformed.items() if i < n},
+    )
+
+
 class Findings:
     """The first problem of every row of a chunk."""
 

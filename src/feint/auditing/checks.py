@@ -19,9 +19,12 @@ class BadRow(NamedTuple):
     line: int | None  # of a CSV file, from 1
     kind: str
     reason: str
+    file: str | None = None  # one of several
 
     def __str__(self) -> str:
-        return f"{f'row {self.row}' if self.line is None else f'line {self.line}'}: {self.reason}"
+        if self.file is None:
+            return f"{f'row {self.row}' if self.line is None else f'line {self.line}'}: {self.reason}"
+        return f"{self.file}, {f'row {self.row} of all' if self.line is None else f'line {self.line}'}: {self.reason}"
 
 
 class Chunk(NamedTuple):
@@ -41,6 +44,7 @@ class Chunk(NamedTuple):
     available: BoolArray | None = None  # (n, K)
     units: Sequence[Sequence[Any]] = ()  # a column of units, or of units and of versions
     contexts: Sequence[Column] = ()
+    file: str | None = None  # which of several files they are from
 
 
 class Findings:
@@ -56,7 +60,7 @@ class Findings:
         for i in positions:
             if int(i) not in self.found:
                 line = None if self.chunk.lines is None else int(self.chunk.lines[i])
-                self.found[int(i)] = BadRow(int(self.chunk.rows[i]), line, kind, reason(int(i)))
+                self.found[int(i)] = BadRow(int(self.chunk.rows[i]), line, kind, reason(int(i)), self.chunk.file)
 
     def add_column(self, column: Column, name: str) -> None:
         self.add(column.missing, "missing", lambda i: f"{name} is missing")

@@ -57,6 +57,7 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         available=available,
         units=[cells(name) for name in columns.units],
         contexts=_contexts([table[name] for name in columns.contexts]),
+        file=batch.file,
     )
 
 

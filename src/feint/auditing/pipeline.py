@@ -17,6 +17,11 @@ from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.report import AuditReport
 
+_READ_ONCE = (
+    "What explains the rejection was not looked for: for this the log is read again, and its batches can be read only "
+    "once. Give a file, a dataset or a table for a diagnosis."
+)
+
 
 def audit_source(
     source: Source, claim: Claim, *, explain: bool = True, progress: Progress = no_progress
@@ -39,7 +44,10 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
     report = auditor.report(warnings)
-    if explain and report.rejected_at is not None and report.tested and not auditor.only_changed:
+    wanted = explain and report.rejected_at is not None and report.tested and not auditor.only_changed
+    if wanted and not getattr(log, "can_be_read_again", True):
+        return replace(report, warnings=(*report.warnings, _READ_ONCE))
+    if wanted and report.rejected_at is not None:
         cause = find_cause(
             chunks(log, columns, arms, lambda done: None),
             make_mode(columns.mode, claim, arms, grouped=grouped),

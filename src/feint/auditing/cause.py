@@ -107,6 +107,7 @@ def _first_rows(chunk: Chunk, n: int) -> Chunk:
         reward_times=None if chunk.reward_times is None else chunk.reward_times[:n],
         groups=None if chunk.groups is None else chunk.groups[:n],
         stages=None if chunk.stages is None else chunk.stages[:n],
+        order=None if chunk.order is None else chunk.order[:n],
         available=None if chunk.available is None else chunk.available[:n],
         units=[cells[:n] for cells in chunk.units],
         contexts=[column(found) for found in chunk.contexts],

@@ -116,6 +116,8 @@ def _unused(claim: Claim, columns: LogColumns) -> list[str]:
         found.append(f"`probability_of` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode != RecomputedReference.NAME and claim.names.context is not None:
         found.append(f"`context` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    if columns.reward is None and claim.missing is not None:
+        found.append("`missing` is not used: no rewards are read.")
     if columns.mode == RecomputedReference.NAME and claim.floor > 0:
         found.append("`floor` is not used: it is for probabilities that were logged.")
     if claim.n_groups is not None and columns.group is None:

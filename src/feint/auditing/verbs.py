@@ -37,6 +37,7 @@ class ColumnOptions(LogOptions, total=False):
     stage: str | None
     available: str | None
     unit: str | None
+    order_by: str | None
 
 
 class ArrayOptions(ClaimOptions, total=False):

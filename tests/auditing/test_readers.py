@@ -1,9 +1,11 @@
 """Readers of logs: every format gives the same rows, and whatever is broken is said, never a library's traceback."""
 
+import bz2
 import datetime as dt
 import gzip
 import io
 import json
+import lzma
 import os
 import sys
 import threading
@@ -82,6 +84,8 @@ CONTENTS = {
 }
 PACK = {
     "": lambda data: data,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
     ".gz": zipped,
     ".zst": lambda data: pa.compress(data, "zstd", asbytes=True),
 }

@@ -1,4 +1,4 @@
-"""The page docs/warehouses.md, with DuckDB, Polars, pandas and Arrow as they are today, in an environment of its own."""
+"""The page docs/warehouses.md, with DuckDB, Polars, pandas and Arrow as of today, in an environment of its own."""
 
 import os
 import subprocess

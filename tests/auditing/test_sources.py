@@ -5,7 +5,9 @@ import gzip
 import io
 import json
 import lzma
+import os
 import sqlite3
+import threading
 import zipfile
 
 import fsspec
@@ -85,6 +87,18 @@ class TestSeveralFiles:
         path.write_bytes(as_csv(TABLE))
         check_same(feint.audit_log(path), expected)
 
+    def test_pipes(self, tmp_path, expected):
+        """As a shell makes them of <(…): each can be read only once."""
+        names, paths = ["a.csv", "b.csv", "c.csv"], write_parts(tmp_path / "log")
+        writers = []
+        for name, path in zip(names, paths, strict=True):
+            os.mkfifo(tmp_path / name)
+            writers.append(threading.Thread(target=(tmp_path / name).write_bytes, args=(path.read_bytes(),)))
+            writers[-1].start()
+        check_same(feint.audit_log([tmp_path / name for name in names]), expected)
+        for writer in writers:
+            writer.join()
+
     def test_files_of_different_formats(self, tmp_path, expected):
         first = write_parts(tmp_path)[0]
         parquet.write_table(TABLE.slice(N // 3), tmp_path / "rest.parquet")
@@ -99,6 +113,8 @@ class TestSeveralFiles:
             (folder / "p.parquet").unlink()
         report = feint.audit_log(tmp_path / "log", group="shop")
         assert sorted((group.group, group.tested) for group in report.all_groups) == [("a 0", 300), ("a 1", 300)]
+        check_same(feint.audit_log(str(tmp_path / "log" / "shop=*" / "*.parquet"), group="shop"), report)
+        check_same(feint.audit_log(sorted((tmp_path / "log").glob("*/*")), group="shop"), report)
         (tmp_path / "log" / "shop=a%201").rename(tmp_path / "log" / "shop=__HIVE_DEFAULT_PARTITION__")
         [log] = [open_log(tmp_path / "log")]
         cells = [cell for batch in log.batches(["shop"], 1000, lambda done: None) for cell in batch.table["shop"]]
@@ -199,7 +215,7 @@ class TestWhatPythonHandsOver:
         for source, sentence in (
             (iter([]), "the batches: there are none"),
             (iter([{"arm": 1}]), "batch 1 is of type dict; give batches of Arrow"),
-            ([TABLE, "log.csv"], "batch 2 is of type str"),
+            ([TABLE, "log.csv"], "batch 2 is the path 'log.csv'; give paths as a list of paths alone"),
             (iter([TABLE, TABLE.select(["arm"])]), "batch 2 has no column 'p_0', which the first one has"),
             ([], "A log is a path"),
             (["log.csv", 3], "A log is a path"),

@@ -39,8 +39,11 @@ class LogArms:
         """Return cells as numbers of arms."""
         if self.labels is None:
             return as_column(cells)
-        found = [self.key(label_of(cell)) for cell in cells]
+        found = [label_of(cell) for cell in cells]
         values = np.array([self._places.get(label, np.nan) for label in found], dtype=np.float64)
+        if self._are_numbers:
+            for i in np.flatnonzero(np.isnan(values)):
+                values[i] = self._places.get(as_whole(found[i]), np.nan)
         missing = np.array([not label for label in found], dtype=bool)
         return Column(values, missing, np.isnan(values) & ~missing, cells)
 

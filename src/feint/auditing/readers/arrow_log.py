@@ -1,6 +1,7 @@
 """What Python hands over in batches of Arrow: streams, datasets, lazy frames, and iterables of tables."""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from feint.auditing.readers.arrow_batches import batch_of
@@ -143,6 +144,8 @@ def _open_iterable(source: Iterable[Any]) -> Log | None:
 
 
 def _as_table(item: Any, number: int) -> Any:
+    if isinstance(item, str | Path):
+        raise ValueError(f"batch {number} is the path {str(item)!r}; give paths as a list of paths alone.")
     if not is_table(item):
         raise ValueError(
             f"batch {number} is of type {type(item).__name__}; give batches of Arrow, or tables of pandas or Polars."

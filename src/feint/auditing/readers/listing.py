@@ -46,10 +46,10 @@ def list_files(source: str | Path) -> list[Place]:
 def _list_local(name: str) -> list[Place]:
     path = Path(name)
     if not path.is_dir():
-        return [Place(path, name)]
+        return [Place(path, name, keys_of(path.as_posix()))]
     files = [file for file in path.rglob("*") if file.is_file()]
-    below = {file.relative_to(path).as_posix(): file for file in files}
-    return _visible([Place(file, str(file), keys_of(where)) for where, file in below.items()], list(below), name)
+    below = [file.relative_to(path).as_posix() for file in files]
+    return _visible([Place(file, str(file), keys_of(file.as_posix())) for file in files], below, name)
 
 
 def _list_remote(url: str) -> list[Place]:
@@ -58,12 +58,13 @@ def _list_remote(url: str) -> list[Place]:
         found = folder.glob()
         if not found:
             raise FileNotFoundError(f"There is no file that matches {url}.")
-        return [Place(file, file.name) for file in sorted(found, key=lambda file: natural_order(file.name))]
+        found = sorted(found, key=lambda file: natural_order(file.name))
+        return [Place(file, file.name, keys_of(file.name)) for file in found]
     below = folder.files()
     if below is None:
         file = RemoteFile(url, folder.system, folder.root)
-        return [Place(file, url)]
-    return _visible([Place(file, file.name, keys_of(where)) for where, file in below.items()], list(below), url)
+        return [Place(file, url, keys_of(url))]
+    return _visible([Place(file, file.name, keys_of(file.name)) for file in below.values()], list(below), url)
 
 
 def _visible(files: list[Place], below: list[str], folder: str) -> list[Place]:
@@ -91,4 +92,4 @@ def natural_order(name: str) -> list[Any]:
     >>> sorted(["part-10", "part-2"], key=natural_order)
     ['part-2', 'part-10']
     """
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(name)]

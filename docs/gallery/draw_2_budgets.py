@@ -7,16 +7,14 @@ with one it falls like exp(−√(εT)·Γ*), and at ε = 0 the agent can only w
 with 95 % intervals that hold for any law.
 """
 
-import math
-
 import matplotlib.pyplot as plt
 
 import feint
 
 bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 runs = {
-    f"ε = {epsilon:g}": feint.simulate(bandit, epsilon=epsilon, horizon=20_000, replications=100)
-    for epsilon in (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
+    f"ε = {name}": feint.simulate(bandit, epsilon=float(name), horizon=20_000, replications=100)
+    for name in ("0", "0.001", "0.01", "0.1", "1", "inf")
 }
 axes = feint.plot.error_curves(runs)
 axes.set(xlim=(10, 20_000), ylim=(-12, 0))

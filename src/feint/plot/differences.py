@@ -71,8 +71,8 @@ def compare(
         xscale="log",
         xlabel="pulls",
         ylabel=f"{'log₁₀ of the ' if is_log else ''}{name}, {labels[0]} − {labels[1]}",
-        title=f"{runs.size} runs on common seeds, median and 95 %",
     )
+    axes.set_title(f"{runs.size} runs on common seeds, median and 95 %", fontsize=9)
     tidy(axes)
     return axes
 

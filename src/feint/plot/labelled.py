@@ -75,7 +75,7 @@ def _cells(data: Any, by: By) -> "Iterator[tuple[str, xr.Dataset]]":
 
 
 def _label(name: str, value: Any) -> str:
-    text = f"{value:g}" if isinstance(value, float) else label_text(value)
+    text = f"{value:g}".replace("inf", "∞") if isinstance(value, float) else label_text(value)
     return {"epsilon": f"ε = {text}", "seed": f"seed {text}"}.get(name, text)
 
 

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feint.plot.labelled import LEVEL, By, axes_or_new, bandit_of_runs, colours_of, labelled
-from feint.support.intervals import bounded_mean_interval
+from feint.plot.labelled import By, axes_or_new, bandit_of_runs, colours_of, labelled, medians
 from feint.support.style import GREY, tidy
 from feint.theory import optimal_boosting
 
@@ -13,13 +12,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH = 0.8  # of a group of bars
+_HEADROOM = 1.25  # for the legend
 
 
 def allocation(runs: Any, by: By = None, ax: "Axes | None" = None) -> "Axes":
     """Draw the share of boosts that each arm got by the last checkpoint, beside w* (`optimal_boosting`).
 
-    Bars are means over runs, with 95 % intervals that hold for any law of a share (Hoeffding's, by divergence). The
-    shares tend to w* only as runs get long: before that the agent also boosts the best public arm, which w* leaves out.
+    Bars are medians over runs, with 95 % intervals between order statistics, which hold for any law and need six runs.
+    Shares tend to w* only as runs get long: before that the agent also boosts the best public arm, which w* leaves out.
 
     Parameters
     ----------
@@ -57,15 +57,16 @@ def allocation(runs: Any, by: By = None, ax: "Axes | None" = None) -> "Axes":
         totals = boosts.sum(1, keepdims=True)
         if not totals.all():
             raise ValueError("Some runs have made no boost by their last checkpoint; give a longer horizon.")
-        mean, low, high = np.array([bounded_mean_interval(shares, LEVEL) for shares in (boosts / totals).T]).T
+        middle, low, high = medians(boosts / totals)
+        finite = np.isfinite(low)
         places = arms - _WIDTH / 2 + (i + 0.5) * width
-        axes.bar(places, mean, width, color=colour, alpha=0.6, label=label or "mean of runs")
-        axes.vlines(places, low, high, color=colour, linewidth=1.5)
+        axes.bar(places, middle, width, color=colour, alpha=0.6, label=label or "median of runs")
+        axes.vlines(places[finite], low[finite], high[finite], color=colour, linewidth=1.5)
     axes.hlines(
         best, arms - 0.45, arms + 0.45, color=GREY, linestyle="--", linewidth=1.5, label="w*, the best in the limit"
     )
-    axes.set(xticks=arms, xlabel="arm, counted from 0", ylabel="share of boosts, mean and 95 %")
-    axes.set_ylim(0.0, None)
-    axes.legend(frameon=False, fontsize=8)
+    axes.set(xticks=arms, xlabel="arm, counted from 0", ylabel="share of boosts, median and 95 %")
+    axes.set_ylim(0.0, axes.get_ylim()[1] * _HEADROOM)
+    axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper left")
     tidy(axes)
     return axes

@@ -8,7 +8,7 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.registry import config_of
-from feint.simulation.dataset import Runs
+from feint.simulation.dataset import Runs, versions
 from feint.support.facts import ArmFacts, FactTable
 
 _MEDIANS = ("stopping_time", "detection_time", "private_gain")
@@ -38,13 +38,13 @@ class RunFacts(NamedTuple):
     medians: dict[str, Median]  # by variable
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts in plain types, with what was run."""
+        """Return the facts in plain types, with what was run and by which versions."""
         families = [config_of(family, "family") for family in self.bandit.families]
         instance = {"public": self.bandit.public, "private": self.bandit.private, "families": families}
         numbers = self._asdict() | {name: median._asdict() for name, median in self.medians.items()}
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in numbers.items()}
         del plain["bandit"], plain["medians"]
-        return {"instance": instance} | plain
+        return {"instance": instance} | plain | {"versions": versions()}
 
     def in_words(self) -> ArmFacts:
         """Put the facts into words."""

@@ -167,7 +167,7 @@ def test_horizons_budgets_and_references_by_name():
         (["--horizon", "2.5"], "--horizon is '2.5'; give a whole number"),
         (["--epsilon", "power:1"], "power:SCALE,EXPONENT"),
         (["--epsilon", "much"], "There is no budget 'much'; choose among a number, constant:EPSILON, power"),
-        (["--reference", "greedy"], "There is no reference 'greedy'; choose among clipped:REFERENCE,LOW, epsilon"),
+        (["--reference", "greedy"], "There is no reference 'greedy'; choose among biased-coin[:P[,MTI]], clipped"),
         (["--method", "quick"], "choose one of lazy, eager, event"),
         (["--alpha", "0.1"], "add --observe"),
         (["--plot", "nowhere/error.pdf"], "There is no folder nowhere"),

@@ -217,7 +217,7 @@ class Least:
     "options",
     [
         ["--delta", "0.3", "--seed", "5", "--method", "eager", "--epsilon", "power:1,0.5"],
-        ["--observe", "--alpha", "0.2", "--family", "bernoulli", "--explorer", "mine.py:Least", "--horizon", "60"],
+        ["--observe", "--alpha", "0.2", "--family", "gaussian:2", "--explorer", "mine.py:Least", "--horizon", "60"],
     ],
 )
 def test_json_is_enough_to_run_it_again(options, tmp_path, monkeypatch):
@@ -235,7 +235,7 @@ def test_json_is_enough_to_run_it_again(options, tmp_path, monkeypatch):
     runs = feint.simulate(
         feint.Bandit(found["instance"]["public"], found["instance"]["private"], family=families),
         from_config(settings["explorer"], "explorer"),
-        from_config(settings["reference"], "reference"),
+        reference=from_config(settings["reference"], "reference"),
         epsilon=from_config(settings["epsilon"], "budget"),
         replications=range(*settings["replications"]),
         **{name: settings[name] for name in ("horizon", "seed", "delta", "method", "observe")},

@@ -137,7 +137,7 @@ def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "T
             table.add_row(f"[bold]{escape(bandit)}[/]")
         cells = [escape(row.labels[d]) for d in varied] + [f"{row.replications:,}" + (" !" if row.failure else "")]
         decades = None if row.log_error is None else tuple(value / math.log(10) for value in row.log_error)
-        numbers = [(row.time, ",.0f")] if timed else []
+        numbers: list[tuple[tuple[float, ...] | None, str]] = [(row.time, ",.0f")] if timed else []
         numbers += [(decades, ".2f"), (row.pulls, ",.0f")]
         table.add_row(*cells, *(_interval(found, form, before_interval) for found, form in numbers))
     notes = ["medians of runs with 95 % intervals, from six runs on", "pulls are those of the best private arm"]

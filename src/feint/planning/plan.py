@@ -37,13 +37,14 @@ _GRID = 4000  # times at which a user's own budget is evaluated for its sum
 class Plan:
     """The answer of `plan` for a `bandit`. Times count pulls, the initial round included; arrays are (K,).
 
-    `time` is the expected stopping time with Monte Carlo standard error `standard_error`, `quantiles` its 10, 50 and
-    90 % points; `never` is the share of runs that are never sure, which are left out of all means. `weights` are the
+    `time` is the expected stopping time with Monte Carlo standard error `standard_error`, `quantiles` its 10, 50 and 90
+    % points; `never` is the share of runs that are never sure, which are left out of all means. `weights` are the
     shares of boosts. `pulls` are the mean pulls of each arm when the agent stops, `costs` the KL divergence spent on
-    its boosts, and `kl_spent` their total, B. `power` is the most that any test of level `alpha` can have after that
-    B. `informed` and `observer` say who notices when. `gamma` and `case` are those of `optimal_boosting`
-    (`optimal_allocation` if ε = ∞), and `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the exponent alone, for
-    comparison. `errors` has the Monte Carlo standard error of every field that is estimated from paths, by its name.
+    its boosts, and `kl_spent` their total, B. `power` is the most that any test of level `alpha` can have after that B.
+    `informed` and `observer` say who notices when. `gamma`, `case` and `best_weights`, w*, are those of
+    `optimal_boosting` (`optimal_allocation` if ε = ∞), and `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the
+    exponent alone, for comparison. `errors` has the Monte Carlo standard error of every field that is estimated from
+    paths, by its name.
     """
 
     bandit: Bandit
@@ -64,6 +65,7 @@ class Plan:
     observer: Notice
     gamma: float
     case: str
+    best_weights: FloatArray
     first_order_time: float
     errors: dict[str, Any]
     goal: Any = BestArm()  # noqa: RUF009 - frozen
@@ -165,6 +167,7 @@ def plan(
         observer=notice_of(seen.alarm),
         gamma=best.gamma,
         case=best.case,
+        best_weights=best.weights,
         first_order_time=first_order_time(budget, math.log(1.0 / delta) / best.gamma),
         errors=_errors(paths, done),
         goal=goal,

@@ -41,7 +41,8 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# The paper first, with its figures, claims and report; then the rest, and a report on all. What is done is kept.
+# The paper first, with its figures, claims and report; then the rest, and a report on all. What is done is kept. It says of
+# each claim what it can within minutes; `feint reproduce all --full` decides them, within an hour (docs/samples.md).
 reproduce: setup
 	$(BIN)/feint reproduce paper --out results
 	$(BIN)/feint reproduce all --out results

@@ -226,5 +226,5 @@ def test_a_folder_that_cannot_be_written_names_the_file(tmp_path, monkeypatch):
 def test_a_run_killed_before_its_first_file_is_no_foreign_folder(tmp_path):
     with writing(tmp_path / MANIFEST):
         pass
-    prepare_folder(tmp_path, 0, True, False)
+    prepare_folder(tmp_path, 0, "quick", False)
     assert [entry.name for entry in tmp_path.iterdir()] == [MANIFEST]

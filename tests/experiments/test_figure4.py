@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from feint.experiments.figure4 import SETTINGS, claims
+from feint import Bandit
+from feint.experiments.figure4 import SETTINGS, claims, shortfall
+from feint.theory import optimal_boosting
 
 
 def planted(power):
@@ -26,3 +28,36 @@ def test_the_fall_over_the_whole_run_decides(power, expected):
         assert claim.verdict == expected
         assert "from t = 1" in claim.quantity
         assert claim.exploratory
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.005, "shown"), (0.01, "undecided"), (0.02, "refuted")])
+def test_the_end_of_the_run_is_a_share_of_the_optimum(share, expected):
+    """Shortfalls that end at this share of Γ*, each instance with an optimum of its own."""
+    data = planted(0.4)
+    noise = np.random.default_rng(1).lognormal(0, 0.2, (2, 50))
+    data["shortfall"][:, :, -1] = share * data.optimum.values[:, None] * noise
+    found = {claim.name: claim for claim in claims(data, SETTINGS)}
+    for instance in (1, 2):
+        claim = found[f"Γ(w_t) is within 1 % of Γ*, instance {instance}"]
+        assert claim.verdict == expected
+        assert claim.measured == pytest.approx(share, rel=0.15)  # 3 standard errors of a median of 50 such values
+
+
+def test_each_instance_has_its_own_verdict():
+    data = planted(0.4)
+    data["shortfall"][1] = data.shortfall[1].values[:, ::-1]  # rises
+    verdicts = {claim.name: claim.verdict for claim in claims(data, SETTINGS)}
+    assert verdicts["Γ(w_t) comes closer to Γ*, instance 1"] == "shown"
+    assert verdicts["Γ(w_t) comes closer to Γ*, instance 2"] == "refuted"
+
+
+def test_the_shortfall_is_that_of_the_boosts():
+    """Boosts in the optimal proportions have none; all on one arm has Γ* less Γ of that arm, by the definition of Γ."""
+    bandit = Bandit(SETTINGS["public"][0], SETTINGS["private"][0])
+    best = optimal_boosting(bandit)
+    boosts = np.stack([1e9 * best.weights, np.array([0.0, 1e9, 0.0])])[None]
+    runs = xr.Dataset({"boosts": (("replication", "time", "arm"), boosts)})
+    optimal, alone = shortfall(bandit, runs)[0]
+    assert optimal == pytest.approx(0.0, abs=1e-12)
+    # Arm 2 (as printed) is the best private arm; arm 3, unboosted, then has no pulls: Γ is 0.
+    assert alone == pytest.approx(best.gamma, rel=1e-9)

@@ -23,7 +23,7 @@ def refuse(*arguments):
 
 def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
     out = tmp_path / "run"
-    claims = reproduce(["lemma2", "figure5"], out, quick=True)
+    claims = reproduce(["lemma2", "figure5"], out, size="quick")
     assert list(claims) == ["figure5", "lemma2"]
     for name in ("figure5", "lemma2"):
         assert (out / "data" / f"{name}.zarr").is_dir()
@@ -40,11 +40,11 @@ def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
     assert "Made by `feint reproduce figure5 lemma2 --quick`" in (out / "claims.md").read_text(encoding="utf-8")
     for module in (figure5, lemma2):
         monkeypatch.setattr(module, "run", refuse)
-    again = reproduce(["lemma2", "figure5"], out, quick=True)
+    again = reproduce(["lemma2", "figure5"], out, size="quick")
     assert again == claims
     # A figure is drawn again from its data.
     (out / "figures" / "figure5.png").unlink()
-    reproduce(["figure5"], out, quick=True)
+    reproduce(["figure5"], out, size="quick")
     assert (out / "figures" / "figure5.png").exists()
 
 
@@ -54,35 +54,52 @@ def test_help_lists_every_name():
     assert "paper or all" in shown.stdout
 
 
+def test_a_full_run_says_so_and_is_not_a_quick_one(tmp_path):
+    """Its page has the command that makes it, with its seed; both sizes at once are refused."""
+    out = tmp_path / "run"
+    reproduce(["figure5"], out, seed=26, size="full")
+    assert "Made by `feint reproduce figure5 --full --seed 26`" in (out / "claims.md").read_text(encoding="utf-8")
+    assert "A full run" in (out / "report.html").read_text()
+    refused = subprocess.run(
+        [sys.executable, "-m", "feint", "reproduce", "figure5", "--quick", "--full", "--out", str(tmp_path / "both")],
+        capture_output=True,
+        text=True,
+    )
+    assert refused.returncode == 2
+    assert "either --quick or --full" in refused.stderr
+    assert not (tmp_path / "both").exists()
+
+
 def test_half_written_pieces_do_not_count(tmp_path):
     out = tmp_path / "run"
-    whole = reproduce(["lemma2"], out, quick=True)
+    whole = reproduce(["lemma2"], out, size="quick")
     left = out / "data" / ".feint-unfinished-0123456789abcdef" / "lemma2.zarr"  # as a killed writer leaves it
     left.parent.mkdir()
     shutil.move(out / "data" / "lemma2.zarr", left)
     shutil.rmtree(left / "ratio")
-    assert reproduce(["lemma2"], out, quick=True) == whole
+    assert reproduce(["lemma2"], out, size="quick") == whole
     assert not list((out / "data").glob(".*"))
 
 
 def test_other_settings_and_foreign_folders_are_refused(tmp_path, monkeypatch):
     out = tmp_path / "run"
-    reproduce(["figure5"], out, quick=True)
+    reproduce(["figure5"], out, size="quick")
     with pytest.raises(ValueError, match="choose another `out`"):
-        reproduce(["figure5"], out, quick=True, seed=1)
-    with pytest.raises(ValueError, match="choose another `out`"):
-        reproduce(["figure5"], out, quick=False)
+        reproduce(["figure5"], out, size="quick", seed=1)
+    for size in ("usual", "full"):
+        with pytest.raises(ValueError, match="choose another `out`"):
+            reproduce(["figure5"], out, size=size)
     with monkeypatch.context() as patch:
         patch.setitem(load_experiment("figure5").SETTINGS, "points", 100)
         with pytest.raises(ValueError, match="choose another `out`"):
-            reproduce(["figure5"], out, quick=True)
-    reproduce(["figure5"], out, quick=True, seed=1, force=True)
+            reproduce(["figure5"], out, size="quick")
+    reproduce(["figure5"], out, size="quick", seed=1, force=True)
     assert json.loads((out / MANIFEST).read_text())["seed"] == 1
     foreign = tmp_path / "home"
     foreign.mkdir()
     (foreign / "thesis.tex").write_text("precious")
     with pytest.raises(ValueError, match="not a folder of feint reproduce"):
-        reproduce(["figure5"], foreign, quick=True)
+        reproduce(["figure5"], foreign, size="quick")
     assert (foreign / "thesis.tex").read_text() == "precious"
     with pytest.raises(ValueError, match="choose among"):
         reproduce(["nonsense"], tmp_path / "none")
@@ -123,7 +140,7 @@ def find_browser():
 def test_report_renders_in_a_browser(tmp_path):
     """The page in headless Chromium: every figure has its pixels, nothing overflows a phone, nothing is logged."""
     out = tmp_path / "run"
-    reproduce(["figure5", "lemma2"], out, quick=True)
+    reproduce(["figure5", "lemma2"], out, size="quick")
     (out / "probe.html").write_text(
         "<iframe id='page' src='report.html' style='width:390px;height:800px'></iframe><pre id='result'>waiting</pre>"
         "<script>document.getElementById('page').onload = function () {"

@@ -33,7 +33,7 @@ def test_the_same_data_set(options, tmp_path):
 def test_an_interrupted_piece_goes_on_with_its_blocks(tmp_path, monkeypatch):
     monkeypatch.setitem(figure1.QUICK, "horizon", 1_000)
     straight, broken = tmp_path / "straight", tmp_path / "broken"
-    whole = load_or_run("figure1", straight, 0, True, lambda steps: None)
+    whole = load_or_run("figure1", straight, 0, "quick", lambda steps: None)
     ran = []
 
     def stopping(study, tasks, cores):
@@ -48,11 +48,11 @@ def test_an_interrupted_piece_goes_on_with_its_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("feint.sweep.workload.TASK_SECONDS", 1e-9)
     monkeypatch.setattr(runner, "run_locally", stopping)
     with pytest.raises(KeyboardInterrupt):
-        load_or_run("figure1", broken, 0, True, lambda steps: None)
+        load_or_run("figure1", broken, 0, "quick", lambda steps: None)
     assert not (broken / "data").exists()
     made = []
-    again = load_or_run("figure1", broken, 0, True, made.append)
-    replications = figure1.QUICK["replications"]
+    again = load_or_run("figure1", broken, 0, "quick", made.append)
+    replications = figure1.QUICK["replications_claims"]
     assert len(ran) == 1 + replications  # seven before, the others after, and none twice
     assert sum(made) == replications * 1_000
     assert again.identical(whole)
@@ -62,7 +62,7 @@ def test_an_interrupted_piece_goes_on_with_its_blocks(tmp_path, monkeypatch):
 def test_blocks_of_a_piece_that_is_there_are_removed(tmp_path, monkeypatch):
     """A run may be killed after it has written the piece and before it has removed the blocks."""
     monkeypatch.setitem(figure1.QUICK, "horizon", 1_000)
-    whole = load_or_run("figure1", tmp_path, 0, True, lambda steps: None)
+    whole = load_or_run("figure1", tmp_path, 0, "quick", lambda steps: None)
     (tmp_path / "unfinished" / "figure1" / "0.zarr").mkdir(parents=True)
-    assert load_or_run("figure1", tmp_path, 0, True, lambda steps: None).identical(whole)
+    assert load_or_run("figure1", tmp_path, 0, "quick", lambda steps: None).identical(whole)
     assert [entry.name for entry in tmp_path.iterdir()] == ["data"]

@@ -24,6 +24,7 @@ from shell import typed
 
 SURE = norm.isf(5e-7)  # two-sided rate of false failures: 1e-6
 PAIR = Bandit([2.0, 0.0], [0.0, 2.0])  # quick: two arms, two or three pulls decide
+PAIR_APART = Bandit([2.0, 0.0], [0.0, 1.0])  # Thompson Sampling alone hardly ever decides
 
 # The ten rows of docs/theory.md: public and private means, ε, δ.
 ROWS = [
@@ -123,6 +124,18 @@ def test_power_is_the_boost_of_alpha():
         found = plan(easy, 0.05, 0.01, alpha=alpha)
         assert found.power == pytest.approx(boost_probability(alpha, found.kl_spent), rel=1e-9)
         assert alpha < found.power < 1.0
+        # The error of B, made one of q*, by a derivative: dq*/dB = 1/log(odds of q* over odds of α).
+        odds = math.log(found.power / (1 - found.power) * (1 - alpha) / alpha)
+        assert found.errors["power"] == pytest.approx(found.errors["kl_spent"] / odds, rel=0.05)
+
+
+def test_power_charges_runs_that_are_never_sure():
+    """Runs that are not sure when a total of 1 nat is spent, after 100 pulls, spend all of it but the first round's."""
+    found = plan(PAIR_APART, feint.TotalBudget(1.0, 100), 0.01)
+    assert 0.01 < found.never < 0.2
+    low, high = ((1 - found.never) * found.kl_spent + found.never * spent for spent in (0.8, 0.98))
+    assert boost_probability(0.05, low) < found.power < boost_probability(0.05, high)
+    assert found.power > boost_probability(0.05, found.kl_spent)
 
 
 def test_a_plan_is_never_longer_with_more_budget():

@@ -75,7 +75,7 @@ def _schedules() -> None:
 
 def _earning() -> None:
     from feint import Earn, simulate
-    from feint.experiments.earning import Greedy
+    from feint.experiments.greedy import Greedy
     from feint.explorers import FixedTilting
 
     for explorer in (FixedTilting(PAPER.private), Earn(), Greedy()):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from xarray import Dataset
 
+    from feint.experiments.contract import Size
     from feint.experiments.findings import Finding
 
 
@@ -38,6 +40,9 @@ def reproduce(
         list[str] | None, typer.Argument(help="Any of the names above, paper or all.", show_default="paper")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: a minute or two.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="As many seeds as decide the claims: within an hour on two cores.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for data, figures, claims and report.")] = Path("results"),
     seed: Annotated[int, typer.Option(help="Seed of every experiment.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace a run with other settings in the folder.")] = False,
@@ -48,16 +53,19 @@ def reproduce(
     from feint.experiments import reference_table
     from feint.experiments.reproduce import reproduce as run
 
+    if quick and full:
+        raise typer.BadParameter("a run is either --quick or --full; give one of them, or neither for some minutes")
     console = Console()
+    size: Size = "quick" if quick else "full" if full else "usual"
     bar = _experiment_bar(Console(stderr=True))
-    claims = run(names or ["paper"], out, seed=seed, quick=quick, force=force, progress=bar)
+    claims = run(names or ["paper"], out, seed=seed, size=size, force=force, progress=bar)
     if claims.keys() >= PAPER_FIGURES.keys():
         console.print(_reference_table(reference_table.run()))
     found = [claim for part in claims.values() for claim in part]
     for line in claim_lines(found):
         console.print(line, highlight=False, soft_wrap=True)
     where = f"{out / 'report.html'} and {out / 'claims.md'}"
-    console.print(f"\n{where}{' (a quick run)' if quick else ''}", highlight=False, soft_wrap=True)
+    console.print(f"\n{where}{'' if size == 'usual' else f' (a {size} run)'}", highlight=False, soft_wrap=True)
 
 
 def _experiment_bar(console: "Console") -> Any:
@@ -77,7 +85,7 @@ def _experiment_bar(console: "Console") -> Any:
     return bar
 
 
-_STYLES = {"shown": "green", "refuted": "red", "undecided": "yellow"}
+_STYLES = {"shown": "green", "refuted": "red", "undecided": "yellow", "measured": "cyan"}
 _NAME = 50  # columns of the longest name
 _LINE = 69  # of a name and its interval
 
@@ -87,7 +95,7 @@ def claim_lines(claims: "list[Finding]") -> list[str]:
     from rich.markup import escape
 
     from feint.experiments.claims_page import marked
-    from feint.experiments.findings import KINDS, LEVEL, count_lines
+    from feint.experiments.findings import KINDS, count_lines, family_words
 
     lines = []
     for kind, title in KINDS.items():
@@ -98,7 +106,8 @@ def claim_lines(claims: "list[Finding]") -> list[str]:
             interval = claim.interval or f"{claim.measured:.4g}"
             width = min(_NAME, _LINE - len(interval))
             lines.append(f"[{style}]{claim.verdict:9}[/] {escape(marked(claim)):{width}} {interval}")
-    lines += ["", f"Intervals hold with {100 * (1 - LEVEL):g} %; * exploratory, settings chosen after seeing data."]
+    lines += ["", *wrap(family_words(claims), 80)]
+    lines.append("* exploratory: settings, range or statistic were changed after seeing data.")
     lines.append("Arms and instances of Figures 1 to 5 are numbered as in the paper, from 1.")
     return [*lines, *count_lines(claims)]
 

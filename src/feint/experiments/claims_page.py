@@ -3,45 +3,61 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from feint.experiments import GROUPS
-from feint.experiments.findings import KINDS, LEVEL, REFUTED, Finding, count_lines
+from feint.experiments import GROUPS, SEEDS_SEEN
+from feint.experiments.contract import Size, digest_settings
+from feint.experiments.findings import KINDS, MEASUREMENT, REFUTED, Finding, count_lines, family_words
 from feint.support.files import write_whole
 
-LEVEL_WORDS = (
-    f"An interval misses the truth with probability at most {100 * LEVEL:g} %. A claim is shown if its interval lies "
-    "inside what is claimed, refuted if outside, and otherwise undecided. Those marked * are exploratory: their "
-    "settings were chosen after data had been seen."
-)
 ARMS_WORDS = (
     "In Figures 1 to 5 and what is claimed about them, arms and instances are numbered as in the paper, from 1; "
     "everywhere else they count from 0."
 )
 
 
-def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
+def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, size: Size) -> None:
     """Write claims.md into `out`."""
     names = " ".join(next(([group] for group, names in GROUPS.items() if list(names) == list(claims)), claims))
-    page = claims_page(claims, f"`feint reproduce {names}{' --quick' if quick else ''}`, seed {seed}")
+    words = f"{names}{'' if size == 'usual' else f' --{size}'}{f' --seed {seed}' if seed else ''}"
+    page = claims_page(claims, f"`feint reproduce {words}` (settings {digest_settings(size)})", seed)
     write_whole(out / "claims.md", lambda name: name.write_text(page, encoding="utf-8"), force=True)
 
 
-def claims_page(claims: dict[str, list[Finding]], origin: str) -> str:
+def level_words(claims: dict[str, list[Finding]], seed: int) -> str:
+    """Return what the verdicts mean, with which probability any of them is wrong, and what the star says."""
+    fresh = (
+        f"Of seed {seed} no data had been seen by then, so their intervals keep their level here."
+        if seed not in SEEDS_SEEN
+        else f"Data of seed {seed} had been seen by then, so the level of these is not guaranteed here."
+    )
+    return (
+        f"{family_words(claim for found in claims.values() for claim in found)} A claim is shown if its interval lies "
+        "inside what is claimed, refuted if outside, and otherwise undecided. Claims marked * are exploratory: their "
+        f"settings, range or statistic were changed after data had been seen. {fresh}"
+    )
+
+
+def claims_page(claims: dict[str, list[Finding]], origin: str, seed: int) -> str:
     """Return the page; `origin` says what made it."""
     everything = [claim for found in claims.values() for claim in found]
-    parts = ["# Claims\n", f"Made by {origin}. {LEVEL_WORDS} {ARMS_WORDS}\n"]
+    parts = ["# Claims\n", f"Made by {origin}. {level_words(claims, seed)} {ARMS_WORDS}\n"]
     parts += [f"- {line}" for line in count_lines(everything)]
+    doubts = [f"- **{_escape_markup(claim.name)}**: {_escape_markup(claim.words_in_doubt)}" for claim in everything]
+    if doubts := [line for line, claim in zip(doubts, everything, strict=True) if claim.words_in_doubt]:
+        parts += ["\n## Where the paper's words are not shown\n", *doubts]
     for kind, title in KINDS.items():
         rows = [_row(name, claim) for name, found in claims.items() for claim in found if claim.kind == kind]
+        columns = ("figure", "claim", "measured", "interval", "claimed", "verdict")[: 4 if kind == MEASUREMENT else 6]
         if rows:
-            parts += [f"\n## {title}\n", "| figure | claim | measured | interval | claimed | verdict |"]
-            parts += ["| --- | --- | --- | --- | --- | --- |", *rows]
+            head = (f"| {' | '.join(columns)} |", f"| {' | '.join(['---'] * len(columns))} |")
+            parts += [f"\n## {title}\n", *head, *rows]
     parts += ["\n## What was measured\n", *_quantities(claims)]
     return "\n".join(parts) + "\n"
 
 
 def _row(name: str, claim: Finding) -> str:
     verdict = f"**{claim.verdict}**" if claim.verdict == REFUTED else claim.verdict
-    cells = (name, _escape_markup(marked(claim)), f"{claim.measured:.4g}", claim.interval, claim.claimed, verdict)
+    cells = [name, _escape_markup(marked(claim)), f"{claim.measured:.4g}", claim.interval]
+    cells += [] if claim.kind == MEASUREMENT else [claim.claimed, verdict]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -49,12 +65,18 @@ def _quantities(claims: dict[str, list[Finding]]) -> Iterable[str]:
     for found in claims.values():
         for claim in found:
             stated = f" The paper: “{_escape_markup(claim.stated)}”." if claim.stated else ""
-            yield f"- **{_escape_markup(claim.name)}**: {_escape_markup(claim.quantity)}.{stated}"
+            changed = f" \\* {changes(claim)}" if claim.exploratory else ""
+            yield f"- **{_escape_markup(claim.name)}**: {_escape_markup(claim.quantity)}.{stated}{changed}"
 
 
 def _escape_markup(text: str) -> str:
     """Escape stars and underscores, so that they are no markup."""
     return text.replace("*", "\\*").replace("_", "\\_")
+
+
+def changes(claim: Finding) -> str:
+    """Return which commits changed an exploratory claim after data had been seen."""
+    return f"Changed after data had been seen: {', '.join(claim.changed)}."
 
 
 def marked(claim: Finding) -> str:

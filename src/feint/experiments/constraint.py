@@ -23,6 +23,7 @@ SETTINGS: dict[str, Any] = {
     "horizon": 5_000,
 }
 QUICK: dict[str, Any] = {"horizon": 1_000}
+FULL: dict[str, Any] = {}
 CAPTION = (
     "What each step of one live agent spends, as a share of what it may, over {horizon} pulls; a budget of which "
     "every step spends all is not drawn."

@@ -1,6 +1,7 @@
 """The contract of an experiment: a module, with its name and title in this folder's `__init__`, that has
 
-- `SETTINGS`, the paper's parameters and our horizons, and `QUICK`, what a quick run changes;
+- `SETTINGS`, the paper's parameters and our horizons, `QUICK`, what a quick run changes, and `FULL`, what a full run
+  changes, which has as many runs as a pilot on other seeds asked for (docs/samples.md);
 - `CAPTION`, what the figure shows, with names of settings in braces;
 - `steps(settings)`: how much there is to do, in the units with which `run` calls `tick`;
 - `run(settings, seed, tick) -> Dataset`: simulate, nothing else;
@@ -8,10 +9,13 @@
 - `claims(Dataset, settings) -> list[Finding]`: test what is claimed about the data.
 """
 
+import json
 from collections.abc import Callable
+from hashlib import sha256
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from feint.experiments import TITLES
 from feint.experiments.findings import Finding
 
 if TYPE_CHECKING:
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 Tick = Callable[[int], object]
+Size = Literal["quick", "usual", "full"]
 
 
 class Experiment(Protocol):
@@ -26,6 +31,7 @@ class Experiment(Protocol):
 
     SETTINGS: dict[str, Any]
     QUICK: dict[str, Any]
+    FULL: dict[str, Any]
     CAPTION: str
 
     def steps(self, settings: dict[str, Any]) -> int:
@@ -63,9 +69,16 @@ def load_experiment(name: str) -> Any:
     return import_module(f"feint.experiments.{name}")
 
 
-def settings_of(experiment: Experiment, quick: bool) -> dict[str, Any]:
-    """Return the settings of a full or of a quick run."""
-    return {**experiment.SETTINGS, **(experiment.QUICK if quick else {})}
+def settings_of(experiment: Experiment, size: Size) -> dict[str, Any]:
+    """Return the settings of a run of this size."""
+    changes: dict[Size, dict[str, Any]] = {"quick": experiment.QUICK, "usual": {}, "full": experiment.FULL}
+    return {**experiment.SETTINGS, **changes[size]}
+
+
+def digest_settings(size: Size) -> str:
+    """Return a short digest of the settings of all experiments: data and pages of other settings have another."""
+    settings = json.dumps([settings_of(load_experiment(name), size) for name in TITLES])
+    return sha256(settings.encode()).hexdigest()[:8]
 
 
 def caption_of(experiment: Experiment, settings: dict[str, Any]) -> str:

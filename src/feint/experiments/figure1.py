@@ -27,20 +27,23 @@ SETTINGS: dict[str, Any] = {
     "private": PAPER.private,
     "epsilon": 0.1,
     "horizon": 1_000_000_000,
-    "replications": 50,
+    "replications": 50,  # the paper's, which are drawn
+    "replications_claims": 50,
 }
-QUICK: dict[str, Any] = {"horizon": 1_000_000, "replications": 20}
+QUICK: dict[str, Any] = {"horizon": 1_000_000, "replications": 20, "replications_claims": 20}
+FULL: dict[str, Any] = {"replications_claims": 200}
 CAPTION = (
     "Figure 1: pulls of boosted arms against the rate φ of Theorem 1, and against two sharper predictions; means "
     "of {replications} seeds with 95 % bands. Below, their ratio to φ. The paper does not say how long its "
-    "runs are. Arms are numbered as printed, from 1."
+    "runs are. Claims use {replications_claims} seeds. Arms are numbered as printed, from 1."
 )
 _DRAWN = 100  # the figure begins here
+_CHANGED = ("edeb4ab", "6122dd6", "7b1734e")  # horizons, and what is claimed over them
 
 
 def steps(settings: dict[str, Any]) -> int:
     """Return the number of trajectory-steps, for the progress bar."""
-    return int(settings["horizon"] * settings["replications"])
+    return int(settings["horizon"] * settings["replications_claims"])
 
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
@@ -52,7 +55,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         RoundRobin(boosted),
         epsilon=settings["epsilon"],
         horizon=settings["horizon"],
-        replications=settings["replications"],
+        replications=settings["replications_claims"],
         seed=seed,
         method="event",
         progress=tick,
@@ -60,6 +63,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     weights = np.zeros(bandit.n_arms)
     weights[boosted] = 1 / len(boosted)
     data = runs[["pulls"]].sel(arm=boosted)
+    data.attrs["drawn"] = settings["replications"]
     for order in ORDERS:
         predicted = predicted_pulls(bandit, weights, settings["epsilon"], runs.time.values, order=order)
         data[order] = (("time", "arm"), predicted[:, boosted])
@@ -75,7 +79,7 @@ def plot(data: xr.Dataset) -> "Figure":
     styles = {"first": (":", "φ, first order"), "second": ("--", "second order"), "fluid": ("-.", "fluid")}
     for column, arm in enumerate(data.arm.values):
         above, below = panels[:, column]
-        pulls = data.pulls.sel(arm=arm).values.astype(float)
+        pulls = data.pulls.sel(arm=arm).values[: data.attrs["drawn"]].astype(float)
         first = data["first"].sel(arm=arm).values
         band(above, t[late], pulls[:, late], COLOURS[0], "simulated")
         band(below, t[late], (pulls / first)[:, late], COLOURS[0], "simulated")
@@ -114,7 +118,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
                 f"median over seeds of the mean of N/φ over log t, {since}",
                 *median_interval(ratio[:, late].mean(1), LEVEL),
                 at_least=1.0,
-                exploratory=True,
+                changed=_CHANGED,
             ),
             Finding(
                 f"N/φ of arm {printed} falls towards 1",
@@ -122,7 +126,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
                 f"median fall of N/φ from {since}",
                 *median_interval(ratio[:, late][:, 0] - ratio[:, -1], LEVEL),
                 at_least=0.0,
-                exploratory=True,
+                changed=_CHANGED,
             ),
             Finding(
                 f"φ of arm {printed} is within 5 % in the end",
@@ -131,6 +135,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
                 *median_interval(ratio[:, -1], LEVEL),
                 at_least=0.95,
                 at_most=1.05,
+                changed=_CHANGED,
             ),
             Finding(
                 f"the fluid prediction of arm {printed} is within 5 %",
@@ -139,6 +144,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
                 *median_interval(off, LEVEL),
                 at_least=-5.0,
                 at_most=5.0,
+                changed=_CHANGED,
             ),
         ]
     return found

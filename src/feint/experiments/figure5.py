@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SETTINGS: dict[str, Any] = {"epsilon": 0.1, "smallest_log10_p": -300, "points": 2000}
 QUICK: dict[str, Any] = {}
+FULL: dict[str, Any] = {}
 CAPTION = "Figure 5: how far a budget of ε = {epsilon} raises a probability, exactly and by the paper's closed form."
 
 

@@ -31,6 +31,7 @@ _CASES = (
 )
 SETTINGS: dict[str, Any] = {"cases": _CASES, "epsilon": 0.1, "log10_horizon": 9, "replications": 24, "turns": 400}
 QUICK: dict[str, Any] = {"replications": 12, "log10_horizon": 8}
+FULL: dict[str, Any] = {}
 CAPTION = (
     "Log error over −√(εT)·Γ* for other goals than the best arm, with boosts in the shares w* and ε = {epsilon}; means "
     "of {replications} runs with 95 % bands."

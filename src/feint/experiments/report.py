@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from feint.experiments import PAPER_FIGURES, TITLES
-from feint.experiments.claims_page import ARMS_WORDS, LEVEL_WORDS, marked
-from feint.experiments.contract import caption_of, load_experiment, settings_of
+from feint.experiments.claims_page import ARMS_WORDS, changes, level_words, marked
+from feint.experiments.contract import Size, caption_of, load_experiment, settings_of
 from feint.experiments.findings import Finding, count_lines
 from feint.support.files import write_whole
 from feint.version import VERSION
@@ -25,6 +25,11 @@ _ERRATA = (
     ("q-hat must be clipped at 1", "and it spends only 40 to 90 % of the budget for p from 0.1 to 1e-6."),
 )
 
+_SIZES: dict[Size, str] = {
+    "quick": "A quick run: short horizons, few seeds.",
+    "usual": "A run of minutes: what it leaves undecided, feint reproduce --full decides within an hour.",
+    "full": "A full run: as many seeds as a pilot on other seeds asked for.",
+}
 _STYLE = """
 :root { color-scheme: light dark; --text: #1b1b1b; --muted: #666; --line: #ddd; --back: #fff; --card: #fff;
   --yes: #00664b; --no: #b3261e; --open: #8a5a00; }
@@ -58,7 +63,10 @@ def _claims_table(claims: list[Finding]) -> str:
     rows = []
     for claim in claims:
         interval = f"<br><small>{claim.interval}</small>" if claim.interval else ""
-        stated = f"<br><small>The paper: “{html.escape(claim.stated)}”</small>" if claim.stated else ""
+        notes = [f"The paper: “{html.escape(claim.stated)}”"] if claim.stated else []
+        notes += [f"* {changes(claim)}"] if claim.exploratory else []
+        notes += [f"<strong>{html.escape(claim.words_in_doubt)}</strong>"] if claim.words_in_doubt else []
+        stated = "".join(f"<br><small>{note}</small>" for note in notes)
         rows.append(
             f'<tr><td class="{claim.verdict}">{claim.verdict}</td>'
             f"<td>{html.escape(marked(claim))} <small>({claim.kind})</small>{stated}</td>"
@@ -75,9 +83,9 @@ def _pairs(values: dict[str, Any]) -> str:
     )
 
 
-def _experiment_section(name: str, found: list[Finding], picture: bytes, quick: bool) -> str:
+def _experiment_section(name: str, found: list[Finding], picture: bytes, size: Size) -> str:
     experiment = load_experiment(name)
-    settings = settings_of(experiment, quick)
+    settings = settings_of(experiment, size)
     title, caption = html.escape(TITLES[name]), html.escape(caption_of(experiment, settings))
     source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
     return (
@@ -92,7 +100,7 @@ def _contents(title: str, places: dict[str, str]) -> str:
     return f"<nav><h2>{html.escape(title)}</h2><ul>{links}</ul></nav>"
 
 
-def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quick: bool) -> None:
+def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, size: Size) -> None:
     """Write report.html into `out` from the figures there; it has no date, so the same run gives the same bytes."""
     everything = [claim for found in claims.values() for claim in found]
     parted = {
@@ -107,17 +115,17 @@ def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, quic
         f"<style>{_STYLE}</style></head><body>",
         "<h1>Deceptive Exploration in Multi-armed Bandits, reproduced</h1>",
         f"<p class='muted'>feint {VERSION}, seed {seed}.",
-        " <strong>A quick run: short horizons, few seeds.</strong>" if quick else "",
+        f" <strong>{_SIZES[size]}</strong>",
         "</p><ul>",
         *(f"<li>{html.escape(line)}</li>" for line in count_lines(everything)),
-        f"</ul><p>{html.escape(LEVEL_WORDS)} {ARMS_WORDS}</p>",
+        f"</ul><p>{html.escape(level_words(claims, seed))} {ARMS_WORDS}</p>",
         *(_contents(title, {name: TITLES[name] for name in names}) for title, names in parted.items() if names),
         _contents("And", {"errata": "Errata that matter", "versions": "Versions"}),
     ]
     for title, names in parted.items():
         parts += [f"<h1>{html.escape(title)}</h1>"] if names else []
         for name in names:
-            parts.append(_experiment_section(name, claims[name], (out / "figures" / f"{name}.png").read_bytes(), quick))
+            parts.append(_experiment_section(name, claims[name], (out / "figures" / f"{name}.png").read_bytes(), size))
     parts.append("<h2 id='errata'>Errata that matter</h2><ul>")
     parts += [f"<li><strong>{html.escape(a)}.</strong> {html.escape(b)}</li>" for a, b in _ERRATA]
     parts.append(f"</ul><h2 id='versions'>Versions</h2>{_pairs(versions)}</body></html>")

@@ -11,13 +11,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from feint.experiments import TITLES, choose_experiments
+from feint.experiments import choose_experiments
 from feint.experiments.claims_page import write_claims
-from feint.experiments.contract import Tick, load_experiment, settings_of
+from feint.experiments.contract import Size, Tick, digest_settings, load_experiment, settings_of
 from feint.experiments.findings import Finding
 from feint.experiments.report import write_report
 from feint.experiments.resumable import keep_blocks
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
 MANIFEST = "feint-reproduce.json"
 
 
-def prepare_folder(out: Path, seed: int, quick: bool, force: bool) -> None:
+def prepare_folder(out: Path, seed: int, size: Size, force: bool) -> None:
     """Prepare the folder for this run, or refuse it."""
-    settings = json.dumps([settings_of(load_experiment(name), quick) for name in TITLES])
-    wanted = {"feint": VERSION, "seed": seed, "quick": quick, "settings": sha256(settings.encode()).hexdigest()[:8]}
+    wanted = {"feint": VERSION, "seed": seed, "size": size, "settings": digest_settings(size)}
     manifest = out / MANIFEST
     for folder in (out, out / "data"):
         remove_leftovers(folder)
@@ -56,7 +54,7 @@ def prepare_folder(out: Path, seed: int, quick: bool, force: bool) -> None:
     write_whole(manifest, lambda name: name.write_text(text), force=True)
 
 
-def load_or_run(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Dataset":
+def load_or_run(name: str, out: Path, seed: int, size: Size, tick: Tick) -> "Dataset":
     """Return one experiment's data: read it if it exists, otherwise run the experiment and write it whole."""
     import xarray as xr
 
@@ -64,7 +62,7 @@ def load_or_run(name: str, out: Path, seed: int, quick: bool, tick: Tick) -> "Da
     path, unfinished = out / "data" / f"{name}.zarr", out / "unfinished" / name
     if not path.exists():
         with keep_blocks(unfinished):
-            data = experiment.run(settings_of(experiment, quick), seed, tick)
+            data = experiment.run(settings_of(experiment, size), seed, tick)
             write_whole(path, lambda store: data.to_zarr(store, mode="w", consolidated=False))
     # Needed even now if an earlier run was killed after it had written the piece.
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -87,10 +85,10 @@ def write_figure(name: str, data: "Dataset", out: Path) -> None:
             write_whole(path, partial(figure.savefig, dpi=200, metadata=metadata))
 
 
-def check_claims(name: str, data: "Dataset", quick: bool) -> list[Finding]:
+def check_claims(name: str, data: "Dataset", size: Size) -> list[Finding]:
     """Return the claims about one experiment's data."""
     experiment = load_experiment(name)
-    found: list[Finding] = experiment.claims(data, settings_of(experiment, quick))
+    found: list[Finding] = experiment.claims(data, settings_of(experiment, size))
     return found
 
 
@@ -105,7 +103,7 @@ def reproduce(
     out: Path,
     *,
     seed: int = 0,
-    quick: bool = False,
+    size: Size = "usual",
     force: bool = False,
     progress: Callable[[str, int], Any] = hide_progress,
 ) -> dict[str, list[Finding]]:
@@ -113,17 +111,17 @@ def reproduce(
     chosen = choose_experiments(names)
     for library in ("matplotlib", "zarr"):
         need(library, "feint reproduce")
-    prepare_folder(out, seed, quick, force)
+    prepare_folder(out, seed, size, force)
     claims = {}
     for name in chosen:
         experiment = load_experiment(name)
-        with progress(name, experiment.steps(settings_of(experiment, quick))) as tick:
-            data = load_or_run(name, out, seed, quick, tick)
+        with progress(name, experiment.steps(settings_of(experiment, size))) as tick:
+            data = load_or_run(name, out, seed, size, tick)
         write_figure(name, data, out)
-        claims[name] = check_claims(name, data, quick)
+        claims[name] = check_claims(name, data, size)
     rows = {name: [claim.to_json() for claim in found] for name, found in claims.items()}
-    text = json.dumps({"feint": VERSION, "seed": seed, "quick": quick, "claims": rows}, indent=1, ensure_ascii=False)
+    text = json.dumps({"feint": VERSION, "seed": seed, "size": size, "claims": rows}, indent=1, ensure_ascii=False)
     write_whole(out / "claims.json", lambda name: name.write_text(text), force=True)
-    write_claims(out, claims, seed=seed, quick=quick)
-    write_report(out, claims, seed=seed, quick=quick)
+    write_claims(out, claims, seed=seed, size=size)
+    write_report(out, claims, seed=seed, size=size)
     return claims

@@ -30,7 +30,7 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
         ("w*", "the best shares as δ → 0, for known means; shares are the explorer's until δ, while it learns"),
         ("KL spent by then", f"{plan.kl_spent:,.4g} nats"),
-        *([("power of any test", f"at most {plan.power:.4g} at level {plan.alpha:g}")] if plan.power < _SURE else []),
+        *([("power of any test", f"at most {_bound(plan)} at level {plan.alpha:g}")] if plan.power < _SURE else []),
         (f"noticed at level {plan.alpha:g}", _notice(plan.observer)),
         ("noticed, private rewards known", _notice(plan.informed)),
     ]
@@ -44,6 +44,11 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
     }
     asked = "" if isinstance(plan.goal, BestArm) else f" and the goal {format_part(plan.goal, 'goal')}"
     return ArmFacts(f"Plan for ε = {size} and δ = {plan.delta:g}{asked}", _arms(plan.bandit, columns), numbers)
+
+
+def _bound(plan: "Plan") -> str:
+    error = plan.errors["power"]
+    return f"{plan.power:.4g}" + (f" (± {error:.1g} Monte Carlo)" if error > 5e-4 else "")
 
 
 def facts_of_unseen(plan: "Unseen") -> ArmFacts:

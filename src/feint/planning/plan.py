@@ -40,8 +40,10 @@ class Plan:
     `time` is the expected stopping time with Monte Carlo standard error `standard_error`, `quantiles` its 10, 50 and 90
     % points; `never` is the share of runs that are never sure, which are left out of all means. `weights` are the
     shares of boosts. `pulls` are the mean pulls of each arm when the agent stops, `costs` the KL divergence spent on
-    its boosts, and `kl_spent` their total, B. `power` is the most that any test of level `alpha` can have after that B.
-    `informed` and `observer` say who notices when. `gamma`, `case` and `best_weights`, w*, are those of
+    its boosts, and `kl_spent` their total. `power` bounds that of every test of level `alpha` that watches until the
+    agent stops, or 10¹⁵ pulls: it is q*(α; B) with B the mean total of *all* runs, those that are never sure included,
+    and as exact as B is. `informed` and `observer` say who notices when. `gamma`, `case` and `best_weights`, w*, are
+    those of
     `optimal_boosting` (`optimal_allocation` if ε = ∞), and `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the
     exponent alone, for comparison. `errors` has the Monte Carlo standard error of every field that is estimated from
     paths, by its name.
@@ -99,7 +101,8 @@ def plan(
     .. math:: \text{power} \le q^*(\alpha; B), \quad B = E \textstyle\sum_t \mathrm{KL}_t
 
     is the paper's own boost function. An observer's test of level α is an event of probability α under the reference,
-    and a total divergence B cannot raise its probability above q*(α).
+    and a total divergence B cannot raise its probability above q*(α). The mean is over all runs: if some are never
+    sure and spend for ever, B has no limit, and the bound is 1.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ def plan(
         )
     times = paths.stopped[done]
     costs = paths.spent[done].mean(0)
-    spent = float(costs.sum())
+    spent_by_all = float(paths.spent.sum(1).mean())
     boosts = paths.boosts[done].mean(0)
     return Plan(
         bandit=bandit,
@@ -161,25 +164,28 @@ def plan(
         weights=boosts / max(_FEWEST, boosts.sum()),
         pulls=paths.pulls[done].mean(0),
         costs=costs,
-        kl_spent=spent,
-        power=float(nearly_boosted(np.log(alpha), spent)),
+        kl_spent=float(costs.sum()),
+        power=float(nearly_boosted(np.log(alpha), spent_by_all)),
         informed=notice_of(seen.floor),
         observer=notice_of(seen.alarm),
         gamma=best.gamma,
         case=best.case,
         best_weights=best.weights,
         first_order_time=first_order_time(budget, math.log(1.0 / delta) / best.gamma),
-        errors=_errors(paths, done),
+        errors=_errors(paths, done, alpha),
         goal=goal,
     )
 
 
-def _errors(paths: Paths, done: Any) -> dict[str, Any]:
+def _errors(paths: Paths, done: Any, alpha: float) -> dict[str, Any]:
     """Return the standard errors of what is estimated from paths."""
     boosts = paths.boosts[done]
     totals = boosts.sum(1, keepdims=True)
     share = boosts.sum(0) / max(_FEWEST, totals.sum())
     never = 1.0 - float(done.mean())
+    spent = paths.spent.sum(1)
+    around = np.maximum(0.0, spent.mean() + np.array([-1.0, 1.0]) * mean_error(spent))
+    less, more = nearly_boosted(np.full(2, np.log(alpha)), around)
     return {
         "time": mean_error(paths.stopped[done]),
         "quantiles": quantile_errors(paths.stopped),
@@ -187,7 +193,8 @@ def _errors(paths: Paths, done: Any) -> dict[str, Any]:
         "weights": mean_error(boosts - share * totals) / max(_FEWEST, float(totals.mean())),  # of a ratio of means
         "pulls": mean_error(paths.pulls[done]),
         "costs": mean_error(paths.spent[done]),
-        "kl_spent": mean_error(paths.spent[done].sum(1)),
+        "kl_spent": mean_error(spent[done]),
+        "power": float(more - less) / 2,  # what the error of B makes of it
     }
 
 

@@ -12,10 +12,11 @@ costs λ·log(λ/π) − λ + π per step, of which λ·n = (n²/2d)′ depends 
 While d·B is small, ε rises in proportion to time and d·gain = √(d·B), of which even spending reaches √(8/9); for large
 d·B both tend to the first-order law √(2d·B). So the budget is a `RisingBudget`; docs/theory.md has the derivation.
 
-**On whom.** The fluid equations (`theory.rates`) say what each way to spend B gains. The error to expect is
-Σ_a Φ(−√E_a), with E_a the evidence at those pulls: the mean of Φ(−Z) for a lead Z ~ N(√(2E_a), 1). Three divisions are
-compared: the shares w* of the exponent, all on the best private arm, and equal shares; each spent evenly and rising.
-What the best of them reaches, with chance on both sides, is estimated from paths.
+**On whom.** The fluid equations (`theory.rates`) say what each way to spend B gains. A heuristic ranks them, by Σ_a
+Φ(−√E_a), with E_a the evidence at those pulls: the mean of Φ(−Z) for a lead Z ~ N(√(2E_a), 1), summed over rivals as if
+they were alone. It only chooses. Three divisions are compared: the shares w* of the exponent, all on the best private
+arm, and equal shares; each spent evenly and rising. What the chosen one reaches, with chance on both sides, is
+estimated from paths.
 """
 
 import math
@@ -175,7 +176,7 @@ def _ways(bandit: Bandit, total: float, end: int) -> tuple[FloatArray, dict[str,
 
 
 def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
-    """Return Σ_a Φ(−√E_a) at the true means."""
+    """Return Σ_a Φ(−√E_a) at the true means: a heuristic, by which ways to spend the total are ranked."""
     return float((0.5 * erfc(np.sqrt(0.5 * evidence_by_arm(bandit, pulls)))).sum())
 
 

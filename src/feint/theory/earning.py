@@ -9,9 +9,12 @@ therefore
 
 where the sums are over arms with g > 0. Arm a then takes the share w_a = ½·d_a·N_a²/B ∝ g_a²/d_a of the budget.
 
-**The certificate.** For every λ > 0 and N, g·N ≤ λ·½·d·N² + g²/(2λ·d), arm by arm. So no plan gains more than λ + Σ
-g_a²/(2λ·d_a) in units of √B; `gap` is that bound at λ = gain/2 minus the gain of the pulls returned. docs/theory.md
-derives the law itself, as a bound on every policy, and what tilting reaches.
+That this is what a policy can earn is heuristic: docs/theory.md gives the argument, to leading order, and says what it
+leaves out.
+
+**The certificate.** For every λ > 0 and N, g·N ≤ λ·½·d·N² + g²/(2λ·d), arm by arm. So no N within the budget gains more
+than λ + Σ g_a²/(2λ·d_a) in units of √B; `gap` is that bound at λ = gain/2 minus the gain of the pulls returned. It
+proves that the program above is solved, not the law itself.
 """
 
 from dataclasses import dataclass

@@ -2,10 +2,12 @@ r"""The error exponent Γ(w), its maximum over boosting proportions, and the cla
 
 **The exponent.** Let d_a = d(μ_a, μ_{i*}) be the public divergence of arm a from the best public arm i*. Boosting a in
 a share w_a of T steps pulls it N_a ≈ √(2·w_a·εT/d_a) times (Theorem 1; Gaussian: d = Δ²/2σ²). With D the private
-divergence, the error of the private posterior is exp(−min_a E_a), E_a the evidence of `maximin_kernel` at those pulls.
-So **log(1 − p*) ≈ −√(εT)·Γ(w)**, Γ(w) = min_a f_a(w) with f_a = E_a at N_a = √(2·w_a/d_a). For normal rewards this is
-the paper's Equation 8 (Section 5) with every gap in units of σ: Γ does not change when rewards are rescaled. (The
-paper prints −√(4εT)·Γ; see docs/errata.md.)
+divergence, the error of the private posterior is about exp(−min_a E_a), E_a the evidence of `maximin_kernel` at those
+pulls. So **log(1 − p*) ≈ −√(εT)·Γ(w)**, Γ(w) = min_a f_a(w) with f_a = E_a at N_a = √(2·w_a/d_a). This step is
+heuristic, here and in the paper: it puts the limit of the pulls and the true means into the evidence and keeps the
+leading term, without a proof that chance and lower orders do not matter. `feint reproduce figure2` measures it. For
+normal rewards Γ is the paper's Equation 8 (Section 5) with every gap in units of σ: it does not change when rewards are
+rescaled. (The paper prints −√(4εT)·Γ; see docs/errata.md.) What is proven here is that w* maximises Γ.
 
 **The certificate.** Each f_a is concave (an infimum of linear functions of N, increasing, of the concave √w), so for
 multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
@@ -90,7 +92,7 @@ class _Terms(NamedTuple):
 
 
 def gamma(bandit: Bandit, weights: npt.ArrayLike, *, goal: Goal = BestArm()) -> float:  # noqa: B008 - frozen
-    r"""Return Γ(w), the error exponent of boosting in proportions w: log(1 − p*) ≈ −√(εT)·Γ(w).
+    r"""Return Γ(w), the error exponent of boosting in proportions w: log(1 − p*) ≈ −√(εT)·Γ(w), a heuristic.
 
     .. math::
         \Gamma(w) = \min\Big\{\min_{a \notin \{1, i^*\}} \min_x N_1 D(\mu_1, x) + N_a D(\mu_a, x),\;

@@ -48,6 +48,7 @@ def log_error_limit(bandit: Bandit, weights: ArrayLike, epsilon: Epsilon, times:
 
     .. math:: \log(1 - p^*_T) \approx -\sqrt{\varepsilon T}\;\Gamma(w)
 
+    This is heuristic: the evidence at the limit of the pulls and at the true means, to leading order, not a theorem.
     The paper prints −√(4εT)·Γ(w), which loses the ½ of the evidence (docs/errata.md). σ is inside Γ (`gamma`). If the
     budget varies over time, Σ ε_t stands in the place of εT.
 

@@ -20,7 +20,7 @@ def planted(slope=1.0, power=-0.25, width=1.0, later=0.0, found=1.0):
     errors = -(slope + noise) * gammas[:, None, None] * np.sqrt(0.1 * times)
     predicted = np.tile(0.5 * (spread_times / spread_times[0]) ** power, (1000, 1)) * 0.05
     alarms = np.exp(rng.standard_normal((5, 900)) * 0.3 + 5)
-    for seldom, twin in ((1, 0), (2, 0), (4, 3)):
+    for seldom, twin in ((1, 0), (2, 0), (3, 4)):
         alarms[seldom] = alarms[twin] * np.exp(later + 0.3 * rng.standard_normal(900))
     return xr.Dataset(
         {

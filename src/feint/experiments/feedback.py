@@ -76,8 +76,8 @@ def instances(settings: dict[str, Any], sigma: float) -> dict[str, Bandit]:
         "all seen": Bandit(public, private, sigma),
         "seldom seen": Bandit(public, private, sigma, feedback=plain),
         "seldom seen, correlated": Bandit(public, private, sigma, feedback=correlated),
-        "all seen, θ = −μ": Bandit(public, never.private_means(public), sigma),
         "never seen": Bandit(public, None, sigma, feedback=never),
+        "all seen, θ = −μ": Bandit(public, never.private_means(public), sigma),
     }
 
 
@@ -287,8 +287,8 @@ def _spread(data: xr.Dataset) -> list[Finding]:
 
 def _alarms(data: xr.Dataset) -> list[Finding]:
     """Compare alarms seed by seed with those of runs that see everything."""
+    logs = np.log(data.alarm.fillna(np.inf))
     with np.errstate(invalid="ignore"):  # ∞ − ∞: neither alarm came, so the ratio may be anything
-        logs = np.log(data.alarm.fillna(np.inf))
         ratios = {name: (logs.sel(watched=name) - logs.sel(watched=twin)).values for name, twin in _TWINS.items()}
     return [
         _claim(

@@ -58,7 +58,6 @@ CAPTION = (
     "and no earlier; {watch_replications} seeds. Bands and bars are 95 % intervals."
 )
 _GROUPS, _CYCLE, _TOLERANCE = 20, 1000, 0.03  # groups of runs with a mean square each: their median holds for any law
-# Each watched instance with the one of the same means whose rewards are all seen.
 _TWINS = {"seldom seen": "all seen", "seldom seen, correlated": "all seen", "never seen": "all seen, θ = −μ"}
 
 
@@ -286,7 +285,7 @@ def _spread(data: xr.Dataset) -> list[Finding]:
 
 
 def _alarms(data: xr.Dataset) -> list[Finding]:
-    """Compare alarms seed by seed with those of runs that see everything."""
+    """Compare alarms seed by seed with those of runs on the same means that see everything."""
     logs = np.log(data.alarm.fillna(np.inf))
     with np.errstate(invalid="ignore"):  # ∞ − ∞: neither alarm came, so the ratio may be anything
         ratios = {name: (logs.sel(watched=name) - logs.sel(watched=twin)).values for name, twin in _TWINS.items()}

@@ -1,5 +1,7 @@
 """Write the pages of the API reference: one for every public name, grouped by purpose."""
 
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import feint
@@ -54,6 +56,7 @@ SECTIONS = {
         "feint.budgets": "Budgets over time",
     },
     "Plan": {"feint.planning": "Plans", "feint.theory": "Theory"},
+    "Draw": {"feint.plot": "Runs as pictures"},
     "Audit": {"feint.auditing": "Logs", "feint.agent.observer": "Live"},
     "Numerics": {"feint.numerics": "Best-arm probabilities and the KL boost"},
 }
@@ -67,7 +70,12 @@ test); what goes beyond it follows.
 
 
 def names_of(package: str) -> list[str]:
-    """Return the public names of a package that the paper does not define, in the order in which `feint` lists them."""
+    """Return the public names of a package that the paper does not define, in the order in which `feint` lists them;
+    those of a module that is itself public have its name in front.
+    """
+    short = package.removeprefix("feint.")
+    if short in feint._MODULES:
+        return [f"{short}.{name}" for name in import_module(package).__all__]
     of_the_paper = {name for names in PAPER.values() for name in names}
     return [name for name, home in feint._HOME.items() if home == package and name not in of_the_paper]
 
@@ -105,12 +113,12 @@ def write(folder: Path) -> None:
 
 
 def _summary(name: str) -> str:
-    text = (getattr(feint, name).__doc__ or "").strip().split("\n\n")[0]
+    text = (attrgetter(name)(feint).__doc__ or "").strip().split("\n\n")[0]
     return " ".join(text.split()).replace("|", "\\|").replace("*", "\\*")
 
 
 def _page(name: str) -> str:
-    kind = "autoclass" if isinstance(getattr(feint, name), type) else "autofunction"
+    kind = "autoclass" if isinstance(attrgetter(name)(feint), type) else "autofunction"
     members = "\n:members:" if kind == "autoclass" else ""
     return f"# {name}\n\n```{{eval-rst}}\n.. currentmodule:: feint\n\n.. {kind}:: {name}{members}\n```\n".replace(
         "\n:members:", "\n   :members:"

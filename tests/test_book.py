@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ import feint
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-NAMES = sorted(set(feint.__all__) - {"__version__"})
+NAMES = sorted(
+    (set(feint.__all__) - {"__version__", *feint._MODULES})
+    | {f"{module}.{name}" for module in feint._MODULES for name in getattr(feint, module).__all__}
+)
 
 
 def section(text, title):
@@ -52,7 +56,7 @@ def complaints(thing):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_public_name_is_described(name):
-    thing = getattr(feint, name)
+    thing = attrgetter(name)(feint)
     assert complaints(thing) == []
     if isinstance(thing, type):
         members = {key: value for key, value in vars(thing).items() if not key.startswith("_") and callable(value)}

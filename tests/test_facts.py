@@ -73,6 +73,7 @@ def test_a_plan_says_in_words_what_its_json_has(said):
     facts, found, _ = said
     unseen = "own_error" in found
     columns = {"public": "{:g}", "private": "{:g}", "weights": "{:.4f}"}
+    columns |= {} if unseen else {"best_weights": "{:.4f}"}
     columns |= (
         {"pulls": "{:,.1f}", "gained": "{:+,.1f}", "first_order": "{:,.1f}"}
         if unseen
@@ -92,14 +93,23 @@ def test_a_plan_says_in_words_what_its_json_has(said):
             assert f"{way} {gained:.3g}" in numbers["pulls gained by ways to spend it"]
         return
     assert numbers["expected time"] == f"{found['time']:,.0f} pulls (± {found['standard_error']:,.0f} Monte Carlo)"
-    points = ", ".join(f"{float(point):,.0f}" for point in found["quantiles"])
-    assert numbers["10, 50, 90 % points"].startswith(points)
+    for share, point, error in zip((10, 50, 90), found["quantiles"], found["errors"]["quantiles"], strict=True):
+        words = numbers[f"{share} % of runs are sure by"]
+        if point == "inf":
+            assert words == "no time: too few are"
+        else:
+            assert words == f"{point:,.0f} pulls (± {100 * error / point:.0f} %)"
     assert ("never sure" in numbers) == (found["never"] > 0)
     assert numbers["exponent Γ*"] == f"{found['gamma']:.6g}, {found['case']}"
-    assert numbers["KL spent by then"].startswith(f"{found['kl_spent']:,.4g}; ")
-    assert numbers["KL spent by then"].endswith(f"{found['power']:.4g}")
-    for name, who in (("observer", ""), ("informed", ", if the private rewards were known")):
-        notice, words = found[name], numbers[f"noticed at level {found['alpha']:g}{who}"]
+    assert numbers["KL spent by then"] == f"{found['kl_spent']:,.4g} nats"
+    bound = f"{found['power']:.4g}"
+    assert numbers.get("power of any test") == (
+        None if bound == "1" else f"at most {bound} at level {found['alpha']:g}"
+    )
+    assert facts.arms.head[4] == "w*"
+    keys = f"noticed at level {found['alpha']:g}", "noticed, private rewards known"
+    for name, key in zip(("observer", "informed"), keys, strict=True):
+        notice, words = found[name], numbers[key]
         assert words.startswith(f"median {float(notice['quantiles'][1]):,.0f}")
         assert words.endswith(f"error by then {notice['error']:.2g}")
 

@@ -236,7 +236,7 @@ def test_objects_show_themselves_in_a_notebook():
     for shown, text in (
         (PAPER, "best private"),
         (agent, "after 1 pulls"),
-        (feint.plan(PAPER, 1.0, 0.1), "share of boosts"),
+        (feint.plan(PAPER, 1.0, 0.1), "boost share"),
         (report, "observed"),
     ):
         assert text in shown._repr_html_()

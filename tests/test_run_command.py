@@ -11,6 +11,7 @@ import feint
 from cases import first_is_quick
 from feint.agent.trace import Trace, draw_run, trace_run
 from feint.cli import app
+from feint.registry import from_config
 from layout import crowded
 from shell import typed
 
@@ -206,3 +207,41 @@ def test_one_run_as_a_picture(tmp_path, monkeypatch):
     assert crowded(draw_run(one, 0.05)) == []
     with pytest.raises(ValueError, match="at most 100,000"):
         trace_run(Trace(bandit, epsilon=0.1), 10**6)
+
+
+OWN_EXPLORER = """
+class Least:
+    def choose(self, view, uniforms):
+        return int(view.pulls.argmin())
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--delta", "0.3", "--seed", "5", "--method", "eager", "--epsilon", "power:1,0.5"],
+        ["--observe", "--alpha", "0.2", "--family", "gaussian:2", "--explorer", "mine.py:Least", "--horizon", "60"],
+    ],
+)
+def test_json_is_enough_to_run_it_again(options, tmp_path, monkeypatch):
+    """Once with the command it names; and, without parts of one's own, from its instance and settings in Python."""
+    (tmp_path / "mine.py").write_text(OWN_EXPLORER)
+    monkeypatch.chdir(tmp_path)
+    found = json.loads(invoke(*MEANS, *options, "--json").stdout)
+    assert found["versions"]["feint"] == feint.__version__
+    again = CliRunner().invoke(app, [*found["command"], "--json"])
+    assert json.loads(again.stdout) == found
+    settings = found["settings"]
+    if settings["explorer"].get("own"):
+        return
+    families = tuple(from_config(family, "family") for family in found["instance"]["families"])
+    runs = feint.simulate(
+        feint.Bandit(found["instance"]["public"], found["instance"]["private"], family=families),
+        from_config(settings["explorer"], "explorer"),
+        reference=from_config(settings["reference"], "reference"),
+        epsilon=from_config(settings["epsilon"], "budget"),
+        replications=range(*settings["replications"]),
+        **{name: settings[name] for name in ("horizon", "seed", "delta", "method", "observe")},
+    )
+    assert runs.pulls.values[:, -1].mean(0).tolist() == found["mean_pulls"]
+    assert runs.log_error.values[:, -1].mean() == found["mean_log_error"]

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from feint.numerics import beta_best_arm_probabilities as beta_best_arm_probabilities
     from feint.numerics import gamma_best_arm_probabilities as gamma_best_arm_probabilities
     from feint.numerics import tilt as tilt
+    from feint import plot as plot
     # isort: on
 
 
@@ -159,12 +160,16 @@ _HOME = {
     "tilt": "feint.numerics",
 }
 
-__all__ = ["__version__", *_HOME]
+_MODULES = ("plot",)
+
+__all__ = ["__version__", *_HOME, *_MODULES]
 
 
 if not TYPE_CHECKING:  # a checker that saw it would take every name for one of ours
 
     def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"feint.{name}")
         if name not in _HOME:
             raise AttributeError(f"module 'feint' has no attribute {name!r}")
         value = getattr(import_module(_HOME[name]), name)

@@ -17,7 +17,7 @@ from feint.cli import app
 
 def test_the_typed_options_are_the_fields():
     assert set(LogOptions.__annotations__) == {field.name for field in dataclasses.fields(Claim)} | {"sigma"}
-    files_only = {"names", "mode", "ignore_time", "delimiter", "encoding"}
+    files_only = {"names", "mode", "ignore_time", "delimiter", "encoding", "decimal"}
     assert set(LogOptions.__annotations__) - set(ClaimOptions.__annotations__) == files_only
 
 
@@ -69,7 +69,7 @@ WRITTEN = {
     "batch": 2, "delay": 3, "discount": 0.5, "initial_round": False, "propensity_draws": 7, "floor": 0.01,
     "within": "1%", "alpha": 0.01, "arms": "a,b", "mode": "rewards", "ignore_time": True, "delimiter": ";",
     "encoding": "latin-1", "tolerance": 0.1, "skip_bad": True, "n_groups": 9, "burn_in": "150:0.5,0.5",
-    "probability_of": "b",
+    "probability_of": "b", "decimal": ",", "missing": "never",
 } | dict.fromkeys(shell_options(Names), "column")  # fmt: skip
 
 

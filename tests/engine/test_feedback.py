@@ -235,6 +235,13 @@ def test_where_all_is_seen_every_method_is_the_same(method, options):
     check_seen_wholly(method, **options)
 
 
+@pytest.mark.slow
+def test_boosts_in_fixed_shares_show_nothing_of_what_is_seen():
+    settings = {"epsilon": 0.2, "horizon": 3000, "replications": 3, "method": "eager"}
+    seen, plain = (feint.simulate(bandit, feint.RoundRobin([1, 2, 3]), **settings) for bandit in (SEEN, PAPER))
+    np.testing.assert_array_equal(seen.pulls.values, plain.pulls.values)
+
+
 LAZY_CASES = {
     "seldom": SEEN,
     "hardly ever": feint.Bandit(PAPER.public, PAPER.private, feedback=feint.Sometimes(0.01, 0.9)),

@@ -18,9 +18,10 @@ def planted(slope=1.0, power=-0.25, width=1.0, later=0.0, found=1.0):
     gammas = np.array([0.2, 0.4, 0.5])
     noise = rng.standard_normal((3, 31, 1)) * 0.02
     errors = -(slope + noise) * gammas[:, None, None] * np.sqrt(0.1 * times)
-    predicted = np.tile(0.5 * (spread_times / spread_times[0]) ** power, (400, 1)) * 0.05
-    alarms = np.exp(rng.standard_normal((4, 300)) * 0.3 + 5)
-    alarms[1:] = alarms[0] * np.exp(later + 0.3 * rng.standard_normal((3, 300)))
+    predicted = np.tile(0.5 * (spread_times / spread_times[0]) ** power, (1000, 1)) * 0.05
+    alarms = np.exp(rng.standard_normal((5, 900)) * 0.3 + 5)
+    for seldom, twin in ((1, 0), (2, 0), (3, 4)):
+        alarms[seldom] = alarms[twin] * np.exp(later + 0.3 * rng.standard_normal(900))
     return xr.Dataset(
         {
             "log_error": (("case", "replication", "time"), errors),
@@ -28,14 +29,14 @@ def planted(slope=1.0, power=-0.25, width=1.0, later=0.0, found=1.0):
             "gamma": ("case", gammas),
             "excess": (("run", "spread_time"), width * predicted * rng.standard_normal(predicted.shape)),
             "predicted": (("run", "spread_time"), predicted),
-            "watched_error": (("watched", "seed", "watch_time"), np.zeros((4, 300, 2))),
+            "watched_error": (("watched", "seed", "watch_time"), np.zeros((5, 900, 2))),
             "alarm": (("watched", "seed"), alarms),
         },
         coords={
             "case": ["seldom seen", "seldom seen, correlated", "never seen"],
             "time": times.astype(int),
             "spread_time": spread_times,
-            "watched": list(feedback.instances(feedback.SETTINGS, 1.0)),
+            "watched": list(feedback.instances(SETTINGS, 1.0)),
         },
         attrs={"epsilon": 0.1},
     )

@@ -30,7 +30,7 @@ def test_the_guide(tmp_path, monkeypatch):
         command, _, shown = part.partition("\n")
         program, *arguments = shlex.split(command)
         assert program == "feint"
-        result = CliRunner().invoke(app, arguments, env={"COLUMNS": "90"})
+        result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
         assert result.exit_code == 0, result.output
         printed = [line.rstrip() for line in result.stdout.splitlines()]
         for line in shown.splitlines():

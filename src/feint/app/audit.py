@@ -141,7 +141,7 @@ class Audit:
             self.skip_bad, self.ask, self._verdict.view, self._command, self._downloads, self._found,
             sizing_mode="stretch_width",
         )  # fmt: skip
-        kinds = "CSV, TSV, Parquet, JSON lines or dsjson, also compressed"
+        kinds = "CSV, TSV, Parquet, Feather, SQLite, JSON lines or dsjson, also compressed"
         self._line.say(f"Drop a log: {kinds}, up to {MOST_MEGABYTES} MB. It stays on this machine.")
 
     def _dropped(self, event: Any) -> None:

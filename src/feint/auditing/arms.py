@@ -1,6 +1,7 @@
 """The arms of a log: how many there are, and what they are called."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from feint.numerics._validate import is_whole
 
 ANY_ARM = 2**53  # in the place of the number of arms, while it is unknown: larger ones are no whole float64
 
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?", re.ASCII)
+_WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
+
 
 class LogArms:
     """The arms of a log: numbers from 0, or labels."""
@@ -18,11 +22,18 @@ class LogArms:
     def __init__(self, n: int, labels: Sequence[str] | None = None) -> None:
         self.n = n
         self.labels = None if labels is None else list(labels)
-        self._places = {} if labels is None else {label: float(i) for i, label in enumerate(labels)}
+        self._are_numbers = labels is None or are_numbers(labels)
+        self._places = {} if labels is None else {self.key(label): float(i) for i, label in enumerate(labels)}
+        if labels is not None and len(self._places) < n:
+            raise ValueError(f"Two of the arms {', '.join(labels[:6])} are the same number; name each arm once.")
 
     def names(self) -> list[str]:
         """Return what to call them."""
         return [str(a) for a in range(self.n)] if self.labels is None else list(self.labels)
+
+    def key(self, label: str) -> str:
+        """Return what is the same for labels of the same arm: where all are numbers, 1.0 is 1."""
+        return as_whole(label) if self._are_numbers else label
 
     def column(self, cells: Any) -> Column:
         """Return cells as numbers of arms."""
@@ -30,6 +41,9 @@ class LogArms:
             return as_column(cells)
         found = [label_of(cell) for cell in cells]
         values = np.array([self._places.get(label, np.nan) for label in found], dtype=np.float64)
+        if self._are_numbers:
+            for i in np.flatnonzero(np.isnan(values)):
+                values[i] = self._places.get(as_whole(found[i]), np.nan)
         missing = np.array([not label for label in found], dtype=bool)
         return Column(values, missing, np.isnan(values) & ~missing, cells)
 
@@ -41,6 +55,21 @@ def label_of(cell: Any) -> str:
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         cell = int(cell)
     return str(cell).strip()
+
+
+def as_whole(label: str) -> str:
+    """Return a whole number without a fraction of zeros; leading zeros, and other labels, stay as they are.
+
+    >>> as_whole("1.0"), as_whole("007.00"), as_whole("1.5"), as_whole("v1.0")
+    ('1', '007', '1.5', 'v1.0')
+    """
+    found = _WHOLE.fullmatch(label)
+    return label if found is None else found[1]
+
+
+def are_numbers(labels: Iterable[str]) -> bool:
+    """Return whether all labels are numbers."""
+    return all(_NUMBER.fullmatch(label) for label in labels)
 
 
 def given_labels(n_arms: Any) -> list[str] | None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.auditing.checks import TIME, BadRow, Chunk, Times, check
+from feint.auditing.checks import ORDER, TIME, BadRow, Chunk, Times, check
 from feint.auditing.groups import LogGroups
 from feint.auditing.modes import Mode, intervals_share
 from feint.auditing.readings import Readings
@@ -69,12 +69,18 @@ class Auditor:
         self._readings.settle(timed=chunk.times is not None)
 
     def _note(self, bad: list[BadRow]) -> None:
-        if not self.mode.claim.skip_bad:
+        unordered = [row for row in bad if row.kind == ORDER]
+        bad = unordered or bad
+        if unordered or not self.mode.claim.skip_bad:
             shown = "; ".join(str(row) for row in bad[:5])
             more = f"; and {len(bad) - 5} more soon after" if len(bad) > 5 else ""
             advice = "Correct the log, or leave such rows out (`skip_bad`)."
             if all(row.kind == TIME for row in bad):
                 advice = "Sort the log, or do not look at times (`ignore_time`)."
+            elif unordered:
+                advice = "The rows are not in the order of `order_by`; sort them, within each group, or correct it."
+            elif any(row.reason == "reward is missing" for row in bad):
+                advice += " If such rewards never came, say so: `missing` never."
             raise ValueError(f"{shown}{more}. {advice}")
         for row in bad:
             self._bad[row.kind] = self._bad.get(row.kind, 0) + 1

@@ -30,10 +30,10 @@ def read_available(cells: Any, arms: LogArms, malformed: dict[int, str]) -> Bool
         mask = cells.astype(bool)
         malformed.update(dict.fromkeys(np.flatnonzero(~mask.any(axis=1)).tolist(), "no arm was available"))
         return mask
-    places = {name: a for a, name in enumerate(arms.names())}
+    places = {arms.key(name): a for a, name in enumerate(arms.names())}
     mask = np.zeros((len(cells), arms.n), dtype=bool)
     for i, cell in enumerate(cells):
-        labels = _labels(cell, places)
+        labels = [arms.key(label) for label in _labels(cell, places)]
         unknown = next((label for label in labels if label not in places), None)
         if unknown is not None:
             malformed.setdefault(i, f"the available arms name {unknown!r}, which is none of the arms (`n_arms`)")

@@ -13,11 +13,10 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.auditing.auditor import Auditor
-from feint.auditing.checks import Chunk
+from feint.auditing.checks import Chunk, first_rows
 from feint.auditing.diagnosis.kernel import tilted
 from feint.auditing.modes import GROUPS_SHARE
 from feint.auditing.modes.base import leader_sides
-from feint.auditing.numbers import Column
 from feint.auditing.report import Cause
 from feint.evidence import BoostMixture
 from feint.evidence.boost_mixture import nearly_boosted
@@ -65,7 +64,7 @@ def find_cause(chunks: Iterable[Chunk], mode: Any, grouped: bool, rejected_at: i
     for chunk in chunks:
         inside = int((chunk.rows <= rejected_at).sum())
         if inside:
-            replay.feed(_first_rows(chunk, inside))
+            replay.feed(first_rows(chunk, inside))
         if inside < chunk.rows.size:
             break
     pieces = [np.concatenate([piece[i] for piece in replay.kept]) for i in range(len(_Rows._fields))]
@@ -90,28 +89,6 @@ def _best_stretch(log_ratios: FloatArray) -> tuple[int, int]:
     before = np.concatenate([[0.0], np.cumsum(log_ratios)])
     last = int((before[1:] - np.minimum.accumulate(before[:-1])).argmax())
     return last - int(before[: last + 1][::-1].argmin()), last
-
-
-def _first_rows(chunk: Chunk, n: int) -> Chunk:
-    def column(found: Column) -> Column:
-        return found._replace(values=found.values[:n], missing=found.missing[:n], not_numeric=found.not_numeric[:n])
-
-    return chunk._replace(
-        rows=chunk.rows[:n],
-        lines=None if chunk.lines is None else chunk.lines[:n],
-        arm=column(chunk.arm),
-        reward=None if chunk.reward is None else column(chunk.reward),
-        propensity=None if chunk.propensity is None else column(chunk.propensity),
-        probabilities=[column(found) for found in chunk.probabilities],
-        times=None if chunk.times is None else chunk.times[:n],
-        reward_times=None if chunk.reward_times is None else chunk.reward_times[:n],
-        groups=None if chunk.groups is None else chunk.groups[:n],
-        stages=None if chunk.stages is None else chunk.stages[:n],
-        available=None if chunk.available is None else chunk.available[:n],
-        units=[cells[:n] for cells in chunk.units],
-        contexts=[column(found) for found in chunk.contexts],
-        malformed={i: reason for i, reason in chunk.malformed.items() if i < n},
-    )
 
 
 def _strongest_part(replay: _Replay) -> tuple[str, float]:

@@ -1,5 +1,6 @@
 """Which rows of a log cannot be tested, and why: found one by one, never dropped in silence."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from feint.auditing.arms import ANY_ARM, LogArms, label_of
 from feint.auditing.numbers import Column, as_moment
 
 TIME = "unordered time"
+ORDER = "out of order"
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", re.ASCII)
 
 
 class BadRow(NamedTuple):
@@ -19,9 +22,12 @@ class BadRow(NamedTuple):
     line: int | None  # of a CSV file, from 1
     kind: str
     reason: str
+    file: str | None = None  # one of several
 
     def __str__(self) -> str:
-        return f"{f'row {self.row}' if self.line is None else f'line {self.line}'}: {self.reason}"
+        if self.file is None:
+            return f"{f'row {self.row}' if self.line is None else f'line {self.line}'}: {self.reason}"
+        return f"{self.file}, {f'row {self.row} of all' if self.line is None else f'line {self.line}'}: {self.reason}"
 
 
 class Chunk(NamedTuple):
@@ -41,6 +47,33 @@ class Chunk(NamedTuple):
     available: BoolArray | None = None  # (n, K)
     units: Sequence[Sequence[Any]] = ()  # a column of units, or of units and of versions
     contexts: Sequence[Column] = ()
+    order: Sequence[Any] | None = None  # cells by which the rows are in order
+    file: str | None = None  # which of several files they are from
+
+
+def first_rows(chunk: Chunk, n: int) -> Chunk:
+    """Return the first n rows of a chunk."""
+
+    def column(found: Column) -> Column:
+        return found._replace(values=found.values[:n], missing=found.missing[:n], not_numeric=found.not_numeric[:n])
+
+    return chunk._replace(
+        rows=chunk.rows[:n],
+        lines=None if chunk.lines is None else chunk.lines[:n],
+        arm=column(chunk.arm),
+        reward=None if chunk.reward is None else column(chunk.reward),
+        propensity=None if chunk.propensity is None else column(chunk.propensity),
+        probabilities=[column(found) for found in chunk.probabilities],
+        times=None if chunk.times is None else chunk.times[:n],
+        reward_times=None if chunk.reward_times is None else chunk.reward_times[:n],
+        groups=None if chunk.groups is None else chunk.groups[:n],
+        stages=None if chunk.stages is None else chunk.stages[:n],
+        order=None if chunk.order is None else chunk.order[:n],
+        available=None if chunk.available is None else chunk.available[:n],
+        units=[cells[:n] for cells in chunk.units],
+        contexts=[column(found) for found in chunk.contexts],
+        malformed={i: reason for i, reason in chunk.malformed.items() if i < n},
+    )
 
 
 class Findings:
@@ -56,12 +89,21 @@ class Findings:
         for i in positions:
             if int(i) not in self.found:
                 line = None if self.chunk.lines is None else int(self.chunk.lines[i])
-                self.found[int(i)] = BadRow(int(self.chunk.rows[i]), line, kind, reason(int(i)))
+                self.found[int(i)] = BadRow(int(self.chunk.rows[i]), line, kind, reason(int(i)), self.chunk.file)
 
     def add_column(self, column: Column, name: str) -> None:
         self.add(column.missing, "missing", lambda i: f"{name} is missing")
         what = "the arm's number from 0" if name == "arm" else "a number"
-        self.add(column.not_numeric, "not a number", lambda i: f"{name} is {shown(column.texts[i])}, not {what}")
+        self.add(
+            column.not_numeric,
+            "not a number",
+            lambda i: f"{name} is {shown(column.texts[i])}, not {what}{_comma_hint(column.texts[i])}",
+        )
+
+
+def _comma_hint(cell: Any) -> str:
+    """Return what to do about a cell that has a decimal comma; empty if it has none."""
+    return "; is `decimal` ',' meant?" if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell) else ""
 
 
 class Times:
@@ -73,6 +115,7 @@ class Times:
         self.previous: Any = None  # the moment of the last good row
         self.tied = 0  # good rows whose time is that of the row before, of the same group if there are groups
         self.back = 0  # good rows whose time lies before that of an earlier row of another group
+        self.order: dict[str, Any] = {}  # (moment, row) of each group's last row, by the column of the order
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to go on, as plain JSON types."""
@@ -80,7 +123,7 @@ class Times:
 
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken."""
-        moments = (state["latest"], *state["by_group"].values())
+        moments = (state["latest"], *state["by_group"].values(), *state["order"].values())
         if type(state["previous"]) not in (int, float, type(None)):
             raise TypeError("previous")
         if not all(type(state[name]) is int for name in ("tied", "back")):
@@ -107,6 +150,7 @@ def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None],
     for name, cells in (("stage", chunk.stages), *(("unit", cells) for cells in chunk.units)):
         missing = [i for i, cell in enumerate(() if cells is None else cells) if not label_of(cell)]
         findings.add(missing, "missing", lambda i, name=name: f"{name} is missing")
+    _check_order(chunk, times, findings)
     begins = _check_times(chunk, times, findings)
     good = np.ones(chunk.arm.values.size, dtype=bool)
     good[list(findings.found)] = False
@@ -181,6 +225,30 @@ def _check_times(chunk: Chunk, times: Times, findings: Findings) -> BoolArray | 
         else:
             times.back += 1
     return np.array(found, dtype=bool)
+
+
+def _check_order(chunk: Chunk, times: Times, findings: Findings) -> None:
+    """Rows must be in the order that was said, within each group if there are groups."""
+    if chunk.order is None:
+        return
+    last = times.order.get("")
+    if chunk.groups is None and (moments := _growing(chunk.order, last)) is not None:
+        times.order[""] = (int(moments[-1]), int(chunk.rows[-1]))
+        return
+    for i, item in enumerate(chunk.order):
+        moment = as_moment(item)
+        group = "" if chunk.groups is None else label_of(chunk.groups[i])
+        last = times.order.get(group)
+        if moment is None:
+            findings.add([i], ORDER, lambda i, item=item: f"its place is {shown(item)}, neither a number nor a date")
+        elif last is not None and moment < last[0]:
+            findings.add(
+                [i],
+                ORDER,
+                lambda i, item=item, last=last: f"{shown(item)} comes after {shown(last[0])} of row {last[1]}",
+            )
+        else:
+            times.order[group] = (moment, int(chunk.rows[i]))
 
 
 def _growing(times: Sequence[Any], last: Any) -> Any:

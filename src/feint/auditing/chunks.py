@@ -9,7 +9,7 @@ from feint.auditing.arms import LogArms
 from feint.auditing.available import read_available
 from feint.auditing.checks import Chunk
 from feint.auditing.columns import LogColumns
-from feint.auditing.numbers import Column, as_column, as_columns
+from feint.auditing.numbers import Column, as_column, as_column_with_commas, as_columns
 from feint.auditing.readers import Batch, Log
 from feint.auditing.readers.base import Texts
 from feint.support.strict_json import parse_json
@@ -30,15 +30,21 @@ def chunks(
 def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> Chunk:
     table, malformed = batch.table, dict(batch.malformed)
 
+    with_commas = columns.decimal == ","
+
     def column(name: str | None) -> Column | None:
-        return None if name is None else as_column(table[name])
+        if name is None:
+            return None
+        return as_column_with_commas(table[name]) if with_commas else as_column(table[name])
 
     def cells(name: str | None) -> Any:
         found = None if name is None else table[name]
         return list(found) if isinstance(found, Texts) else found  # each is looked at: quicker as Python's own
 
     if columns.listed is not None:
-        probabilities = _columns_of_lists(cells(columns.listed), arms, malformed)
+        probabilities = _columns_of_lists(cells(columns.listed), arms, malformed, columns.decimal)
+    elif with_commas:
+        probabilities = [as_column_with_commas(table[name]) for name in columns.probabilities]
     else:
         probabilities = as_columns([table[name] for name in columns.probabilities])
     available = None if columns.available is None else read_available(cells(columns.available), arms, malformed)
@@ -56,30 +62,34 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         stages=cells(columns.stage),
         available=available,
         units=[cells(name) for name in columns.units],
-        contexts=_contexts([table[name] for name in columns.contexts]),
+        contexts=_contexts([table[name] for name in columns.contexts], with_commas),
+        order=cells(columns.order),
+        file=batch.file,
     )
 
 
-def _contexts(cells: list[Any]) -> list[Column]:
+def _contexts(cells: list[Any], with_commas: bool) -> list[Column]:
     """Return one column per feature: from one column each, or from a table in memory."""
     if cells and isinstance(cells[0], np.ndarray) and cells[0].ndim > 1:
         return [as_column(column) for column in cells[0].reshape(len(cells[0]), -1).T]
-    return as_columns(cells)
+    return [as_column_with_commas(column) for column in cells] if with_commas else as_columns(cells)
 
 
-def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str]) -> list[Column]:
+def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str], decimal: str) -> list[Column]:
     """Return one column per arm, from lists, from dictionaries by label (missing arms have 0), or from a table."""
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
         return [as_column(column) for column in cells.T]
     table: list[Any] = []
-    names = dict.fromkeys(arms.names())
+    names = dict.fromkeys(map(arms.key, arms.names()))
     for i, cell in enumerate(cells):
-        found = as_list(cell)
+        found = as_list(cell, decimal)
         if isinstance(found, dict):
-            unknown = [label for label in found if str(label) not in names]
+            unknown = [label for label in found if arms.key(str(label)) not in names]
             if unknown:
                 malformed.setdefault(i, f"its probabilities name the arm {unknown[0]!r}, which is none of the arms")
-            found = [found.get(name, 0.0) for name in names]
+            if len(by_key := {arms.key(str(label)): chance for label, chance in found.items()}) < len(found):
+                malformed.setdefault(i, "its probabilities name an arm twice")
+            found = [by_key.get(name, 0.0) for name in names]
         if not isinstance(found, list) or len(found) != arms.n:
             what = f"it has {len(found)} numbers" if isinstance(found, list) else "it is no list"
             malformed.setdefault(i, f"the list of probabilities must have {arms.n} numbers; {what}")
@@ -88,13 +98,13 @@ def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str]) -> l
     return [as_column([row[a] for row in table]) for a in range(arms.n)]
 
 
-def as_list(cell: Any) -> Any:
+def as_list(cell: Any, decimal: str) -> Any:
     """Return a list, also from its text: [0.9, 0.1], or numbers with blanks or semicolons between."""
     if isinstance(cell, np.ndarray | tuple):
         return list(cell)
     if not isinstance(cell, str):
         return cell
-    text = cell.strip()
+    text = cell.strip().replace(decimal, ".")
     try:
         return parse_json(text)
     except ValueError:

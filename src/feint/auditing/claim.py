@@ -71,6 +71,9 @@ class Names:
         default=None,
         metadata=_about("Column of units, or UNIT,VERSION: later rows of a unit repeat its first.", kind=str | None),
     )
+    order_by: str | None = field(
+        default=None, metadata=_about("Column by which the rows are in order, which is checked.", kind=str | None)
+    )
 
     def __repr__(self) -> str:
         return repr_of_changes(self)
@@ -159,6 +162,12 @@ class Claim:
             "Encoding of a text file, as latin-1; UTF-8 if not given.", kind=str | None, distinguishes=False
         ),
     )
+    decimal: str = field(
+        default=".", metadata=_about("Decimal mark of numbers in texts: a point or a comma.", distinguishes=False)
+    )
+    missing: Literal["never"] | None = field(
+        default=None, metadata=_about("never: rewards that are empty never came.", kind=str | None)
+    )
     tolerance: float = field(default=1e-6, metadata=_about("How far probabilities may be from summing to 1."))
     skip_bad: bool = field(default=False, metadata=_about("Leave bad rows out and count them.", distinguishes=False))
 
@@ -173,6 +182,10 @@ class Claim:
             raise ValueError(f"names is {self.names!r}; give feint.auditing.Names(arm=…, reward=…, …).")
         if self.mode is not None and self.mode not in MODE_NAMES:
             raise ValueError(f"There is no mode {self.mode!r}; choose among {', '.join(MODE_NAMES)}.")
+        if self.decimal not in (".", ","):
+            raise ValueError(f"`decimal` is {self.decimal!r}; the decimal mark is a point or a comma.")
+        if self.missing not in (None, "never"):
+            raise ValueError(f"`missing` is {self.missing!r}; say never if empty rewards never came, or leave it out.")
         self.timing  # noqa: B018 - it checks itself
         _check_range(self.tolerance, 0.5, "tolerance, of the sum of probabilities,")
         _check_range(self.floor, 0.1, "`floor`, as which smaller probabilities are read,")
@@ -255,6 +268,7 @@ class ClaimOptions(TypedDict, total=False):
     within: float
     alpha: float
     n_groups: int | None
+    missing: Literal["never"] | None
     tolerance: float
     skip_bad: bool
 
@@ -267,6 +281,7 @@ class LogOptions(ClaimOptions, total=False):
     ignore_time: bool
     delimiter: str | None
     encoding: str | None
+    decimal: str
 
 
 def read_options(verb: Callable[..., Any], options: Mapping[str, Any], known: type, **more: Any) -> Claim:

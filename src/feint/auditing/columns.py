@@ -38,12 +38,15 @@ class LogColumns(NamedTuple):
     available: str | None = None
     units: Sequence[str] = ()
     probability_of: str | int | None = None  # the arm whose probability `propensity` holds, where it is always the same
+    order: str | None = None  # by which the rows are in order
+    decimal: str = "."
     contexts: list[str] = []  # noqa: RUF012 - never changed; by arm and then by feature where arms have their own
 
     def used(self) -> list[str]:
         """Return the columns that are read."""
         wanted = [self.arm, self.reward, self.propensity, *self.probabilities, self.listed]
         wanted += [self.time, self.reward_time, self.group, self.stage, self.available, *self.units, *self.contexts]
+        wanted.append(self.order)
         return [name for name in dict.fromkeys(wanted) if name is not None]
 
 
@@ -96,6 +99,8 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
         stage=names.stage if chosen == "rewards" else None,
         available=names.available,
         units=unit_columns(names.unit, columns),
+        order=names.order_by,
+        decimal=claim.decimal,
         probability_of=lone if lone is not None and chosen == "propensities" else claim.probability_of,
     )
     if chosen == "rewards" and names.context is not None:

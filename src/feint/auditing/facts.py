@@ -142,9 +142,20 @@ def _explanation(diagnosis: "Diagnosis") -> FactTable:
         says=diagnosis.words,
         notes=[
             f"Explanations compared after the fact, on {diagnosis.rows:,} rows; this is no test. The rows are those in "
-            "which an explanation won most."
+            "which an explanation won most.",
+            *_suggestion([found.option for found in diagnosis.explanations if found.option]),
         ],
     )
+
+
+def _suggestion(options: Sequence[str]) -> list[str]:
+    """Say which other claims would not be rejected, if there are any."""
+    if not options:
+        return []
+    return [
+        f"With {', or with '.join(options)}, the claim would not be rejected on these rows. A claim that is chosen "
+        "because it passes has passed no test."
+    ]
 
 
 def _arm_table(report: "AuditReport") -> FactTable:

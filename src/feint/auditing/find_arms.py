@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from feint.auditing.arms import ANY_ARM, LogArms, given_labels
+from feint.auditing.arms import ANY_ARM, LogArms, are_numbers, as_whole, given_labels
 from feint.auditing.checks import BadRow, Times, check
 from feint.auditing.chunks import CELLS_PER_CHUNK, as_list, make_chunk
 from feint.auditing.claim import MOST_ARMS, Claim
@@ -63,12 +63,12 @@ def _count_arms(
     bad: BadRow | None = None
     only = columns._replace(
         reward=None, propensity=None, probabilities=[], listed=None, time=None, reward_time=None, group=None,
-        stage=None, available=None, units=(), contexts=[],
+        stage=None, available=None, units=(), contexts=[], order=None,
     )  # fmt: skip
     wanted = [name for name in (columns.arm, columns.listed) if name is not None]
     for batch in log.batches(wanted, max(1, CELLS_PER_CHUNK // len(wanted)), tick):
         if columns.listed is not None:
-            length = max(length, _list_length(batch.table[columns.listed], keys))
+            length = max(length, _list_length(batch.table[columns.listed], keys, columns.decimal))
         chunk = make_chunk(only, LogArms(2), batch, first)
         found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, Times()).bad
         if found and bad is None:
@@ -101,6 +101,7 @@ def _count_arms(
 
 def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArms:
     """Return the arms that lists, or dictionaries, of probabilities have."""
+    keys = set(map(as_whole, keys)) if are_numbers(keys) else keys
     count = len(keys) or length
     if not 2 <= count <= MOST_ARMS:
         raise ValueError(f"The lists of probabilities have {count} numbers; there must be 2 to {MOST_ARMS:,} arms.")
@@ -109,11 +110,11 @@ def _of_probabilities(keys: set[str], length: int, n_arms: int | None) -> LogArm
     return LogArms(count, sorted(keys, key=_by_number) if keys else None)
 
 
-def _list_length(cells: Any, keys: set[str]) -> int:
+def _list_length(cells: Any, keys: set[str], decimal: str) -> int:
     """Return how many probabilities the lists have; add the keys of dictionaries to `keys`."""
     longest = 0
     for cell in cells:
-        found = as_list(cell)
+        found = as_list(cell, decimal)
         if isinstance(found, dict):
             keys.update(map(str, found))
         elif isinstance(found, list):

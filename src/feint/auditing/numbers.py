@@ -41,6 +41,22 @@ def as_column(raw: Any) -> Column:
     return _column(raw, _parse_numbers(raw) if found is None else found[0])
 
 
+def as_column_with_commas(raw: Any) -> Column:
+    """Return `as_column` of texts whose decimal mark is a comma; a point, which may separate thousands, is refused."""
+    if isinstance(raw, np.ndarray):
+        return as_column(raw)
+    cells = list(raw)
+    pointed = np.array([isinstance(cell, str) and "." in cell for cell in cells], dtype=bool)
+    column = as_column(
+        [
+            cell.replace(",", ".") if isinstance(cell, str) and not refused else cell
+            for cell, refused in zip(cells, pointed, strict=True)
+        ]
+    )
+    values = np.where(pointed, np.nan, column.values)
+    return column._replace(values=values, not_numeric=column.not_numeric | pointed)
+
+
 def as_columns(raws: list[Any]) -> list[Column]:
     """Return `as_column` of each; those that Arrow holds are read at once."""
     found = _numbers_by_arrow(raws) if raws and all(isinstance(raw, Texts) for raw in raws) else None

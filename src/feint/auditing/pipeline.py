@@ -17,6 +17,11 @@ from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.report import AuditReport
 
+_READ_ONCE = (
+    "What explains the rejection was not looked for: for this the log is read again, and its batches can be read only "
+    "once. Give a file, a dataset or a table for a diagnosis."
+)
+
 
 def audit_source(
     source: Source, claim: Claim, *, explain: bool = True, progress: Progress = no_progress
@@ -39,7 +44,10 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
     report = auditor.report(warnings)
-    if explain and report.rejected_at is not None and report.tested and not auditor.only_changed:
+    wanted = explain and report.rejected_at is not None and report.tested and not auditor.only_changed
+    if wanted and not getattr(log, "can_be_read_again", True):
+        return replace(report, warnings=(*report.warnings, _READ_ONCE))
+    if wanted and report.rejected_at is not None:
         cause = find_cause(
             chunks(log, columns, arms, lambda done: None),
             make_mode(columns.mode, claim, arms, grouped=grouped),
@@ -108,6 +116,8 @@ def _unused(claim: Claim, columns: LogColumns) -> list[str]:
         found.append(f"`probability_of` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode != RecomputedReference.NAME and claim.names.context is not None:
         found.append(f"`context` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    if columns.reward is None and claim.missing is not None:
+        found.append("`missing` is not used: no rewards are read.")
     if columns.mode == RecomputedReference.NAME and claim.floor > 0:
         found.append("`floor` is not used: it is for probabilities that were logged.")
     if claim.n_groups is not None and columns.group is None:

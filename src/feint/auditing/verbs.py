@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,7 +18,26 @@ from feint.auditing.report import AuditReport
 from feint.numerics._validate import check_flag
 from feint.references.base import has_context_per_arm
 
+_COLUMNS = tuple(field.name for field in fields(Names))
 _SELDOM = ("stages", "available", "units")
+
+
+class ColumnOptions(LogOptions, total=False):
+    """The options of `audit_log`: also the names of columns, as fields of `Names`."""
+
+    arm: str
+    reward: str
+    propensity: str
+    prefix: str
+    probabilities: str
+    time: str | None
+    reward_time: str | None
+    group: str | None
+    context: str | None
+    stage: str | None
+    available: str | None
+    unit: str | None
+    order_by: str | None
 
 
 class ArrayOptions(ClaimOptions, total=False):
@@ -138,23 +158,25 @@ def audit_log(
     *,
     explain: bool = True,
     progress: Progress = no_progress,
-    **options: Unpack[LogOptions],
+    **options: Unpack[ColumnOptions],
 ) -> AuditReport:
-    """Audit a file, standard input ("-") or a table (pandas, Polars, Arrow), in chunks.
+    """Audit files, standard input ("-"), or what pandas, Polars, Arrow or DuckDB hold, in chunks.
 
-    Files are CSV, TSV, Parquet, JSON lines or Vowpal Wabbit's dsjson, also compressed (.gz, .zst).
+    Files are CSV, TSV, Parquet, Feather, SQLite, JSON lines or dsjson, also compressed.
     Columns p_0 … p_{K−1} or p_<label>, or a list in `probabilities`, are taken for probabilities.
     Without them `propensity` is tested, and without that `reward`.
 
     Parameters
     ----------
     source
-        A path, "-", or a table of n rows.
+        A path (file, pattern, folder or URL), several, "-", a table, a dataset, or an iterable of
+        Arrow batches or DataFrames. What can be read only once is diagnosed if it is short.
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     progress
         `progress(what, total)` returns a function to call with progress.
     options
+        - arm, reward, group, …: names of columns, the fields of `feint.auditing.Names`.
         OPTIONS
 
     Returns
@@ -170,7 +192,13 @@ def audit_log(
     >>> report.mode, report.verdict
     ('probabilities', 'no evidence against')
     """
-    claim = read_options(audit_log, options, LogOptions)
+    columns = {name: options[name] for name in options if name in _COLUMNS}  # type: ignore[literal-required]
+    others: dict[str, Any] = {name: value for name, value in options.items() if name not in _COLUMNS}
+    if columns:
+        if "names" in others:
+            raise ValueError(f"`names` is given, and so is {next(iter(columns))}; give one or the other.")
+        others["names"] = Names(**columns)
+    claim = read_options(audit_log, others, LogOptions)
     return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=progress)
 
 

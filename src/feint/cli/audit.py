@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 @app.command(cls=CommandWithNames, epilog="References: {reference} or {mine}.")
 @with_claim_options
 def audit(
-    log: Annotated[
-        str,
-        typer.Argument(help="One row per pull, in order: .csv, .tsv, .parquet, .jsonl or dsjson, also .gz or .zst; -."),
+    logs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG...",
+            help="One row per pull, in order: files, patterns, folders or URLs of .csv, .tsv, .parquet, .feather, "
+            ".sqlite::TABLE, .jsonl or dsjson, also .gz, .zst, .bz2, .xz or .zip; or -.",
+        ),
     ],
     follow: Annotated[
         bool, typer.Option("--follow", help="Read a log as it grows; one line when it is rejected.")
@@ -71,12 +75,14 @@ def audit(
                 raise ValueError(
                     "--follow prints a line when the log is rejected; leave --plot, --html, --json, --group out."
                 )
-            code = follow_growing(log, claim, state, wait=not until_end, on_alarm=check_command(on_alarm))
+            if len(logs) > 1:
+                raise ValueError(f"--follow reads one log as it grows, and {len(logs)} are given; follow each alone.")
+            code = follow_growing(logs[0], claim, state, wait=not until_end, on_alarm=check_command(on_alarm))
         else:
             for given, option in ((state, "--state"), (on_alarm, "--on-alarm"), (until_end or None, "--until-end")):
                 if given is not None:
                     raise ValueError(f"{option} is for --follow; add that, or leave it out.")
-            code = _whole(log, claim, as_json, ((plot, _save_plot), (html, _save_page), (groups, _save_groups)), force)
+            code = _whole(logs, claim, as_json, ((plot, _save_plot), (html, _save_page), (groups, _save_groups)), force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
         typer.echo("feint: interrupted, nothing was decided.", err=True)
@@ -86,13 +92,16 @@ def audit(
     raise typer.Exit(code)
 
 
-def _whole(log: str, claim: "Claim", as_json: bool, files: "Sequence[tuple[Path | None, _Save]]", force: bool) -> int:
+def _whole(
+    logs: list[str], claim: "Claim", as_json: bool, files: "Sequence[tuple[Path | None, _Save]]", force: bool
+) -> int:
     """Print the verdict, then write the files: what cannot be written must not hide it. Return the exit code."""
     from feint.auditing import pipeline
     from feint.support.progress import progress_bars
 
     with progress_bars() as progress:
-        report = pipeline.audit_source(log, claim, progress=progress)
+        report = pipeline.audit_source(logs, claim, progress=progress)
+    log = ", ".join(logs)
     if report.tested == 0:  # "no evidence" would be true, and misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")
     failures: list[str] = []

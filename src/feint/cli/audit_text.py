@@ -41,6 +41,8 @@ def _print_report(console: "Console", report: "AuditReport", facts: "Facts") -> 
     console.print(_number_lines(facts, report.left_out))
     if facts.explanation is not None:
         console.print(_rich_table(facts.explanation, justify="left"))
+        for suggestion in facts.explanation.notes[1:]:  # the first says how the table was made, as the guide does
+            console.print(Padding(f"{plain(suggestion)}\n", (0, 0, 0, 1)), highlight=False)
     chosen = sorted(report.arms, key=lambda arm: -abs(arm.observed if arm.excess is None else arm.excess))
     arms = _rows_of(facts.arms, sorted(arm.arm for arm in chosen[:_MOST_ARMS]))
     console.print(_rich_table(arms._replace(head=tuple(name.replace(" intervals,", "") for name in arms.head))))

@@ -68,7 +68,7 @@ def run(
     from feint.simulation.simulate import run_simulation
     from feint.support.files import write_whole
 
-    bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
+    bandit, named = read_bandit(public, private, sigma, family, instance, reference, feedback)
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
@@ -78,7 +78,7 @@ def run(
     level = 0.05 if alpha is None else alpha
     pulls = parse_whole(horizon, "--horizon")
     chosen = parse(explorer, "explorer", folder=Path(), known=usual_arguments(bandit))
-    expected = parse(reference, "reference", folder=Path())
+    expected = parse(named, "reference", folder=Path())
     budget = parse(epsilon, "budget", folder=Path(), known={"horizon": pulls})
     aim = parse(goal, "goal", folder=Path())
     runs = run_simulation(
@@ -98,7 +98,11 @@ def run(
     )
     console, found = Console(stderr=as_json), facts_of_run(runs, aim)
     if as_json:
-        print(json.dumps(found.to_json(), ensure_ascii=False))
+        given = {"public": public, "private": private, "family": family, "instance": instance, "sigma": sigma}
+        given |= {"epsilon": epsilon, "horizon": horizon, "explorer": explorer, "reference": reference}
+        given |= {"feedback": feedback, "goal": goal}
+        given |= {"replications": replications, "delta": delta, "seed": seed, "alpha": alpha, "method": method}
+        print(json.dumps(found.to_json() | {"command": _command(given, observe)}, ensure_ascii=False))
     else:
         words = found.in_words()
         table = fact_table(words.arms, words.title)
@@ -124,6 +128,14 @@ def run(
         one = trace_run(Trace(bandit, chosen, expected, epsilon=budget, seed=seed, goal=aim), until)
         save_figure(draw_run(one, level), picture, force)
         console.print(f"drew {picture}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _command(given: dict[str, Any], observe: bool) -> list[str]:
+    """Return the arguments of `feint` that run this again: what was given, the defaults, and no files to write."""
+    if not observe:
+        del given["alpha"]
+    options = [text for name, value in given.items() if value is not None for text in (f"--{name}", str(value))]
+    return ["run", *options, *(["--observe"] if observe else [])]
 
 
 def _draw_figure(runs: "Runs", epsilon: str) -> Any:

@@ -45,8 +45,8 @@ def in_options(text: str) -> str:
 
 class CommandWithNames(TyperCommand):
     """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget}, {feedback}, {goal}
-    and {mine} stand for it in the help of its options and in its epilog. The list takes a second, and is made when the help
-    is shown.
+    and {mine} stand for it in the help of its options and in its epilog. The list takes a second, and is made when the
+    help is shown.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -1,5 +1,6 @@
 """`feint sweep`: a study of many cells, from a file into a store, and what it found."""
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,8 @@ _WIDEST = 10_000  # letters of a table that is not folded
 if TYPE_CHECKING:
     from rich.table import Table
     from xarray import Dataset
+
+    from feint.sweep.summary import Row
 
 
 class _RunsByDefault(TyperGroup):
@@ -89,12 +92,16 @@ def show(
     from rich.console import Console
 
     from feint.sweep import draw_sweep, open_sweep
+    from feint.sweep.summary import summarise
 
     check_output(plot, FIGURES, force)
     data = open_sweep(store)
-    console, table = Console(), _sweep_table(data)
+    console, rows = Console(), list(summarise(data))
+    wide = console.options.update(width=_WIDEST)
+    table = _sweep_table(data, rows, " ")
+    if console.measure(table, options=wide).maximum > console.width:
+        table = _sweep_table(data, rows, "\n")
     if not console.is_terminal:  # a file or a pipe has no width that labels would have to be folded for
-        wide = console.options.update(width=_WIDEST)
         console.width = max(console.width, console.measure(table, options=wide).maximum)
     console.print(table)
     if plot is not None:
@@ -102,16 +109,16 @@ def show(
         console.print(f"drew {plot}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _sweep_table(data: "Dataset") -> "Table":
-    """Return a table with one section per bandit; what is the same everywhere stands in the title."""
+def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "Table":
+    """Return a table with one section per bandit; what is the same everywhere stands in the title. A blank before each
+    interval puts it beside its median, a new line below it.
+    """
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     from feint.sweep.study import AXES
-    from feint.sweep.summary import summarise
 
-    rows = list(summarise(data))
     timed = "stopping_time" in data
     varied = [d for d, axis in enumerate(AXES) if d and data.sizes[axis] > 1]
     same = [f"{axis} {rows[0].labels[d]}" for d, axis in enumerate(AXES) if data.sizes[axis] == 1]
@@ -120,7 +127,7 @@ def _sweep_table(data: "Dataset") -> "Table":
     for d in varied:
         table.add_column(AXES[d], overflow="fold")
     table.add_column("runs", justify="right")
-    for name in (*(["time to δ"] if timed else []), "log error", "pulls"):
+    for name in (*(["time to δ"] if timed else []), "log₁₀ error", "pulls"):
         table.add_column(name, justify="right", no_wrap=True)
     bandit = "" if data.sizes["bandit"] > 1 else rows[0].labels[0]
     for row in rows:
@@ -129,10 +136,11 @@ def _sweep_table(data: "Dataset") -> "Table":
             table.add_section()
             table.add_row(f"[bold]{escape(bandit)}[/]")
         cells = [escape(row.labels[d]) for d in varied] + [f"{row.replications:,}" + (" !" if row.failure else "")]
-        if timed:
-            cells.append(_interval(row.time, ",.0f"))
-        table.add_row(*cells, _interval(row.log_error, ".2f"), _interval(row.pulls, ",.0f"))
-    notes = ["medians of runs with 95 % intervals, from six runs on; pulls are those of the best private arm"]
+        decades = None if row.log_error is None else tuple(value / math.log(10) for value in row.log_error)
+        numbers: list[tuple[tuple[float, ...] | None, str]] = [(row.time, ",.0f")] if timed else []
+        numbers += [(decades, ".2f"), (row.pulls, ",.0f")]
+        table.add_row(*cells, *(_interval(found, form, before_interval) for found, form in numbers))
+    notes = ["medians of runs with 95 % intervals, from six runs on", "pulls are those of the best private arm"]
     if timed:
         notes.append("∞: δ was not reached by the last pull")
     notes += [f"! {', '.join(row.labels)}: {row.failure}" for row in rows if row.failure][:5]
@@ -140,10 +148,10 @@ def _sweep_table(data: "Dataset") -> "Table":
     return table
 
 
-def _interval(found: "tuple[float, float, float] | None", form: str) -> str:
+def _interval(found: "tuple[float, ...] | None", form: str, between: str) -> str:
     if found is None:
         return "–"
     median, low, high = (format(value, form).replace("inf", "∞").replace("-", "−") for value in found)
     if median == low == high or (low, high) == ("−∞", "∞"):
         return median
-    return f"{median} ({low}…{high})"
+    return f"{median}{between}({low}…{high})"

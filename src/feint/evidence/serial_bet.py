@@ -51,13 +51,7 @@ class SerialBet(NamedTuple):
 
 def _chosen(bet: SerialBet, arms: IntArray, behind: FloatArray, groups: IntArray, begins: BoolArray) -> BoolArray:
     """Return the sets (n, K) of a bet, fixed before each instant by the rows of the same past."""
-    past = groups if bet.in_groups else np.zeros_like(groups)
-    order = np.argsort(past, kind="stable")
-    places = np.arange(arms.size)
-    of_past, instants = past[order], np.cumsum(begins)[order]
-    starts = np.diff(of_past, prepend=-1) != 0
-    past_start = np.maximum.accumulate(np.where(starts, places, 0))
-    instant_start = np.maximum.accumulate(np.where(starts | (np.diff(instants, prepend=0) != 0), places, 0))
+    order, past_start, instant_start = order_pasts(groups if bet.in_groups else np.zeros_like(groups), begins)
     if bet.lag:
         source = instant_start - bet.lag
         known = source >= past_start
@@ -68,3 +62,16 @@ def _chosen(bet: SerialBet, arms: IntArray, behind: FloatArray, groups: IntArray
     chosen = np.empty_like(found)
     chosen[order] = found
     return chosen
+
+
+def order_pasts(pasts: IntArray, begins: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return (order, first place of its past, first place of its instant in it) of rows of several pasts, (n,) each.
+
+    `order` puts the rows of a past next to each other; the places are those of the rows in this order.
+    """
+    order = np.argsort(pasts, kind="stable")
+    places = np.arange(pasts.size)
+    starts = np.diff(pasts[order], prepend=-1) != 0
+    past_start = np.maximum.accumulate(np.where(starts, places, 0))
+    changes = starts | (np.diff(np.cumsum(begins)[order], prepend=0) != 0)
+    return order, past_start, np.maximum.accumulate(np.where(changes, places, 0))

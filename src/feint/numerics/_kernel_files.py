@@ -22,7 +22,7 @@ from feint.support.files import write_whole
 from feint.support.progress import say_once
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_WITHOUT_KERNELS = ("app", "cli", "registry", "sweep")  # an edit there leaves all kernels as they are
+_WITHOUT_KERNELS = ("app", "cli", "plot", "registry", "sweep")  # an edit there leaves all kernels as they are
 _FORMAT = b"feint kernel 1\n"
 _CHECKSUM = hashlib.sha256
 _FOLDER = "feint-kernels"

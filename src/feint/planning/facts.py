@@ -4,6 +4,7 @@ What is said is decided here alone. JSON has the numbers (`feint plan --json`).
 """
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from feint.bandit import Bandit, roles
@@ -17,26 +18,29 @@ if TYPE_CHECKING:
     from feint.planning.plan import Plan
     from feint.planning.unseen import Unseen
 
+_SURE = 0.99995  # a bound on a power that is printed as 1 says nothing
+
 
 def facts_of_plan(plan: "Plan") -> ArmFacts:
     """Put a plan into words."""
-    low, median, high = plan.quantiles
     numbers = [
         ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
-        ("10, 50, 90 % points", f"{low:,.0f}, {median:,.0f}, {high:,.0f} ({_percents(plan)})"),
+        *_points(plan),
+        *([("never sure", f"{100 * plan.never:.2g} % of runs, left out of the means")] if plan.never else []),
         ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
-        ("KL spent by then", f"{plan.kl_spent:,.4g}; power of any level-{plan.alpha:g} test at most {_bound(plan)}"),
+        ("w*", "the best shares as δ → 0, for known means; shares are the explorer's until δ, while it learns"),
+        ("KL spent by then", f"{plan.kl_spent:,.4g} nats"),
+        *([("power of any test", f"at most {_bound(plan)} at level {plan.alpha:g}")] if plan.power < _SURE else []),
         (f"noticed at level {plan.alpha:g}", _notice(plan.observer)),
-        (f"noticed at level {plan.alpha:g}, if the private rewards were known", _notice(plan.informed)),
+        ("noticed, private rewards known", _notice(plan.informed)),
     ]
-    if plan.never:
-        numbers.insert(2, ("never sure", f"{100 * plan.never:.2g} % of runs, left out of the means"))
     budget = as_budget(plan.epsilon)
     size = f"{budget.epsilon:.4g}" if isinstance(budget, Constant) else format_part(budget, "budget")
     columns = {
-        "share of boosts": [f"{share:.4f}" for share in plan.weights],
+        "boost share": [f"{share:.4f}" for share in plan.weights],
+        "w*": [f"{share:.4f}" for share in plan.best_weights],
         "pulls": [f"{pulls:,.0f}" for pulls in plan.pulls],
-        "nats spent": [f"{cost:,.3g}" for cost in plan.costs],
+        "nats": [f"{cost:,.3g}" for cost in plan.costs],
     }
     asked = "" if isinstance(plan.goal, BestArm) else f" and the goal {format_part(plan.goal, 'goal')}"
     return ArmFacts(f"Plan for ε = {size} and δ = {plan.delta:g}{asked}", _arms(plan.bandit, columns), numbers)
@@ -58,7 +62,7 @@ def facts_of_unseen(plan: "Unseen") -> ArmFacts:
         ("a test that knew every boost", f"would have a power of about {plan.informed_power:.3g}"),
     ]
     columns = {
-        "share of boosts": [f"{share:.4f}" for share in plan.weights],
+        "boost share": [f"{share:.4f}" for share in plan.weights],
         "pulls": [f"{pulls:,.1f}" for pulls in plan.pulls],
         "gained": [f"{gained:+,.1f}" for gained in plan.gained],
         "first order": [f"{gained:,.1f}" for gained in plan.first_order],
@@ -77,10 +81,11 @@ def _arms(bandit: Bandit, columns: dict[str, list[str]]) -> FactTable:
     )
 
 
-def _percents(plan: "Plan") -> str:
-    """Return the relative errors of the quantiles."""
-    pairs = zip(plan.errors["quantiles"], plan.quantiles, strict=True)
-    return "± " + ", ".join(f"{100 * error / value:.0f}" if value < math.inf else "0" for error, value in pairs) + " %"
+def _points(plan: "Plan") -> Iterator[tuple[str, str]]:
+    """Yield the percentiles of the time, each with its relative error."""
+    for share, point, error in zip((10, 50, 90), plan.quantiles, plan.errors["quantiles"], strict=True):
+        words = f"{point:,.0f} pulls (± {100 * error / point:.0f} %)" if point < math.inf else "no time: too few are"
+        yield f"{share} % of runs are sure by", words
 
 
 def _notice(notice: "Notice") -> str:

@@ -217,7 +217,8 @@ def _leap_length(
 ) -> FloatArray:
     """Return the length of the coming leap at these rates, and at this divergence if observers are followed."""
     longest = until - state.t
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # A divergence or a rate near the smallest float limits nothing: its quotient is ∞, whether by 0 or by overflow.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         if settings.threshold is not None:
             short = np.maximum(_NATS / divergence, _SLOWEST * state.t)
             longest = np.where(np.isnan(state.alarm).any(0), np.minimum(longest, short), longest)

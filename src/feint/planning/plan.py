@@ -42,7 +42,8 @@ class Plan:
     shares of boosts. `pulls` are the mean pulls of each arm when the agent stops, `costs` the KL divergence spent on
     its boosts, and `kl_spent` their total. `power` bounds that of every test of level `alpha` that watches until the
     agent stops, or 10¹⁵ pulls: it is q*(α; B) with B the mean total of *all* runs, those that are never sure included,
-    and as exact as B is. `informed` and `observer` say who notices when. `gamma` and `case` are those of
+    and as exact as B is. `informed` and `observer` say who notices when. `gamma`, `case` and `best_weights`, w*, are
+    those of
     `optimal_boosting` (`optimal_allocation` if ε = ∞), and `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the
     exponent alone, for comparison. `errors` has the Monte Carlo standard error of every field that is estimated from
     paths, by its name.
@@ -66,6 +67,7 @@ class Plan:
     observer: Notice
     gamma: float
     case: str
+    best_weights: FloatArray
     first_order_time: float
     errors: dict[str, Any]
     goal: Any = BestArm()  # noqa: RUF009 - frozen
@@ -168,6 +170,7 @@ def plan(
         observer=notice_of(seen.alarm),
         gamma=best.gamma,
         case=best.case,
+        best_weights=best.weights,
         first_order_time=first_order_time(budget, math.log(1.0 / delta) / best.gamma),
         errors=_errors(paths, done, alpha),
         goal=goal,

@@ -1,10 +1,10 @@
 """The names of explorers, references, families, budgets, goals and feedbacks, which every door reads: commands, files,
 page and states.
 
-A class in a file of `explorers`, `references`, `families`, `budgets`, `goals` or `feedback` names itself: `name` is what
-users write, and the optional `aliases` are other names that are accepted. The fields of its dataclass are its arguments.
-`names` finds the classes, `text` reads and writes NAME[:ARGUMENTS], and `config` does the same for JSON. Every module
-above `bandit` may import it; it imports the classes only when they are asked for.
+A class in a file of `explorers`, `references`, `families`, `budgets`, `goals` or `feedback` names itself: `name` is
+what users write, and the optional `aliases` are other names that are accepted. The fields of its dataclass are its
+arguments. `names` finds the classes, `text` reads and writes NAME[:ARGUMENTS], and `config` does the same for JSON.
+Every module above `bandit` may import it; it imports the classes only when they are asked for.
 """
 
 from feint.registry.config import config_of, from_config, from_table

@@ -9,7 +9,7 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.bandit import Bandit, roles
 from feint.goals import BestArm
 from feint.goals.base import answer_of
-from feint.simulation.dataset import Runs, instance_of
+from feint.simulation.dataset import Runs, instance_of, versions
 from feint.support.facts import ArmFacts, FactTable
 
 _MEDIANS = ("stopping_time", "detection_time", "private_gain")
@@ -40,11 +40,11 @@ class RunFacts(NamedTuple):
     medians: dict[str, Median]  # by variable
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts in plain types, with what was run."""
+        """Return the facts in plain types, with what was run and by which versions."""
         numbers = self._asdict() | {name: median._asdict() for name, median in self.medians.items()}
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in numbers.items()}
         del plain["bandit"], plain["medians"]
-        return {"instance": instance_of(self.bandit)} | plain
+        return {"instance": instance_of(self.bandit)} | plain | {"versions": versions()}
 
     def in_words(self) -> ArmFacts:
         """Put the facts into words."""

@@ -1,22 +1,25 @@
 """Why a claim was rejected: a second pass over the log, in which other claims are recomputed beside it."""
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
-from feint.auditing.checks import Chunk, Times, check, group_ids
+from feint.auditing.checks import Chunk, Times, check, first_rows, group_ids
 from feint.auditing.claim import Claim
-from feint.auditing.diagnosis.weighing import Alternative, Diagnosis, diagnose
+from feint.auditing.diagnosis.experts import POWER, Setting
+from feint.auditing.diagnosis.families import Alternative
+from feint.auditing.diagnosis.order import COIN
+from feint.auditing.diagnosis.other_claims import change_claim, other_claims, permuted_blocks, write_option
+from feint.auditing.diagnosis.pulls import Past
+from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.auditing.units import Units
-from feint.families import Bernoulli, Gaussian
-from feint.references import LinearThompsonSampling, ThompsonSampling
+from feint.evidence.serial_bet import order_pasts
 
 
 class _Piece(NamedTuple):
@@ -45,69 +48,84 @@ def explain_log(
 ) -> Diagnosis | None:
     """Return which kind of departure explains the log best; None where no row is tested before too many."""
     assert report.rejected_at is not None
-    limit = rows_looked_at(report.rejected_at, arms.n)
-    pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
-    log_pi, tested = _read(pieces, make_mode(mode, claim, arms))
-    pulled, rows, groups, begins = (
-        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("arms", "rows", "groups", "begins")
-    )
-    tested[limit:] = False
-    if not tested.any():
+    log = _Log(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n))
+    if not log.tested.any():
         return None
-    instants = np.cumsum(begins)[tested]
-    tested_begins = np.diff(instants, prepend=0) != 0
+    others = list(other_claims(claim, mode, arms))
+    if mode != RecomputedReference.NAME and (shares := log.constant_shares()) is not None:
+        others += permuted_blocks(shares)
     alternatives = []
-    for kind, words, other in _others(claim) if mode == RecomputedReference.NAME else ():
+    for kind, words, setting in others:
+        table = log.recompute(setting)
+        if table is not None:
+            alternatives.append(Alternative(kind, words, table, setting))
+    return log.diagnose(alternatives, report.alpha)
+
+
+class _Log:
+    """The rows of a log that are looked at, read under the claim and under others."""
+
+    def __init__(self, chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, limit: int) -> None:
+        self._claim, self._mode_name, self._arms = claim, mode, arms
+        self._pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
+        self._log_pi, self.tested = _read(self._pieces, make_mode(mode, claim, arms))
+        self.tested[limit:] = False
+        self._pulled, self._rows, groups, begins = (
+            np.concatenate([getattr(piece, name) for piece in self._pieces])
+            for name in ("arms", "rows", "groups", "begins")
+        )
+        order, first, _ = order_pasts(groups, begins)
+        numbers = np.empty_like(order)
+        numbers[order] = np.arange(order.size) - first
+        tested_begins = np.diff(np.cumsum(begins)[self.tested], prepend=0) != 0
+        learns = mode == RecomputedReference.NAME and claim.needs_rewards and not claim.timing.by_clock
+        self._past = Past(groups[self.tested], tested_begins, numbers[self.tested], learns)
+
+    def constant_shares(self) -> tuple[float, ...] | None:
+        """Return the probabilities of the arms, if they are the same in all rows."""
+        tested = self._log_pi[self.tested]
+        same = (abs(np.exp(tested) - np.exp(tested[0])) <= self._claim.tolerance).all()
+        return tuple(np.exp(tested[0]).tolist()) if same else None
+
+    def _mode(self, setting: Setting) -> Mode:
+        """Return a new mode for the claim with this setting; a reference is recomputed, whatever was logged."""
+        name = RecomputedReference.NAME if setting[0] in ("reference", COIN) else self._mode_name
+        return make_mode(name, change_claim(self._claim, setting), self._arms)
+
+    def recompute(self, setting: Setting) -> FloatArray | None:
+        """Return log π of the claim with this setting; None where it cannot be recomputed on this log."""
         try:
-            its_log_pi, its_tested = _read(pieces, make_mode(mode, other, arms))
+            log_pi, tested = _read(self._pieces, self._mode(setting))
         except ValueError:
-            continue  # it cannot be recomputed on this log
-        its_log_pi = np.where(its_tested[:, None], its_log_pi, log_pi)[
-            tested
-        ]  # where it is silent nothing speaks for it
-        log_e = _log_e_of(make_mode(mode, other, arms), pulled[tested], its_log_pi, groups[tested], tested_begins)
-        stands = log_e.max(initial=0.0) < -math.log(report.alpha)
-        alternatives.append(Alternative(kind, words + (", which would not be rejected" if stands else ""), its_log_pi))
-    return diagnose(pulled[tested], log_pi[tested], rows[tested], arms.names(), alternatives)
+            return None
+        # Where it is silent nothing speaks for it.
+        return np.asarray(np.where(tested[:, np.newaxis], log_pi, self._log_pi)[self.tested])
 
+    def diagnose(self, alternatives: Sequence[Alternative], alpha: float) -> Diagnosis:
+        """Return the diagnosis, in which settings that would not be rejected at `alpha` are written as options."""
+        pulled = self._pulled[self.tested]
 
-def _others(claim: Claim) -> Iterator[tuple[str, str, Claim]]:
-    """Yield claims that are often the true one, as (kind, words, claim)."""
-    if not claim.timing.by_clock and claim.needs_rewards:
-        for delay in (1, 10, 50):
-            if delay != claim.delay:
-                yield (
-                    "late",
-                    f"rewards known {delay} rows late",
-                    replace(claim, delay=delay, batch=1),
-                )
-        for batch in (20, 100, 500):
-            if batch != claim.batch:
-                words = f"rewards known after every {batch} rows"
-                yield "batched", words, replace(claim, delay=0, batch=batch)
-        for discount in (0.9, 0.99, 0.999, 1.0):
-            if discount != claim.discount:
-                words = f"a discount of {discount:g} per row" if discount < 1 else "a past that does not fade"
-                yield "discount", words, replace(claim, discount=discount)
-    if isinstance(claim.reference, LinearThompsonSampling):
-        for factor in (0.5, 2.0):
-            sigma = claim.reference.sigma * factor
-            yield "sigma", f"σ = {sigma:g}", replace(claim, reference=replace(claim.reference, sigma=sigma))
-    if not isinstance(claim.reference, ThompsonSampling):
-        return
-    if isinstance(claim.family, Gaussian):
-        for factor in (0.5, 2.0):
-            sigma = claim.family.sigma * factor
-            yield "sigma", f"σ = {sigma:g}", replace(claim, family=Gaussian(sigma))
-        if claim.reference.prior is not None:
-            yield "prior", "a flat prior", replace(claim, reference=ThompsonSampling())
-        else:
-            yield "prior", "the prior N(0, 1)", replace(claim, reference=ThompsonSampling((0.0, 1.0)))
-    if isinstance(claim.family, Bernoulli):
-        for prior in ((1.0, 1.0), (0.5, 0.5), (2.0, 2.0), (10.0, 10.0)):
-            if prior != (claim.reference.prior or (1.0, 1.0)):
-                words = f"the prior Beta({prior[0]:g}, {prior[1]:g})"
-                yield "prior", words, replace(claim, reference=ThompsonSampling(prior))
+        def judge(setting: Setting) -> str:
+            if setting[0] == POWER and (self._mode_name != RecomputedReference.NAME or not self._claim.needs_rewards):
+                return ""
+            if setting[0] == "burn_in" and self._mode_name != RecomputedReference.NAME:
+                return ""
+            table = self.recompute(setting)
+            if table is None:
+                return ""
+            log_e = _log_e_of(self._mode(setting), pulled, table, self._past.groups, self._past.begins)
+            stands = log_e.max(initial=0.0) < -math.log(alpha)
+            return write_option(self._claim, setting) if stands else ""
+
+        return diagnose(
+            pulled,
+            self._log_pi[self.tested],
+            self._rows[self.tested],
+            self._arms.names(),
+            alternatives,
+            past=self._past,
+            judge=judge,
+        )
 
 
 def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
@@ -115,14 +133,21 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     pieces: list[_Piece] = []
     ids: dict[str, int] = {}
     times, units = Times(), Units()
+    n_good = 0
     for chunk in chunks:
         checked = check(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
+        if good.size > limit - n_good:  # the rest of a large chunk would be recomputed for every other claim
+            good = good[: limit - n_good]
+            n_kept = int(good[-1]) + 1
+            chunk = first_rows(chunk, n_kept)
+            checked = checked._replace(good=checked.good[:n_kept], begins=checked.begins[: good.size])
         groups = group_ids(chunk, checked, ids)
         arms = chunk.arm.values[good].astype(np.int64)
         drawn, _ = units.draws(chunk, checked.good, arms, groups)
         pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins, drawn))
-        if sum(piece.rows.size for piece in pieces) >= limit:
+        n_good += good.size
+        if n_good >= limit:
             break
     return pieces
 

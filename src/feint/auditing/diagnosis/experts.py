@@ -7,68 +7,29 @@ size)` are the rows ℓ_t = log q_t(A_t)/π_t(A_t) of the expert who says that t
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import combinations
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import FloatArray
 from feint.auditing.diagnosis.kernel import Boosts, boosts_of, mixed, powered, tilted
+from feint.auditing.diagnosis.pulls import REFUTED, Pulls
 
-BOOSTED, SHARE, REPEATS, ANOTHER_ROW = "boosted", "share", "repeats", "another row"
-GREEDY, RANDOM = "too greedy", "too random"
+BOOSTED, SHARE = "boosted", "share"
+GREEDY, RANDOM, TEMPERATURE = "too greedy", "too random", "temperature"
+POWER = "power"  # a setting: of `Tempered` around the reference
 
 _EPSILONS = np.geomspace(0.001, 1.0, 7)
-_TILTS = np.geomspace(0.01, 8.0, 13)
-_MIXED = np.geomspace(0.003, 0.9, 10)
+TILTS = np.geomspace(0.01, 8.0, 13)
+MIXED = np.geomspace(0.003, 0.9, 10)
 _POWERS = np.geomspace(0.01, 3.0, 11)  # |log τ|
-_BATCHES = (10, 20, 50, 100, 500)
-_DELAYS = (2, 5, 10, 50)
-_KEPT = 0.01  # of π_t in an expert that has probabilities of its own, so that a zero does not refute it
-_PAIRED = 12  # arms among which pairs are looked for
-_CONSTANT = 0.1  # standard deviation of log-odds below which a boost and a wrong share are one and the same
-_SAME = 1e-6  # difference of two experts' log q in rows that count as the same
-_SMALLEST = -690.0  # log-odds
-_REFUTED = -90.0  # log π of a pull that the claim gives probability 0 or nearly so; within LIMIT of what others give it
+_ROWS_TO_1 = np.geomspace(30.0, 30_000.0, 13)  # after which a growing power is 1
+KEPT_OF_CLAIM = 0.01  # of π_t in an expert that has probabilities of its own, so that a zero does not refute it
 
 Label = TypeVar("Label")
 
 
-class Pulls(NamedTuple):
-    """Pulls, what was claimed before each, and what several families need of it."""
-
-    arms: IntArray  # (n,)
-    log_pi: FloatArray  # (n, K)
-    rows: IntArray  # (n,) numbers of the rows
-    names: Sequence[str]  # of arms
-    pulled: FloatArray  # (n,) log π of the pulled arm
-
-    def chosen(self, arm: int) -> FloatArray:
-        """Return 1 where `arm` was pulled, otherwise 0."""
-        return np.asarray(self.arms == arm, dtype=np.float64)
-
-    def p(self, arm: int) -> FloatArray:
-        """Return π of one arm."""
-        return np.asarray(np.exp(self.log_pi[:, arm]))
-
-    def odds(self, arm: int) -> FloatArray:
-        """Return log π/(1 − π) of one arm, within ±690."""
-        log_p = self.log_pi[:, arm]
-        with np.errstate(divide="ignore"):
-            return np.clip(log_p - np.log(-np.expm1(np.minimum(log_p, 0.0))), _SMALLEST, -_SMALLEST)
-
-    def name(self, *arms: int) -> str:
-        """Return the names of some arms in words."""
-        names = [self.names[a] for a in arms]
-        return f"arm {names[0]}" if len(names) == 1 else f"arms {', '.join(names[:-1])} and {names[-1]}"
-
-
-def read_pulls(arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str]) -> Pulls:
-    """Return the pulls of a log; where an arm of probability 0 was pulled, 0 is taken for 1e-39."""
-    each = np.arange(arms.size)
-    if (log_pi[each, arms] < _REFUTED).any():
-        log_pi = np.maximum(log_pi, _REFUTED)  # in every row: where it is 0 must not tell what was pulled
-    return Pulls(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms])
+Setting = tuple[str, Any]  # an option of the claim and its value
 
 
 class ExpertFamily(ABC, Generic[Label]):
@@ -95,6 +56,10 @@ class ExpertFamily(ABC, Generic[Label]):
     def arms(self, label: Label) -> tuple[int, ...]:
         """Return the arms concerned."""
         return ()
+
+    def setting(self, label: Label, size: float) -> Setting | None:
+        """Return the option of a claim that says the same, if there is one."""
+        return None
 
     def size(self, place: float) -> float:
         """Return the size at this place of the grid, or between two places."""
@@ -165,7 +130,7 @@ class Boosted(ExpertFamily[tuple[int, ...]]):
 class Share(ExpertFamily[tuple[int, float]]):
     """The odds of one arm are e^λ times those claimed. With two arms, more of one is less of the other."""
 
-    SIZES = _TILTS
+    SIZES = TILTS
 
     def labels(self) -> Sequence[tuple[int, float]]:
         """Return (arm, sign of λ) of each expert."""
@@ -198,11 +163,11 @@ class Forced(ExpertFamily[int]):
     where they have probability 0. A multiple of their odds would be 0 too.
     """
 
-    SIZES, LARGEST = _MIXED, 0.999
+    SIZES, LARGEST = MIXED, 0.999
 
     def labels(self) -> Sequence[int]:
         """Return the arms that were pulled at probability 0."""
-        return [int(arm) for arm in np.unique(self.log.arms[self.log.pulled <= _REFUTED])]
+        return [int(arm) for arm in np.unique(self.log.arms[self.log.pulled <= REFUTED])]
 
     def log_ratios(self, label: int, size: float) -> FloatArray:
         """Return ℓ_t of every row; see the class."""
@@ -210,72 +175,11 @@ class Forced(ExpertFamily[int]):
 
     def words(self, label: int, size: float) -> str:
         """Return a description of the departure."""
-        return f"{_share_text(size)} of the pulls go to {self.log.name(label)}, also where it has probability 0"
+        return f"{share_text(size)} of the pulls go to {self.log.name(label)}, also where it has probability 0"
 
     def arms(self, label: int) -> tuple[int, ...]:
         """Return the arm concerned."""
         return (label,)
-
-
-class Repeats(ExpertFamily[bool]):
-    """With probability λ the arm of the row before is pulled again: q = (1 − λ)·π + λ·1{a = A_{t−1}}."""
-
-    SIZES, LARGEST = _MIXED, 0.999
-
-    def __init__(self, kind: str, log: Pulls) -> None:
-        super().__init__(kind, log)
-        self._same = np.append(False, log.arms[1:] == log.arms[:-1])
-
-    def labels(self) -> Sequence[bool]:
-        """Return the only label."""
-        return (True,)
-
-    def log_ratios(self, label: bool, size: float) -> FloatArray:
-        """Return ℓ_t of every row; see the class."""
-        ratios = mixed(np.where(self._same, -self.log.pulled, -math.inf), size)
-        ratios[0] = 0.0
-        return ratios
-
-    def words(self, label: bool, size: float) -> str:
-        """Return a description of the departure."""
-        return f"{_share_text(size)} of the pulls repeat the row before"
-
-
-class Avoids(Repeats):
-    """The odds of the arm of the row before are e^−λ times those claimed."""
-
-    SIZES, LARGEST = _TILTS, math.inf
-
-    def log_ratios(self, label: bool, size: float) -> FloatArray:
-        """Return ℓ_t of every row; see the class."""
-        before = np.append(self.log.arms[0], self.log.arms[:-1])
-        ratios = tilted(np.exp(self.log.log_pi[np.arange(before.size), before]), self._same.astype(np.float64), -size)
-        ratios[0] = 0.0
-        return ratios
-
-    def words(self, label: bool, size: float) -> str:
-        """Return a description of the departure."""
-        return "pulls avoid the arm of the row before"
-
-
-class Given(ExpertFamily[int]):
-    """Probabilities of another kind: those of another row, or of another claim; 1 % of π_t is mixed in."""
-
-    def __init__(self, kind: str, log: Pulls, log_q: Sequence[FloatArray], words: Sequence[str]) -> None:
-        super().__init__(kind, log)
-        self._log_q, self._words = log_q, words  # log q of the pulled arm, (n,) each
-
-    def labels(self) -> Sequence[int]:
-        """Return the index of each list."""
-        return range(len(self._log_q))
-
-    def log_ratios(self, label: int, size: float) -> FloatArray:
-        """Return ℓ_t of every row; see the class."""
-        return mixed(self._log_q[label] - self.log.pulled, 1.0 - _KEPT)
-
-    def words(self, label: int, size: float) -> str:
-        """Return the words that were handed in."""
-        return self._words[label]
 
 
 class Power(ExpertFamily[float]):
@@ -298,11 +202,37 @@ class Power(ExpertFamily[float]):
             f"{more} arms pulled too often, as if probabilities were raised to the power {math.exp(label * size):.2g}"
         )
 
+    def setting(self, label: float, size: float) -> Setting:
+        """Return the power."""
+        return POWER, float(f"{math.exp(label * size):.3g}")
+
+
+class GrowingPower(ExpertFamily[bool]):
+    """q ∝ π^(n/M), n being the number of rows before: the probabilities are uniform first and sharpen."""
+
+    SIZES = _ROWS_TO_1
+
+    def labels(self) -> Sequence[bool]:
+        """Return the only label."""
+        return (True,)
+
+    def log_ratios(self, label: bool, size: float) -> FloatArray:
+        """Return ℓ_t of every row; see the class."""
+        return powered(self.log.arms, self.log.log_pi, self.log.past.numbers / size)
+
+    def words(self, label: bool, size: float) -> str:
+        """Return a description of the departure."""
+        return f"as if probabilities were raised to the power n/{_rounded(size)}, n rows being before"
+
+    def setting(self, label: bool, size: float) -> Setting:
+        """Return the power as `Tempered` reads it."""
+        return POWER, f"n/{_rounded(size)}"
+
 
 class Uniform(ExpertFamily[bool]):
     """q = (1 − λ)·π + λ/K."""
 
-    SIZES, LARGEST = _MIXED, 0.999
+    SIZES, LARGEST = MIXED, 0.999
 
     def labels(self) -> Sequence[bool]:
         """Return the only label."""
@@ -314,83 +244,14 @@ class Uniform(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return f"{_share_text(size)} of the pulls drawn uniformly"
+        return f"{share_text(size)} of the pulls drawn uniformly"
 
 
-def expert_families(log: Pulls, alternatives: Sequence[tuple[str, str, FloatArray]]) -> list[ExpertFamily[Any]]:
-    """Return all families of experts; those of one kind share its weight equally."""
-    n_arms = len(log.names)
-    varies = np.array([log.odds(a).std() >= _CONSTANT for a in range(n_arms)])
-    found: list[ExpertFamily[Any]] = [Share(SHARE, log), Repeats(REPEATS, log), Avoids(REPEATS, log)]
-    if n_arms > 2 or varies.any():  # a constant split of two arms can only have wrong shares
-        found += [Power(GREEDY, log), Power(RANDOM, log), Uniform(RANDOM, log)]
-    if (log.pulled <= _REFUTED).any():
-        found.append(Forced(SHARE, log))
-    pairs = list(combinations(_candidates(log), 2)) if n_arms > 2 else []
-    for kind, groups in (
-        (BOOSTED, [(a,) for a in range(n_arms) if varies[a]]),
-        (BOOSTED, [pair for pair in pairs if varies[list(pair)].any()]),
-        (BOOSTED, [tuple(range(n_arms))] if varies.any() else []),
-        (SHARE, [pair for pair in pairs if not varies[list(pair)].any()]),
-    ):
-        if groups:
-            found.append(Boosted(kind, log, groups))
-    each = np.arange(log.arms.size)
-    others: dict[str, list[tuple[str, FloatArray]]] = {}
-    for kind, words, log_pi in alternatives:
-        others.setdefault(kind, []).append((words, log_pi[each, log.arms]))
-    given = [log_q for experts in others.values() for _, log_q in experts]
-    for words, rows in _other_rows(log.rows):
-        log_q = log.log_pi[rows, log.arms]
-        if not any(_like(log_q, other) for other in given):
-            others.setdefault(ANOTHER_ROW, []).append((words, log_q))
-    for kind, experts in others.items():
-        found.append(Given(kind, log, [log_q for _, log_q in experts], [words for words, _ in experts]))
-    return found
+def _rounded(size: float) -> int:
+    """Return three digits of a number of rows."""
+    return int(float(f"{size:.3g}"))
 
 
-def _candidates(log: Pulls) -> list[int]:
-    """Return the arms pulled most beyond expectation, in standard deviations."""
-    excess = np.empty(len(log.names))
-    for a in range(excess.size):
-        p = log.p(a)
-        excess[a] = (log.chosen(a) - p).sum() / math.sqrt(max((p * (1.0 - p)).sum(), 1e-9))
-    return sorted(np.argsort(-excess, kind="stable")[:_PAIRED].tolist())
-
-
-def _other_rows(rows: IntArray) -> Iterator[tuple[str, IntArray]]:
-    """Yield (words, index of the row whose probabilities were used), each once."""
-    n = rows.size
-    each = np.arange(n)
-    seen = [each]
-    for words, index in (
-        ("each pull fits the probabilities one row before its own", np.maximum(each - 1, 0)),
-        ("each pull fits the probabilities one row after its own", np.minimum(each + 1, n - 1)),
-        *((f"each pull fits the probabilities {d} rows before its own", np.maximum(each - d, 0)) for d in _DELAYS),
-        *(
-            (f"each pull fits the probabilities at the start of its batch of {size} rows", start)
-            for size in _BATCHES
-            # Batches count from the log's first row, or from the first row that was tested.
-            for start in (_batch_starts(rows - 1, size), _batch_starts(rows - rows[0], size))
-        ),
-    ):
-        if not any(np.array_equal(index, other) for other in seen):
-            seen.append(index)
-            yield words, index
-
-
-def _batch_starts(rows: IntArray, size: int) -> IntArray:
-    batch = rows // size
-    new = np.append(True, batch[1:] != batch[:-1])
-    return np.maximum.accumulate(np.where(new, np.arange(rows.size), 0))
-
-
-def _like(log_q: FloatArray, other: FloatArray) -> bool:
-    """Return whether an alternative says the same as another row, as rewards d rows late and the row d before do."""
-    with np.errstate(invalid="ignore"):
-        same: BoolArray = abs(log_q - other) < _SAME
-    return bool(same.mean() > 0.8)
-
-
-def _share_text(share: float) -> str:
+def share_text(share: float) -> str:
+    """Return a share as per cent."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

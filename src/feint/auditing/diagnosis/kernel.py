@@ -100,8 +100,8 @@ class Boosts:
 boosts_of = lru_cache(Boosts)  # the same few budgets are asked for by every sort of expert
 
 
-def powered(arms: IntArray, log_pi: FloatArray, power: float) -> FloatArray:
-    """Return ℓ of q ∝ π^power."""
+def powered(arms: IntArray, log_pi: FloatArray, power: float | FloatArray) -> FloatArray:
+    """Return ℓ of q ∝ π^power; the power may differ from row to row, (n,)."""
     high = log_pi.max(axis=1)
     total = np.zeros(arms.size)
     for column in log_pi.T:  # one by one: no copy of the whole log

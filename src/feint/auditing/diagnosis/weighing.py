@@ -5,13 +5,14 @@ the claim is Π_t q_t(A_t)/π_t(A_t). Kinds of departures have equal weight, so 
 family's experts: a kind with many experts pays for them with the logarithm of their number, as it should. An expert may
 have been right on the whole log or on a stretch of it (`kernel`).
 
-This compares explanations after the fact. It is no test, and it looks at rows that come later (the probabilities of the
-next row, the best size of a departure). Two kinds that differ by 3 nats share the evidence 95 to 5, however much both
-win over the claim; so the shares, not the gains, say how sure the name is.
+This compares explanations after the fact. It is no test, and the best size of a departure is sought on the same rows.
+But every expert's probabilities are fixed before the pull: one that saw it would explain any log. Two kinds that differ
+by 3 nats share the evidence 95 to 5, however much both win over the claim; so the shares, not the gains, say how sure
+the name is.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,8 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.auditing.diagnosis.experts import ExpertFamily, Pulls, expert_families, read_pulls
+from feint.auditing.diagnosis.experts import ExpertFamily, Setting
+from feint.auditing.diagnosis.families import Alternative, expert_families
 from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
+from feint.auditing.diagnosis.pulls import Past, Pulls, read_pulls
 from feint.numerics._validate import as_floats, as_integers
 
 UNCLEAR = "unclear"
@@ -31,12 +34,8 @@ _SAME = 1e-6  # nats: a family that neither wins nor loses as much is the claim 
 _PEAK = 1.0  # nats below the peak, within which it is taken for a parabola
 
 
-class Alternative(NamedTuple):
-    """Another claim that might be the true one, recomputed by the caller."""
-
-    kind: str
-    words: str
-    log_pi: FloatArray  # (n, K)
+# Returns how a claim with this setting is written, if it would not be rejected, and otherwise an empty text.
+Judge = Callable[[Setting], str]
 
 
 class Explanation(NamedTuple):
@@ -44,7 +43,8 @@ class Explanation(NamedTuple):
 
     `share` is its part of the evidence of all kinds. `log_gain` is the logarithm of the mean over its experts of
     Π q_t(A_t)/π_t(A_t): above 0 where it explains the log better than the claim. Between the rows `first_row` and
-    `last_row` of the log its best expert won most.
+    `last_row` of the log its best expert won most. `option` is what to write for a claim that says the same and would
+    not be rejected; it is empty where there is none.
     """
 
     kind: str
@@ -54,6 +54,7 @@ class Explanation(NamedTuple):
     first_row: int
     last_row: int
     arms: tuple[int, ...]
+    option: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,9 @@ def diagnose(
     rows: npt.ArrayLike,
     labels: Sequence[object],
     alternatives: Sequence[Alternative] = (),
+    *,
+    past: Past | None = None,
+    judge: Judge = lambda setting: "",
 ) -> Diagnosis:
     """Return the kinds of departures from its claim that explain a log best.
 
@@ -99,6 +103,10 @@ def diagnose(
         K names of the arms.
     alternatives
         Other claims that might be the true ones.
+    past
+        Which rows lie before which; without it, those above.
+    judge
+        Says how a claim is written that has the setting of an explanation, if it would not be rejected.
 
     Examples
     --------
@@ -110,6 +118,7 @@ def diagnose(
     ('another row', 'each pull fits the probabilities one row before its own')
     """
     log, others = _check_log(arms, log_pi, rows, labels, alternatives)
+    log = log if past is None else log._replace(past=past)
     found: dict[str, list[tuple[float, _Best]]] = {}
     if log.arms.size:
         for family in expert_families(log, others):
@@ -119,11 +128,12 @@ def diagnose(
     gains = {kind: _log_mean([gain for gain, _ in parts]) for kind, parts in found.items()}
     total = _log_total(list(gains.values())) if gains else 0.0
     explanations = [
-        _as_explanation(max((best for _, best in parts), key=lambda best: best.weighed), gains[kind], total, log)
+        _as_explanation(max((best for _, best in parts), key=lambda best: best.weighed), gains[kind], total, log, judge)
         for kind, parts in found.items()
+        if math.exp(gains[kind] - total) >= _NAMED
     ]
     explanations.sort(key=lambda explanation: -explanation.share)
-    return Diagnosis(tuple(e for e in explanations if e.share >= _NAMED), int(log.arms.size))
+    return Diagnosis(tuple(explanations), int(log.arms.size))
 
 
 class _Best(NamedTuple):
@@ -194,11 +204,14 @@ def _log_mean(logs: list[float]) -> float:
     return _log_total(logs) - math.log(len(logs))
 
 
-def _as_explanation(best: _Best, gain: float, total: float, log: Pulls) -> Explanation:
-    facts = best.facts
+def _as_explanation(best: _Best, gain: float, total: float, log: Pulls, judge: Judge) -> Explanation:
+    facts, family = best.facts, best.family
     first, last = int(log.rows[int(facts[FIRST])]), int(log.rows[int(facts[LAST])])
-    words = best.family.words(best.label, best.size) + _stretch(facts, log)
-    return Explanation(best.family.kind, words, math.exp(gain - total), gain, first, last, best.family.arms(best.label))
+    setting = family.setting(best.label, best.size)
+    option = "" if setting is None else judge(setting)
+    words = family.words(best.label, best.size) + (", which would not be rejected" if option else _stretch(facts, log))
+    share = math.exp(gain - total)
+    return Explanation(family.kind, words, share, gain, first, last, family.arms(best.label), option)
 
 
 def _stretch(facts: FloatArray, log: Pulls) -> str:
@@ -220,7 +233,7 @@ def _check_log(
     rows: npt.ArrayLike,
     labels: Sequence[object],
     alternatives: Sequence[Alternative],
-) -> tuple[Pulls, list[tuple[str, str, FloatArray]]]:
+) -> tuple[Pulls, list[Alternative]]:
     names = [str(label) for label in labels]
     empty = np.size(arms) == 0
     chosen = as_integers(np.zeros(0, np.int64) if empty else arms, "arms must be whole numbers, counted from 0")
@@ -234,9 +247,9 @@ def _check_log(
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(names)):
         raise ValueError(f"arms reach from {chosen.min()} to {chosen.max()}; they count from 0 to {len(names) - 1}.")
     others = []
-    for kind, words, other in alternatives:
+    for kind, words, other, setting in alternatives:
         table = as_floats(other, f"log_pi of the alternative {words!r}")
         if table.shape != claimed.shape:
             raise ValueError(f"log_pi of the alternative {words!r} has shape {table.shape}, not {claimed.shape}.")
-        others.append((str(kind), str(words), table))
+        others.append(Alternative(str(kind), str(words), table, setting))
     return read_pulls(chosen, claimed, numbers, names), others

@@ -58,15 +58,15 @@ class RecomputedReference(Mode):
         if chunk.reward is None:
             return
         reward, family = chunk.reward, self.expected.family
-        if chunk.reward_times is None:
-            findings.add_column(reward, "reward")
-            unknown = np.zeros(reward.values.size, dtype=bool)
-        else:  # a reward that never came has no time
+        unknown = np.zeros(reward.values.size, dtype=bool)
+        if chunk.reward_times is not None:  # a reward that never came has no time
             moments = as_moments(chunk.reward_times)
             never = moments == NEVER if moments.dtype.kind == "i" else np.isnan(moments)
             unknown = never & reward.missing
             findings.add(reward.missing & ~unknown, "missing", lambda i: "reward is missing, but it has a time")
-            findings.add(reward.not_numeric, "not a number", lambda i: f"reward is {shown(reward.texts[i])}")
+        elif self.claim.missing == "never":
+            unknown = reward.missing
+        findings.add_column(reward._replace(missing=reward.missing & ~unknown), "reward")
         with np.errstate(invalid="ignore"):
             accepted = np.array(is_observable(family, reward.values), dtype=bool)
         findings.add(
@@ -109,7 +109,8 @@ class RecomputedReference(Mode):
         """Return the claim in words."""
         among = ", among the available arms" if self._among is not None else ""
         burnt = f", {self._burn_in.words()}" if self._burn_in is not None else ""
-        return self._allowing(self.expected.describe() + among + burnt)
+        never = ", empty rewards having never come" if self.claim.missing is not None else ""
+        return self._allowing(self.expected.describe() + never + among + burnt)
 
     def fits(self) -> str:
         """Return what to make sure of, as a clause."""

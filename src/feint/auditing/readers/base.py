@@ -49,6 +49,7 @@ class Batch(NamedTuple):
     lines: IntArray | None  # on which each row starts, from 1; text formats only
     malformed: dict[int, str]  # position in the batch -> what is wrong with the row as such
     last: int | None = None  # the line on which its last row ends; text formats only
+    file: str | None = None  # which of several files it is from
 
 
 class Log(Protocol):

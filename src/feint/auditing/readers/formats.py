@@ -1,14 +1,16 @@
 """The formats of logs: to add one, write its reader and describe it here."""
 
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import PurePath, PurePosixPath
 from typing import NamedTuple
 
+from feint.auditing.readers.arrow_file import ArrowFileLog
 from feint.auditing.readers.base import Log
 from feint.auditing.readers.delimited import DelimitedLog, delimiter_of
-from feint.auditing.readers.first_bytes import COMPRESSIONS, check_text, is_parquet
+from feint.auditing.readers.first_bytes import COMPRESSIONS, check_text, is_arrow, is_parquet, is_sqlite
 from feint.auditing.readers.json_lines import JsonLinesLog
 from feint.auditing.readers.parquet import ParquetLog
+from feint.auditing.readers.sqlite import SqliteLog
 from feint.auditing.readers.stored_file import Stored
 
 _WANTED = "a log must be a .csv or a .parquet file, TSV, JSON lines or dsjson"
@@ -22,6 +24,7 @@ class Format(NamedTuple):
     open: Callable[[Stored, str | None], Log]  # of a file, with the delimiter that was given
     begins: Callable[[bytes], bool] | None = None  # whether a file that is no text starts so
     begins_text: Callable[[str], bool] | None = None
+    parts: bool = False  # whether a file has several tables, of which FILE::TABLE names one
 
 
 def _has_tabs(text: str) -> bool:
@@ -32,6 +35,12 @@ def _has_tabs(text: str) -> bool:
 # The first that fits is taken.
 FORMATS = (
     Format("parquet", (".parquet", ".pq"), lambda file, delimiter: ParquetLog(file), begins=is_parquet),
+    Format(
+        "arrow", (".feather", ".arrow", ".arrows", ".ipc"), lambda file, delimiter: ArrowFileLog(file), begins=is_arrow
+    ),
+    Format(
+        "sqlite", (".sqlite", ".sqlite3", ".db"), lambda file, delimiter: SqliteLog(file), begins=is_sqlite, parts=True
+    ),
     Format(
         "json",
         (".jsonl", ".ndjson", ".json", ".dsjson"),
@@ -53,8 +62,9 @@ FORMATS = (
 )
 
 
-def by_name(path: Path) -> tuple[Format | None, str | None]:
+def by_name(name: str) -> tuple[Format | None, str | None]:
     """Return (format, compression), None where the name does not tell."""
+    path: PurePath = PurePosixPath(name.replace("\\", "/"))
     compression = COMPRESSIONS.get(path.suffix.lower())
     inner = path if compression is None else path.with_suffix("")
     return next((found for found in FORMATS if inner.suffix.lower() in found.suffixes), None), compression

@@ -1,6 +1,7 @@
 """Parquet."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from feint.auditing.readers.arrow_batches import batch_of
@@ -39,5 +40,6 @@ class ParquetLog:
     def _open(self) -> Any:
         from pyarrow.parquet import ParquetFile
 
+        path = self._file.path
         # Without these it reads row groups ahead, and memory grows with the file.
-        return ParquetFile(self._file.path, pre_buffer=False, buffer_size=_BUFFER)
+        return ParquetFile(path if isinstance(path, Path) else path.open(), pre_buffer=False, buffer_size=_BUFFER)

@@ -1,25 +1,23 @@
 """The bytes of a log on disk, perhaps compressed, from the start as often as wanted."""
 
 import errno
-import gzip
 import io
 import tempfile
 import weakref
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from feint.auditing.readers.compressed import open_compressed
 from feint.auditing.readers.decoding import TextDecoder
-from feint.auditing.readers.first_bytes import compression_of, is_parquet
-from feint.support.extras import need
+from feint.auditing.readers.first_bytes import MOST_MAGIC, may_be_text
+from feint.auditing.readers.remote_file import RemoteFile
 from feint.support.files import own_folder
 
 LONGEST_LINE = 2**24  # bytes; what is longer is no log, and would have to fit into memory
 _HEAD = _PIECE = 2**16  # bytes
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_MAGIC = 4  # bytes that tell what is no text
 
 
 class Spool:
@@ -49,9 +47,9 @@ def spooled(stream: BinaryIO, name: str, encoding: str) -> Spool:
 
 def _check_decoding(stream: "Bytes", decoder: TextDecoder) -> Iterator[bytes]:
     head = b""
-    while len(head) < _MAGIC and (more := stream.read1(_PIECE)):
+    while len(head) < MOST_MAGIC and (more := stream.read1(_PIECE)):
         head += more
-    text = compression_of(head) is None and not is_parquet(head)
+    text = may_be_text(head)
     data, read = head, stream.read1 if text else stream.read
     while data:
         if text:
@@ -63,13 +61,20 @@ def _check_decoding(stream: "Bytes", decoder: TextDecoder) -> Iterator[bytes]:
 class Stored:
     """A file; `name` is what messages call it, `encoding` is that of its text.
 
-    `spool` is the temporary file that must not vanish before it.
+    `spool` is the temporary file that must not vanish before it, `inside` a table or file inside it.
     """
 
     def __init__(
-        self, path: Path, name: str, compression: str | None, encoding: str, spool: Spool | None = None
+        self,
+        path: Path | RemoteFile,
+        name: str,
+        compression: str | None,
+        encoding: str,
+        spool: Spool | None = None,
+        inside: str | None = None,
     ) -> None:
         self.path, self.name, self.compression, self.encoding, self.spool = path, name, compression, encoding, spool
+        self.inside = inside
 
     @property
     def size(self) -> int:
@@ -77,7 +82,7 @@ class Stored:
 
     @contextmanager
     def open(self) -> Iterator["Bytes"]:
-        with open(self.path, "rb") as raw, Bytes(raw, self.name, self.compression) as stream:
+        with self.path.open("rb") as raw, Bytes(raw, self.name, self.compression, self.inside) as stream:
             yield stream
 
     @contextmanager
@@ -105,32 +110,23 @@ class Stored:
                 head += more
             return head
 
-    def unpacked(self) -> "Stored":
-        """Return the same file without compression, for what must be read out of order."""
-        if self.compression is None:
+    def unpacked(self, to_disk: bool = False) -> "Stored":
+        """Return the same file without compression, for what must be read out of order, or from a disk."""
+        if self.compression is None and (isinstance(self.path, Path) or not to_disk):
             return self
         with self.open() as stream:
             spool = Spool(iter(lambda: stream.read(_PIECE), b""))
-        return Stored(spool.path, self.name, None, self.encoding, spool)
+        inside = None if self.compression == "zip" else self.inside
+        return Stored(spool.path, self.name, None, self.encoding, spool, inside)
 
 
 class Bytes(io.BufferedIOBase):
     """Decompressed bytes. Whatever is wrong with the compressed ones becomes an OSError that says what to do."""
 
-    def __init__(self, raw: BinaryIO, name: str, compression: str | None) -> None:
+    def __init__(self, raw: BinaryIO, name: str, compression: str | None, member: str | None = None) -> None:
         self._raw, self.name, self._compression = raw, name, compression
         self._since_line_end = 0
-        self._stream: Any = raw
-        self._broken: tuple[type[Exception], ...] = ()
-        if compression == "gzip":
-            self._stream = gzip.GzipFile(fileobj=raw)
-            self._broken = (EOFError, zlib.error, OSError)
-        elif compression == "zstd":
-            need("pyarrow", name)
-            import pyarrow as pa
-
-            self._stream = pa.CompressedInputStream(raw, "zstd")
-            self._broken = (pa.ArrowException, OSError)
+        self._stream, self._broken = open_compressed(raw, name, compression, member)
 
     def readable(self) -> bool:
         return True

@@ -15,7 +15,7 @@ class ArrowTable(Protocol):
 
 
 class TableLog:
-    """A table, shared with its owner rather than copied. A stream is read into memory, as it can be read only once."""
+    """A table, shared with its owner rather than copied."""
 
     name: str = "the table"
 
@@ -24,15 +24,15 @@ class TableLog:
         import pyarrow as pa
 
         with naming(self.name, pa.ArrowException, hint="; give every column one type"):
-            self._table = pa.table(source)
-        self.columns = list(self._table.column_names)
-        self.size: int | None = int(self._table.num_rows)
+            self.table: Any = pa.table(source)
+        self.columns = list(self.table.column_names)
+        self.size: int | None = int(self.table.num_rows)
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         import pyarrow as pa
 
         with naming(self.name, pa.ArrowException):
-            chosen = self._table.select(places(self.columns, columns))
+            chosen = self.table.select(places(self.columns, columns))
             for batch in chosen.to_batches(max_chunksize=n_rows):
                 if batch.num_rows:
                     yield batch_of(batch, columns)
@@ -40,7 +40,13 @@ class TableLog:
 
 
 def is_table(source: Any) -> bool:
-    """Return whether Arrow can read an object."""
-    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
-        return True
-    return type(source).__module__.startswith("pandas") and type(source).__name__ == "DataFrame"  # before pandas 2.2
+    """Return whether an object is a table in memory, which can be read again and again."""
+    library = type(source).__module__.split(".")[0]
+    if library in ("pandas", "polars"):
+        return type(source).__name__ == "DataFrame"
+    return hasattr(source, "__arrow_c_array__") or (library == "pyarrow" and hasattr(source, "num_rows"))
+
+
+def is_stream(source: Any) -> bool:
+    """Return whether an object hands over batches as Arrow does, perhaps only once."""
+    return hasattr(source, "__arrow_c_stream__")

@@ -1,0 +1,149 @@
+"""Claims that are often the true one where another is rejected, and how they are written."""
+
+import math
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from feint.auditing.arms import LogArms, label_of
+from feint.auditing.claim import Claim
+from feint.auditing.diagnosis.experts import POWER, Setting
+from feint.auditing.diagnosis.families import READING
+from feint.auditing.diagnosis.order import BALANCE, COIN
+from feint.auditing.modes import LoggedPropensities, RecomputedReference
+from feint.families import Bernoulli, Gaussian
+from feint.references import (
+    BiasedCoin,
+    LinearThompsonSampling,
+    PermutedBlocks,
+    PlayTheWinner,
+    Split,
+    Tempered,
+    ThompsonSampling,
+)
+from feint.registry.text import format_part
+
+DESIGN = "design"
+_DELAYS, _BATCHES, _DISCOUNTS = (1, 10, 50), (20, 100, 500), (0.9, 0.99, 0.999, 1.0)
+_BETA_PRIORS = ((1.0, 1.0), (0.5, 0.5), (2.0, 2.0), (10.0, 10.0))
+_BLOCKS, _MIXED_BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10), ((2, 3), (2, 3, 4))  # in the smallest blocks
+_LARGEST_RATIO = 20  # rows of the smallest block
+_REFERENCE = "reference"
+
+
+class OtherClaim(NamedTuple):
+    """A claim that differs from the one rejected by a setting."""
+
+    kind: str
+    words: str
+    setting: Setting
+
+
+def other_claims(claim: Claim, mode: str, arms: LogArms) -> Iterator[OtherClaim]:
+    """Yield the claims to compare with the one that was rejected in this mode."""
+    if mode == LoggedPropensities.NAME and arms.n == 2:
+        for name in arms.names():
+            if claim.probability_of is None or label_of(claim.probability_of) != name:
+                words = f"the propensities are the probabilities of arm {name}"
+                yield OtherClaim(READING, words, ("probability_of", name))
+    if mode == RecomputedReference.NAME:
+        yield from _timings(claim)
+        yield from _references(claim)
+        if isinstance(claim.reference, Split):
+            yield from permuted_blocks(claim.reference.weights or (1.0 / arms.n,) * arms.n)
+
+
+def _timings(claim: Claim) -> Iterator[OtherClaim]:
+    if claim.timing.by_clock or not claim.needs_rewards:
+        return
+    for delay in _DELAYS:
+        if delay != claim.delay:
+            yield OtherClaim("late", f"rewards known {delay} row{'s' * (delay > 1)} late", ("delay", delay))
+    for batch in _BATCHES:
+        if batch != claim.batch:
+            yield OtherClaim("batched", f"rewards known after every {batch} rows", ("batch", batch))
+    for discount in _DISCOUNTS:
+        if discount != claim.discount:
+            words = f"a discount of {discount:g} per row" if discount < 1 else "a past that does not fade"
+            yield OtherClaim("discount", words, ("discount", discount))
+
+
+def _references(claim: Claim) -> Iterator[OtherClaim]:
+    reference = claim.reference
+    if isinstance(reference, LinearThompsonSampling):
+        for factor in (0.5, 2.0):
+            sigma = reference.sigma * factor
+            yield OtherClaim("sigma", f"σ = {sigma:g}", (_REFERENCE, replace(reference, sigma=sigma)))
+    if not isinstance(reference, ThompsonSampling):
+        return
+    if isinstance(claim.family, Gaussian):
+        for factor in (0.5, 2.0):
+            sigma = claim.family.sigma * factor
+            yield OtherClaim("sigma", f"σ = {sigma:g}", ("sigma", sigma))
+        if reference.prior is not None:
+            yield OtherClaim("prior", "a flat prior", (_REFERENCE, ThompsonSampling()))
+        else:
+            yield OtherClaim("prior", "the prior N(0, 1)", (_REFERENCE, ThompsonSampling((0.0, 1.0))))
+    if isinstance(claim.family, Bernoulli):
+        for prior in _BETA_PRIORS:
+            if prior != (reference.prior or (1.0, 1.0)):
+                words = f"the prior Beta({prior[0]:g}, {prior[1]:g})"
+                yield OtherClaim("prior", words, (_REFERENCE, ThompsonSampling(prior)))
+        yield OtherClaim(DESIGN, "an urn, play the winner", (_REFERENCE, PlayTheWinner()))
+
+
+def permuted_blocks(weights: tuple[float, ...]) -> Iterator[OtherClaim]:
+    """Yield permuted blocks whose shares are those of a split."""
+    shares = [Fraction(weight).limit_denominator(_LARGEST_RATIO) for weight in weights]
+    smallest = math.lcm(*(share.denominator for share in shares))
+    exact = all(abs(share - weight) <= 1e-6 for share, weight in zip(shares, weights, strict=True))
+    if sum(shares) != 1 or smallest > _LARGEST_RATIO or not exact:
+        return
+    ratio = tuple(int(share * smallest) for share in shares)
+    if min(ratio) == 0:
+        return
+    even = len(set(ratio)) == 1
+    for times in (*((times,) for times in _BLOCKS), *(_MIXED_BLOCKS if even else ())):
+        sizes = tuple(smallest * k for k in times)
+        words = f"balance in permuted blocks of {' or '.join(map(str, sizes))} rows"
+        yield OtherClaim(BALANCE, words, (_REFERENCE, PermutedBlocks(sizes, None if even else ratio)))
+
+
+def change_claim(claim: Claim, setting: Setting) -> Claim:
+    """Return the claim with this setting; raise a ValueError where it cannot have it."""
+    name, value = setting
+    if name == POWER:
+        return replace(claim, reference=_tempered(claim, value))
+    if name == COIN:
+        return replace(claim, reference=BiasedCoin(value))
+    if name == "sigma":
+        return replace(claim, family=Gaussian(value))
+    changes: dict[str, Any] = {name: value}
+    if name == "delay":
+        changes["batch"] = 1
+    elif name == "batch":
+        changes["delay"] = 0
+    return replace(claim, **changes)
+
+
+def _tempered(claim: Claim, power: float | str) -> Tempered:
+    inner = claim.reference
+    if not isinstance(inner, Tempered):
+        return Tempered(inner, power)
+    if isinstance(inner.power, str) or isinstance(power, str):
+        raise ValueError("A growing power cannot be raised to another.")
+    return Tempered(inner.reference, inner.power * power)
+
+
+def write_option(claim: Claim, setting: Setting) -> str:
+    """Return how a shell writes the claim with this setting."""
+    name, value = setting
+    if name not in (POWER, COIN, _REFERENCE):
+        return f"--{name.replace('_', '-')} {shlex.quote(str(value))}"
+    other = change_claim(claim, setting)
+    option = f"--reference {shlex.quote(format_part(other.reference, 'reference'))}"
+    if not other.needs_rewards or other.family == Claim().family:
+        return option
+    return f"{option} --family {shlex.quote(format_part(other.family, 'family'))}"

@@ -29,7 +29,7 @@ SETTINGS: dict[str, Any] = {
     "replications_asymmetric": 1_000,  # 100 are too few to see what is left of the difference of arms 3 and 4
 }
 QUICK: dict[str, Any] = {"horizon": 20_000, "replications": 40, "replications_asymmetric": 40}
-FULL: dict[str, Any] = {}
+FULL: dict[str, Any] = {"replications_asymmetric": 4_000}
 CAPTION = (
     "Figure 3: sample proportions under two public instances, private means {private}; means of {replications} "
     "seeds with 95 % bands, and beside them of {replications_asymmetric} where there are more. Arms are numbered as in "

@@ -15,8 +15,10 @@ RUN_BY = {
     "app.md": "app/test_door.py",
     "audit.md": "auditing/test_guide.py",
     "check.md": "auditing/test_check_guide.py",
+    "public-logs.md": "auditing/test_real_files.py",  # such columns; those logs are not copied here
     "sweeps.md": "sweep/test_guide.py",
     "tutorial.md": "test_guides.py",
+    "warehouses.md": "test_warehouses.py",
 }
 
 

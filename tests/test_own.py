@@ -194,9 +194,7 @@ class TestKernels:
         expected = f"{ours.pulls.values[:, -1].tolist()} {ours.boosts.values[:, -1].tolist()}"
         source = SOURCE.read_text()
         assert self.run(tmp_path, source, method) == expected
-        edited = source.replace(
-            "    return select(view.pulls, leader, challenger, uniforms[2])", "    return challenger"
-        )
+        edited = source.replace("    return select(view, leader, challenger, uniforms[2])", "    return challenger")
         assert edited != source
         assert self.run(tmp_path, edited, method) != expected
 
@@ -236,7 +234,7 @@ def test_objects_show_themselves_in_a_notebook():
     for shown, text in (
         (PAPER, "best private"),
         (agent, "after 1 pulls"),
-        (feint.plan(PAPER, 1.0, 0.1), "boost share"),
+        (feint.plan(PAPER, 1.0, 0.1), "boosted"),
         (report, "observed"),
     ):
         assert text in shown._repr_html_()

@@ -415,6 +415,7 @@ class TestClassesOfAUser:
         found = typed_run(*options, "--family", "mine.py:Coin")
         assert {sort: type(part).__name__ for sort, part in found.items()} == {
             "explorer": "Least", "reference": "Clipped", "budget": "Bursts", "family": "Coin", "feedback": "NoneType",
+            "goal": "BestArm",
         }  # fmt: skip
         assert type(found["reference"].reference).__name__ == "Even"
 

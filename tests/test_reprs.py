@@ -31,6 +31,8 @@ MADE = {
     "PowerLaw": lambda: feint.PowerLaw(np.float64(1.0), 0.5),
     "RisingBudget": lambda: feint.RisingBudget(np.float64(1.0), np.int64(10)),
     "TotalBudget": lambda: feint.TotalBudget(np.float64(1.0), np.int64(10)),
+    "AboveThreshold": lambda: feint.AboveThreshold(np.float64(0.5)),
+    "TopArms": lambda: feint.TopArms(2),
     "EpsilonGreedy": lambda: feint.EpsilonGreedy(np.float64(0.1)),
     "ControlShare": lambda: feint.ControlShare(feint.ThompsonSampling(), np.int64(1), np.float64(0.3)),
     "Holdout": lambda: feint.Holdout(feint.ThompsonSampling(), np.int64(1), np.float64(0.1)),

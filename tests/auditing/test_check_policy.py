@@ -131,7 +131,7 @@ class TestPrecision:
         """D/t ± u(V)/t with mean_k exp(λ_k·u − ψ(λ_k)·V) = 2K/level, solved here by bisection."""
         report = check(Honest(4), steps=900)
         pulled = np.array([arm.observed for arm in report.arms]) * 900
-        level = 0.001 * 0.7 * (2 / 7) * 0.9  # what the shares of the audit and of the replays leave
+        level = 0.001 * 0.7 * (2 / 7) * 0.95 * 0.9  # what the shares of the audit and of the replays leave
         for a, arm in enumerate(report.arms):
             variance = pulled[a] * (2 / 3) ** 2 + (900 - pulled[a]) * (1 / 3) ** 2
             sizes = np.geomspace(0.9, 1e-4, 16)

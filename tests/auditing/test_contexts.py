@@ -523,7 +523,7 @@ class TestDoors:
         x = rng.normal(size=(100, 5, 2))
         arms, rewards = play_shared(rng, x, np.array([0.7, -0.4]))
         report = feint.audit(arms, rewards, contexts=x, reference=Linear(shared=True))
-        assert set(report.log_e_values) == {"boosts", "shares"}
+        assert set(report.log_e_values) == {"boosts", "serial", "shares"}
         assert not report.calibrated
         assert "estimated from 499 draws" in " ".join(report.warnings)
         assert feint.audit(arms, rewards, contexts=x, reference=Linear(shared=True)).log_e_value == report.log_e_value

@@ -133,7 +133,7 @@ def test_what_is_no_row_is_no_bad_row(tmp_path):
         ("arm;reward\n1;2\n", "`delimiter` ';'"),
         ("arm,arm,reward\n1,1,2\n", "'arm' appears twice"),
         ("arm,p_0,p_2\n0,0.5,0.5\n", "without gaps"),
-        ("arm,p_0\n0,1\n", "without gaps"),
+        ("arm,p_0\n0,1\n", "the number of arms is unclear"),
         ("arm,reward\n", "number of arms is unclear"),
         ("arm,reward\n0,1\n0,2\n", "number of arms is unclear"),
         ("arm,reward\n0,1\n99999999999999999999,2\n", "number of arms is unclear"),

@@ -269,7 +269,7 @@ def test_objects_of_many_probabilities_are_looked_up(monkeypatch):
     names = LogArms.names
     monkeypatch.setattr(LogArms, "names", lambda arms: calls.append(1) or names(arms))
     cells = [{f"x{a}": 1 / 50 for a in range(50)}] * 20
-    assert len(chunks._columns_of_lists(cells, LogArms(50, [f"x{a}" for a in range(50)]), {})) == 50
+    assert len(chunks._columns_of_lists(cells, LogArms(50, [f"x{a}" for a in range(50)]), {}, ".")) == 50
     assert len(calls) == 1
 
 

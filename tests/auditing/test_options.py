@@ -294,7 +294,7 @@ def test_a_followed_log_goes_on_identically(name, tmp_path):
     lines = (tmp_path / "whole.csv").read_text().splitlines(keepends=True)
     (tmp_path / "log.csv").write_text("".join(lines[:140]))
     follow = ["audit", str(tmp_path / "log.csv"), "--reference", "beta", "--arms", "3", "--no-initial-round",
-              *WRITTEN[name].split(), "--follow", "--state"]  # fmt: skip
+              *WRITTEN[name].split(), "--follow", "--until-end", "--state"]  # fmt: skip
     assert CliRunner().invoke(app, [*follow, str(tmp_path / "a.json")]).exit_code == 0
     (tmp_path / "log.csv").write_text("".join(lines))
     results = [CliRunner().invoke(app, [*follow, str(tmp_path / file)]) for file in ("a.json", "b.json")]
@@ -376,7 +376,7 @@ def test_a_reference_among_two_of_three_arms(reference, expected):
     """By formulas of our own; where sigma is unknown, by 10⁶ draws of it and of the means."""
     known = KnownRewards(COUNTS[None], SUMS[None], (SUMS - SUMS**2 / COUNTS)[None], np.array([12]))
     recomputed = Recomputation(reference, feint.Bernoulli(), 3)
-    found, tested = AmongAvailable(recomputed).rows(known, np.zeros(1, int), np.array([[False, True, True]]))
+    found, tested = AmongAvailable(recomputed).rows(known, *np.zeros((2, 1), int), np.array([[False, True, True]]))
     error = 1e-9
     if expected is None:
         draws, n = [], 10**6
@@ -441,7 +441,9 @@ def test_the_probability_of_one_arm(tmp_path):
         one, other = (json.loads(CliRunner().invoke(app, words).stdout) for words in (shell, by_option))
         assert one == other
     path = tmp_path / "counted.csv"
-    path.write_text("arm,p_1,p_2,p_3\n" + "1,0.2,0.3,0.5\n2,0.2,0.3,0.5\n3,0.2,0.3,0.5\n" * 10)
+    path.write_text(
+        "arm,p_1,p_2,p_3\n" + "".join(f"{arm},0.2,0.3,0.5\n" for arm in rng.choice([1, 2, 3], 30, p=[0.2, 0.3, 0.5]))
+    )
     assert not feint.audit_log(path, n_arms=["1", "2", "3"]).rejected
     assert [arm.label for arm in feint.audit_log(path).arms] == ["1", "2", "3"]
     with pytest.raises(ValueError, match="The log has the probability of arm 1 alone, and 3 arms"):

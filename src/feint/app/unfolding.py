@@ -8,6 +8,7 @@ import numpy as np
 from feint._types import IntArray
 from feint.agent.trace import Trace
 from feint.bandit import Bandit
+from feint.goals import BestArm
 
 ALPHA = 0.05
 MOST_PULLS = 5_000
@@ -21,7 +22,7 @@ class Setting(NamedTuple):
     epsilon: float
     seed: int
     horizon: int
-    goal: Any
+    goal: Any = BestArm()
 
 
 class Watched(Trace):

@@ -93,7 +93,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON types; infinite numbers become null."""
         plain = {
-            key: None if isinstance(value, float) and math.isinf(value) else value
+            key: None if isinstance(value, float) and math.isinf(value) else list(value) if key == "changed" else value
             for key, value in asdict(self).items()
         }
         return {**plain, "exploratory": self.exploratory, "kind": self.kind, "verdict": self.verdict}

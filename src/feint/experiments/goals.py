@@ -128,7 +128,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     first, last = int(data.time[-1]) // _FITTED, int(data.time[-1])
     return [
         Finding(
-            f"the error's slope is Γ*: {data.label.values[case]}",
+            f"slope Γ*: {data.label.values[case]}",
             OURS,
             f"median slope of −log error in √(εT) from T = {first:.0e} to {last:.0e}, over Γ*; public and private "
             f"means {settings['cases'][case][1:]}",

@@ -8,6 +8,8 @@ learns μ_a from its public rewards alone: after N pulls, with a flat prior,
 Without a spread this is the paper's problem with arm-wise standard deviations |b_a|·σ_x. Nothing cancels in it.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -28,36 +30,36 @@ _WIDER = 1e-6  # by how much the box of the private mean is wider than the image
 
 @inlined
 def _draw_private(
-    family: "LinkedKernel", is_first: bool, mean: float, public_normal: float, normal: float, uniform: float
+    family: LinkedKernel, is_first: bool, mean: float, public_normal: float, normal: float, uniform: float
 ) -> float:
     return math.nan
 
 
 @inlined
-def _add_private(family: "LinkedKernel", belief: Belief, arm: int, public: float, private: float) -> None:
+def _add_private(family: LinkedKernel, belief: Belief, arm: int, public: float, private: float) -> None:
     pass
 
 
 @inlined
-def _private_mean(family: "LinkedKernel", belief: Belief, arm: int) -> float:
+def _private_mean(family: LinkedKernel, belief: Belief, arm: int) -> float:
     return float(family.intercepts[arm] + family.slopes[arm] * (family.public_sums[arm] / belief.pulls[arm]))
 
 
 @inlined
-def _sd(family: "LinkedKernel", arm: int, pulls: int) -> float:
+def _sd(family: LinkedKernel, arm: int, pulls: int) -> float:
     learnt = family.sigma * abs(family.slopes[arm]) / math.sqrt(pulls)
     return math.sqrt(learnt * learnt + family.spread * family.spread)
 
 
 @inlined
-def _set_posterior(family: "LinkedKernel", belief: Belief, a: int) -> None:
+def _set_posterior(family: LinkedKernel, belief: Belief, a: int) -> None:
     belief.posterior[0, a] = _private_mean(family, belief, a)
     belief.posterior[1, a] = _sd(family, a, belief.pulls[a])
 
 
 @part
 def _fill_corners(
-    family: "LinkedKernel",
+    family: LinkedKernel,
     belief: Belief,
     arm: int,
     radius: float,
@@ -76,7 +78,7 @@ def _fill_corners(
 
 @part
 def _fill_region(
-    family: "LinkedKernel",
+    family: LinkedKernel,
     belief: Belief,
     arm: int,
     radius: float,
@@ -89,52 +91,52 @@ def _fill_region(
 
 
 @inlined
-def _nothing_seen(family: "LinkedKernel", belief: Belief, arm: int) -> int:
+def _nothing_seen(family: LinkedKernel, belief: Belief, arm: int) -> int:
     return 0
 
 
 @inlined
-def _nothing_learnt(family: "LinkedKernel", belief: Belief, arm: int) -> float:
+def _nothing_learnt(family: LinkedKernel, belief: Belief, arm: int) -> float:
     return 0.0
 
 
 @inlined
-def _set_learnt(family: "LinkedKernel", belief: Belief, arm: int, seen: int, total: float) -> None:
+def _set_learnt(family: LinkedKernel, belief: Belief, arm: int, seen: int, total: float) -> None:
     pass
 
 
 @inlined
-def _draw_seen(family: "LinkedKernel", n: int, draws: Sequence) -> int:
+def _draw_seen(family: LinkedKernel, n: int, draws: Sequence) -> int:
     return 0
 
 
 @inlined
-def _draw_seen_part(family: "LinkedKernel", seen: int, n: int, first: int, draws: Sequence) -> int:
+def _draw_seen_part(family: LinkedKernel, seen: int, n: int, first: int, draws: Sequence) -> int:
     return 0
 
 
 @inlined
-def _draw_learnt(family: "LinkedKernel", public_mean: float, mean: float, seen: int, draws: Sequence) -> float:
+def _draw_learnt(family: LinkedKernel, public_mean: float, mean: float, seen: int, draws: Sequence) -> float:
     return 0.0
 
 
 @inlined
-def _draw_part(family: "LinkedKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+def _draw_part(family: LinkedKernel, total: float, n: int, first: int, draws: Sequence) -> float:
     return 0.0
 
 
 @inlined
-def _nats_to_cross(family: "LinkedKernel", total: float, n: int, here: float, there: float) -> float:
+def _nats_to_cross(family: LinkedKernel, total: float, n: int, here: float, there: float) -> float:
     return math.inf
 
 
 @inlined
-def _inner_lines(family: "LinkedKernel", public_box: FloatArray, private_box: FloatArray) -> tuple[float, float]:
+def _inner_lines(family: LinkedKernel, public_box: FloatArray, private_box: FloatArray) -> tuple[float, float]:
     return 0.0, 0.0  # nothing is learnt beyond the public rewards, so nothing moves
 
 
 @inlined
-def _worth(family: "LinkedKernel", arm: int) -> float:
+def _worth(family: LinkedKernel, arm: int) -> float:
     return 1.0 / float(family.slopes[arm] * family.slopes[arm])
 
 

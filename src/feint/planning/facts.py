@@ -28,7 +28,10 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         *_points(plan),
         *([("never sure", f"{100 * plan.never:.2g} % of runs, left out of the means")] if plan.never else []),
         ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
-        ("w*", "the best shares as δ → 0, for known means; shares are the explorer's until δ, while it learns"),
+        (
+            "w*",
+            "the best shares as δ → 0, for known means; what is boosted until δ differs, while it learns",
+        ),
         ("KL spent by then", f"{plan.kl_spent:,.4g} nats"),
         *([("power of any test", f"at most {_bound(plan)} at level {plan.alpha:g}")] if plan.power < _SURE else []),
         (f"noticed at level {plan.alpha:g}", _notice(plan.observer)),
@@ -37,7 +40,7 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
     budget = as_budget(plan.epsilon)
     size = f"{budget.epsilon:.4g}" if isinstance(budget, Constant) else format_part(budget, "budget")
     columns = {
-        "boost share": [f"{share:.4f}" for share in plan.weights],
+        "boosted": [f"{share:.4f}" for share in plan.weights],
         "w*": [f"{share:.4f}" for share in plan.best_weights],
         "pulls": [f"{pulls:,.0f}" for pulls in plan.pulls],
         "nats": [f"{cost:,.3g}" for cost in plan.costs],
@@ -62,7 +65,7 @@ def facts_of_unseen(plan: "Unseen") -> ArmFacts:
         ("a test that knew every boost", f"would have a power of about {plan.informed_power:.3g}"),
     ]
     columns = {
-        "boost share": [f"{share:.4f}" for share in plan.weights],
+        "boosted": [f"{share:.4f}" for share in plan.weights],
         "pulls": [f"{pulls:,.1f}" for pulls in plan.pulls],
         "gained": [f"{gained:+,.1f}" for gained in plan.gained],
         "first order": [f"{gained:,.1f}" for gained in plan.first_order],

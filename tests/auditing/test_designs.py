@@ -479,6 +479,7 @@ def check_doors(name):
         observer.update(arm, reward)
 
 
+@pytest.mark.slow
 def test_blocks_at_every_door():
     check_doors("blocks")
 

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import feint
+import feint.auditing.facts
 from feint.auditing.arms import LogArms
 from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.other_claims import change_claim, other_claims, write_option

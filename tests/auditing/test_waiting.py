@@ -8,6 +8,7 @@ import shlex
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from feint.auditing.readers import growing_file
@@ -16,6 +17,8 @@ from shell import typed
 HEADER = "arm,p_0,p_1\n"
 FAIR = "0,0.5,0.5\n1,0.5,0.5\n"
 BENT = "1,0.9,0.1\n"
+# Forty rows in no order: strict alternation would be rejected.
+MIXED = "".join(f"{arm},0.5,0.5\n" for arm in np.random.default_rng(0).integers(2, size=40))
 
 
 @pytest.fixture
@@ -123,7 +126,7 @@ class TestFiles:
         assert follow(path)[0] == 1
 
     def test_truncated_in_place(self, path, state, meanwhile):
-        path.write_text(HEADER + FAIR * 20)
+        path.write_text(HEADER + MIXED)
         meanwhile += [lambda: path.write_text(HEADER + FAIR)]
         assert follow(path, "--state", state)[0] == 130
         assert json.loads(state.read_text())["rows"] == 42
@@ -199,7 +202,7 @@ class TestAlarms:
         assert words == repr([dangerous, ";", "touch", str(tmp_path / "hacked")])
 
     def test_an_honest_log_runs_nothing(self, path, command, tmp_path):
-        path.write_text(HEADER + FAIR * 20)
+        path.write_text(HEADER + MIXED)
         assert follow(path, "--until-end", "--on-alarm", command)[0] == 0
         assert not (tmp_path / "noted").exists()
 

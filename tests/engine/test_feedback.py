@@ -199,6 +199,7 @@ def check_plainly(bandit, method):
         assert float(last.log_error) == pytest.approx(log_error, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_runs_are_algorithm_1_with_fewer_rewards():
     check_plainly(SEEN, "lazy")
 

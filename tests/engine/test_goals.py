@@ -66,6 +66,7 @@ def test_shares_of_boosts(goal):
             assert least == pytest.approx(evidence.min(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_goal_of_ones_own_is_the_goal_of_the_package():
     """Two ways to the same agent: the pulls are equal, and the errors to the accuracy of the grid."""
     agents = [feint.Agent(4, goal=goal, epsilon=0.3, seed=3) for goal in (feint.TopArms(2), LastTwo())]

@@ -14,7 +14,7 @@ import math
 from feint._types import FloatArray
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, Range, View
 from feint.feedback.base import worth
-from feint.numerics._jit import inlined, part
+from feint.numerics._jit import inlined, part, shared_inlined
 
 _BEYOND = 2.0  # the cut after the last arm: no uniform reaches it
 _SKIPPED = -1.0
@@ -118,13 +118,13 @@ def draw_challenger(bounds: FloatArray, scratch: FloatArray, u: float, leader: i
     return _locate(scratch[0], scratch[1], u)
 
 
-@inlined
+@shared_inlined
 def evidence(view: View, arm: int) -> float:
     """Return N of an arm: its pulls, times what each is worth where that differs between arms (`feedback`)."""
     return view.pulls[arm] * worth(view.private_family, arm)
 
 
-@inlined
+@shared_inlined
 def select(view: View, leader: int, challenger: int, u: float) -> int:
     """Select the leader with probability N_c/(N_c + N_l), otherwise the challenger (line 6 of Algorithm 1)."""
     led, challenged = evidence(view, leader), evidence(view, challenger)

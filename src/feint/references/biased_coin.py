@@ -51,9 +51,10 @@ class BiasedCoin:
     >>> import feint
     >>> observer = feint.Observer(2, feint.BiasedCoin(0.7, mti=2), initial_round=False)
     >>> for arm in (0, 0):
-    ...     print(observer.reference_probabilities(), end=" ")
+    ...     print(observer.reference_probabilities())
     ...     _ = observer.update(arm, 0.0)
-    [0.5 0.5] [0.3 0.7]
+    [0.5 0.5]
+    [0.3 0.7]
     >>> observer.reference_probabilities()
     array([0., 1.])
     """

@@ -27,19 +27,27 @@ HORIZON = 300
 ARGUMENTS = {
     "Clipped": (feint.ThompsonSampling(), 0.05),
     "Constant": (0.1,),
+    "ControlShare": (feint.ThompsonSampling(), 0, 0.2),
     "EpsilonGreedy": (0.1,),
     "FixedBoosting": ([0.0, 0.5, 0.3, 0.2],),
     "FixedTilting": ([0.0, 0.5, 0.3, 0.2],),
+    "Holdout": (feint.ThompsonSampling(), 0, 0.2),
     "Linked": ([0.0] * 4, [-1.0] * 4, 0.3),
     "PowerLaw": (1.0, 0.5),
     "RisingBudget": (10.0, HORIZON),
     "RoundRobin": ([1, 2, 3],),
+    "ScoredThompson": ([1.0] * 4, [0.0, 0.1, 0.0, 0.1]),
     "Softmax": (0.5,),
     "Sometimes": (0.2, 0.8),
+    "Tempered": (feint.ThompsonSampling(), 0.5),
     "TotalBudget": (10.0, HORIZON),
 }
 FOR_AUDITS_ONLY = {"NormalInverseGamma", "LinearThompsonSampling", "LogisticThompsonSampling"}
 NOT_FOR_AUDITS = {"ObservedUCB"}  # it does not draw its arms
+BANDITS = {  # of references that are about two arms, or rewards 0 and 1
+    "BiasedCoin": feint.Bandit([0.6, 0.3], [0.2, 0.5]),
+    "PlayTheWinner": feint.Bandit([0.6, 0.3, 0.1, 0.2], [0.2, 0.5, 0.1, 0.3], family=feint.Bernoulli()),
+}
 
 
 def parts_of(module):
@@ -88,12 +96,16 @@ def test_budget(budget):
 @pytest.mark.parametrize("reference", parts_of("feint.references"))
 def test_reference(reference, log):
     name, made = reference.__name__, make(reference)
+    bandit = BANDITS.get(name, PAPER)
     if name not in NOT_FOR_AUDITS:
         contexts = {"contexts": np.ones((200, 2))} if getattr(made, "takes_contexts", False) else {}
-        rewards = np.array(log["reward"]) > 0 if name.startswith("Logistic") else log["reward"]
-        assert feint.audit(log["arm"], rewards, n_arms=4, reference=made, **contexts).rows == 200
+        rewards = np.array(log["reward"])
+        if name.startswith(("Logistic", "PlayTheWinner")):
+            rewards = rewards > 0
+        arms, claimed = np.array(log["arm"]) % bandit.n_arms, {"reference": made, "family": bandit.families[0]}
+        assert feint.audit(arms, rewards, n_arms=bandit.n_arms, **claimed, **contexts).rows == 200
     if name not in FOR_AUDITS_ONLY:
-        assert_runs(reference=made, method="eager")
+        assert_runs(bandit, reference=made, method="eager")
 
 
 @pytest.mark.parametrize("feedback", parts_of("feint.feedback"))

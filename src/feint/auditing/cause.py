@@ -118,7 +118,7 @@ def _by_boosts(replay: _Replay, kept: _Rows) -> _Won:
 
 
 def _oftener(replay: _Replay, arm: int, tilt: float) -> tuple[int, float]:
-    """Of two arms, name the one that is pulled more often: away from one is towards the other."""
+    """Return the bet on the arm that is pulled more often: with two arms, away from one is towards the other."""
     return (1 - arm, -tilt) if replay.n_arms == 2 and tilt < 0 else (arm, tilt)
 
 

@@ -16,7 +16,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from feint.auditing.option import Option, arms_of, share_of
-from feint.auditing.option import about as _about
+from feint.auditing.option import option_metadata as _about
 from feint.support.printable import repr_of_changes, short_repr
 
 if TYPE_CHECKING:

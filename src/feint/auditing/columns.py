@@ -138,7 +138,7 @@ def _with_contexts(found: LogColumns, columns: list[str], written: str, claim: C
         prefix = f"{wanted[0]}_"
         labels = [name[len(prefix) :] for name in columns if name.startswith(prefix) and name != prefix]
         if is_whole(claim.n_arms, 2):
-            labels = [str(a) for a in range(int(claim.n_arms))]  # type: ignore[arg-type]
+            labels = [str(a) for a in range(int(claim.n_arms))]  # type: ignore[arg-type]  # `is_whole` said that it is a number
     if all(label.isdecimal() and label.isascii() for label in labels):
         labels = sorted(labels, key=int)
     contexts = [f"{name}_{label}" for label in labels for name in wanted]

@@ -16,7 +16,7 @@ class Option(NamedTuple):
     distinguishes: bool = True  # whether audits that differ in it are of different claims
 
 
-def about(help: str, **more: Any) -> dict[str, Option]:
+def option_metadata(help: str, **more: Any) -> dict[str, Option]:
     """Return the metadata of a field."""
     return {"option": Option(help, **more)}
 

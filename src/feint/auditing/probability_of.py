@@ -6,7 +6,7 @@ from feint._types import FloatArray, IntArray
 from feint.auditing.arms import LogArms, label_of
 
 
-def place_of(arm: str | int, arms: LogArms) -> int:
+def named_place(arm: str | int, arms: LogArms) -> int:
     """Return the number of the arm whose probability was logged; there must be two arms."""
     names = arms.names()
     if arms.n != 2:

@@ -192,7 +192,7 @@ def audit_log(
     >>> report.mode, report.verdict
     ('probabilities', 'no evidence against')
     """
-    columns = {name: options[name] for name in options if name in _COLUMNS}  # type: ignore[literal-required]
+    columns = {name: options[name] for name in options if name in _COLUMNS}  # type: ignore[literal-required]  # fields of Names
     others: dict[str, Any] = {name: value for name, value in options.items() if name not in _COLUMNS}
     if columns:
         if "names" in others:

@@ -9,9 +9,8 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import parts, shared
-from feint.references.around import Around
 from feint.references.base import Reference, describe, expect, reference_prior, reference_settings
-from feint.references.holdout import check_arm_and_share, check_arm_exists
+from feint.references.holdout import AroundWithShare, check_arm_exists
 
 
 @shared
@@ -70,7 +69,7 @@ class ControlShareRows:
 
 
 @dataclass(frozen=True)
-class ControlShare(Around):
+class ControlShare(AroundWithShare):
     """A reference in which one arm has a fixed share, and another reference draws among the others alone.
 
     With `ThompsonSampling` inside, the others are pulled by their probability of being best among themselves. Platform
@@ -98,10 +97,6 @@ class ControlShare(Around):
     reference: Reference
     arm: int
     share: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "share", check_arm_and_share(self.arm, self.share))
-        object.__setattr__(self, "arm", int(self.arm))
 
     def prior_of(self, family: Any) -> Any:
         """Return the prior of the reference inside; where that has one per arm, with any for the control."""

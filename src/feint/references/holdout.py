@@ -47,8 +47,19 @@ def check_arm_exists(arm: int, n_arms: int) -> None:
         raise ValueError(f"arm is {arm}; with {n_arms} arms it must be from 0 to {n_arms - 1}.")
 
 
+class AroundWithShare(Around):
+    """A reference around another in which one arm has a share; both are checked."""
+
+    arm: int
+    share: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", check_arm_and_share(self.arm, self.share))
+        object.__setattr__(self, "arm", int(self.arm))
+
+
 @dataclass(frozen=True)
-class Holdout(Around):
+class Holdout(AroundWithShare):
     """Another reference for all rows but a share of them, drawn at random, that goes to one arm.
 
     π = share·1{arm} + (1 − share)·π of the reference inside. A platform shows a random tenth of its visitors the old
@@ -75,10 +86,6 @@ class Holdout(Around):
     reference: Reference
     arm: int
     share: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "share", check_arm_and_share(self.arm, self.share))
-        object.__setattr__(self, "arm", int(self.arm))
 
     def kernel(self, family: Any, n_arms: int) -> Any:
         """Return the settings for kernels."""

@@ -8,24 +8,14 @@ from feint._types import FloatArray
 from feint.families.base import Belief, fill_log_best
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import check_level
-from feint.numerics.best_arm_rows import complete_logs
+from feint.numerics.best_arm_rows import complete_logs, log_rest
 from feint.references.priors import HasPrior
 
 
 @inlined
 def _log_rest(log_p: FloatArray, pi: FloatArray, arm: int) -> float:
     """Return log(1 − p) of an arm from the sum of the others where it is likely, which keeps the digits."""
-    if pi[arm] <= 0.5:
-        return math.log1p(-pi[arm])
-    top = -math.inf
-    for b in range(pi.size):
-        if b != arm:
-            top = max(top, log_p[b])
-    total = 0.0
-    for b in range(pi.size):
-        if b != arm:
-            total += math.exp(log_p[b] - top)
-    return top + math.log(total)
+    return math.log1p(-pi[arm]) if pi[arm] <= 0.5 else log_rest(log_p, arm)
 
 
 @part

@@ -14,7 +14,7 @@ from feint.auditing.diagnosis.experts import POWER, Setting
 from feint.auditing.diagnosis.families import Alternative
 from feint.auditing.diagnosis.order import COIN
 from feint.auditing.diagnosis.other_claims import change_claim, other_claims, permuted_blocks, write_option
-from feint.auditing.diagnosis.pulls import Past
+from feint.auditing.diagnosis.pulls import RowsBefore
 from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
@@ -79,7 +79,7 @@ class _Log:
         numbers[order] = np.arange(order.size) - first
         tested_begins = np.diff(np.cumsum(begins)[self.tested], prepend=0) != 0
         learns = mode == RecomputedReference.NAME and claim.needs_rewards and not claim.timing.by_clock
-        self._past = Past(groups[self.tested], tested_begins, numbers[self.tested], learns)
+        self._past = RowsBefore(groups[self.tested], tested_begins, numbers[self.tested], learns)
 
     def constant_shares(self) -> tuple[float, ...] | None:
         """Return the probabilities of the arms, if they are the same in all rows."""

@@ -33,9 +33,9 @@ from feint.auditing.diagnosis.order import (
     SORTED,
     Avoids,
     Behind,
-    BurnIn,
     Repeats,
     Sorted,
+    UniformStart,
 )
 from feint.auditing.diagnosis.pulls import REFUTED, Pulls
 
@@ -123,7 +123,7 @@ def expert_families(log: Pulls, alternatives: Sequence[Alternative]) -> list[Exp
         Behind(BALANCE, log),
     ]
     if n_arms > 2 or varies.any():  # a constant split of two arms can only have wrong shares
-        found += [Power(GREEDY, log), Power(RANDOM, log), Uniform(RANDOM, log), BurnIn(BURN_IN, log)]
+        found += [Power(GREEDY, log), Power(RANDOM, log), Uniform(RANDOM, log), UniformStart(BURN_IN, log)]
     if varies.any():
         found.append(GrowingPower(TEMPERATURE, log))
     if (log.pulled <= REFUTED).any():

@@ -143,7 +143,7 @@ def _coin(tilt: float) -> float:
     return float(f"{1.0 / (1.0 + math.exp(-tilt)):.3g}")
 
 
-class BurnIn(ExpertFamily[bool]):
+class UniformStart(ExpertFamily[bool]):
     """The first N rows of each group are drawn uniformly; all N are equally likely.
 
     Let S_N be what the first N rows won. Rows in the order of their number within their group, the mean over N until

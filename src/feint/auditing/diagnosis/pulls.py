@@ -11,7 +11,7 @@ _SMALLEST = -690.0  # log-odds
 REFUTED = -90.0  # log π of a pull that the claim gives probability 0 or nearly so; within LIMIT of what others give it
 
 
-class Past(NamedTuple):
+class RowsBefore(NamedTuple):
     """What the rows before a pull are: those of its group, and those of earlier instants."""
 
     groups: IntArray  # (n,)
@@ -28,7 +28,7 @@ class Pulls(NamedTuple):
     rows: IntArray  # (n,) numbers of the rows
     names: Sequence[str]  # of arms
     pulled: FloatArray  # (n,) log π of the pulled arm
-    past: Past
+    past: RowsBefore
 
     def chosen(self, arm: int) -> FloatArray:
         """Return 1 where `arm` was pulled, otherwise 0."""
@@ -51,14 +51,14 @@ class Pulls(NamedTuple):
 
 
 def read_pulls(
-    arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str], past: Past | None = None
+    arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str], past: RowsBefore | None = None
 ) -> Pulls:
     """Return the pulls of a log; where an arm of probability 0 was pulled, 0 is taken for 1e-39.
 
     Without a `past` all rows are of one group, and each is an instant.
     """
     each = np.arange(arms.size)
-    past = past or Past(np.zeros_like(each), np.ones(each.size, dtype=bool), each)
+    past = past or RowsBefore(np.zeros_like(each), np.ones(each.size, dtype=bool), each)
     if (log_pi[each, arms] < REFUTED).any():
         log_pi = np.maximum(log_pi, REFUTED)  # in every row: where it is 0 must not tell what was pulled
     return Pulls(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms], past)

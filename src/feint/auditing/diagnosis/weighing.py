@@ -23,7 +23,7 @@ from feint._types import FloatArray
 from feint.auditing.diagnosis.experts import ExpertFamily, Setting
 from feint.auditing.diagnosis.families import Alternative, expert_families
 from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
-from feint.auditing.diagnosis.pulls import Past, Pulls, read_pulls
+from feint.auditing.diagnosis.pulls import Pulls, RowsBefore, read_pulls
 from feint.numerics._validate import as_floats, as_integers
 
 UNCLEAR = "unclear"
@@ -86,7 +86,7 @@ def diagnose(
     labels: Sequence[object],
     alternatives: Sequence[Alternative] = (),
     *,
-    past: Past | None = None,
+    past: RowsBefore | None = None,
     judge: Judge = lambda setting: "",
 ) -> Diagnosis:
     """Return the kinds of departures from its claim that explain a log best.

@@ -14,7 +14,7 @@ from feint.auditing.arms import LogArms
 from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
-from feint.auditing.probability_of import of_pulled_arm, place_of
+from feint.auditing.probability_of import named_place, of_pulled_arm
 from feint.evidence import PropensityMixture, PropensitySerialMixture
 from feint.evidence.propensity_mixture import shrink_propensities
 
@@ -30,7 +30,7 @@ class LoggedPropensities(Mode):
 
     def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
         super().__init__(claim, arms, grouped=grouped)
-        self._place = None if claim.probability_of is None else place_of(claim.probability_of, arms)
+        self._place = None if claim.probability_of is None else named_place(claim.probability_of, arms)
         if claim.names.available is not None:
             raise ValueError(
                 "Which arms were available (`available`) says nothing about the propensities of pulled arms alone: "

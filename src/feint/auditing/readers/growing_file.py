@@ -34,7 +34,7 @@ class GrowingFile:
     def read1(self, size: int = -1) -> bytes:
         """Return at most `size` bytes, none at the end."""
         while True:
-            data = self._file.read1(size)  # type: ignore[attr-defined]
+            data = self._file.read1(size)  # type: ignore[attr-defined]  # opened in binary mode, buffered
             if not data and self._is_replaced():
                 self.rotated = True
                 data = self._file.read1(size)  # type: ignore[attr-defined]  # written since the last look

@@ -46,10 +46,10 @@ def list_files(source: str | Path) -> list[Place]:
 def _list_local(name: str) -> list[Place]:
     path = Path(name)
     if not path.is_dir():
-        return [Place(path, name, keys_of(path.as_posix()))]
+        return [Place(path, name, partition_keys(path.as_posix()))]
     files = [file for file in path.rglob("*") if file.is_file()]
     below = [file.relative_to(path).as_posix() for file in files]
-    return _visible([Place(file, str(file), keys_of(file.as_posix())) for file in files], below, name)
+    return _visible([Place(file, str(file), partition_keys(file.as_posix())) for file in files], below, name)
 
 
 def _list_remote(url: str) -> list[Place]:
@@ -59,12 +59,12 @@ def _list_remote(url: str) -> list[Place]:
         if not found:
             raise FileNotFoundError(f"There is no file that matches {url}.")
         found = sorted(found, key=lambda file: natural_order(file.name))
-        return [Place(file, file.name, keys_of(file.name)) for file in found]
+        return [Place(file, file.name, partition_keys(file.name)) for file in found]
     below = folder.files()
     if below is None:
         file = RemoteFile(url, folder.system, folder.root)
-        return [Place(file, url, keys_of(url))]
-    return _visible([Place(file, file.name, keys_of(file.name)) for file in below.values()], list(below), url)
+        return [Place(file, url, partition_keys(url))]
+    return _visible([Place(file, file.name, partition_keys(file.name)) for file in below.values()], list(below), url)
 
 
 def _visible(files: list[Place], below: list[str], folder: str) -> list[Place]:
@@ -76,10 +76,10 @@ def _visible(files: list[Place], below: list[str], folder: str) -> list[Place]:
     return found
 
 
-def keys_of(path: str) -> dict[str, str | None]:
+def partition_keys(path: str) -> dict[str, str | None]:
     """Return what the folders of a path say, as Hive names them.
 
-    >>> keys_of("day=2026-01-01/shop=a%20b/part-0.parquet")
+    >>> partition_keys("day=2026-01-01/shop=a%20b/part-0.parquet")
     {'day': '2026-01-01', 'shop': 'a b'}
     """
     pairs = [part.split("=", 1) for part in path.split("/")[:-1] if "=" in part]

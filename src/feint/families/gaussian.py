@@ -39,6 +39,7 @@ from feint.families.base import (
     OWN_LOW,
     Belief,
     divergences,
+    fill_corners,
 )
 from feint.families.normal_tangents import displace, fill_log_bounds, recentre
 from feint.families.posterior_axis import place_normal, sharpest_mean
@@ -141,7 +142,7 @@ def _fill_corners(
 
 @part
 def _fill_region(
-    family: "GaussianKernel",
+    family: Any,
     belief: Belief,
     arm: int,
     radius: float,
@@ -149,7 +150,7 @@ def _fill_region(
     box: FloatArray,
     extremes: FloatArray,
 ) -> None:
-    _fill_corners(family, belief, arm, radius, max_pulls, box, extremes)
+    fill_corners(family, belief, arm, radius, max_pulls, box, extremes)
     set_extremes(extremes)
 
 
@@ -200,6 +201,7 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
 NORMAL_PARTS: dict[str, Any] = {
     "normal": True,  # rewards are drawn from normals, not from uniform numbers
     "fill_log_best": _fill_log_best,
+    "fill_region": _fill_region,
     "log_best_of": _log_best_of,
     "has_tangents": _has_tangents,
     "recentre": recentre,
@@ -217,7 +219,6 @@ NORMAL_PARTS: dict[str, Any] = {
     **NORMAL_PARTS,
     draw_reward=_draw_reward,
     set_posterior=_set_posterior,
-    fill_region=_fill_region,
     fill_corners=_fill_corners,
     draw_sum=_draw_sum,
     draw_part=_draw_part,

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from feint._types import FloatArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, Belief
-from feint.families.gaussian import NORMAL_PARTS, set_corners, set_extremes
+from feint.families.gaussian import NORMAL_PARTS, set_corners
 from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_floats, as_number
@@ -74,20 +74,6 @@ def _fill_corners(
     half = (radius + _WIDER) * family.sigma * abs(family.slopes[arm]) / math.sqrt(pulls)
     box[MEAN_LOW], box[MEAN_HIGH], box[MOST] = mean - half, mean + half, float(most)
     return set_corners(corners, mean - half, mean + half, _sd(family, arm, pulls), _sd(family, arm, most))
-
-
-@part
-def _fill_region(
-    family: LinkedKernel,
-    belief: Belief,
-    arm: int,
-    radius: float,
-    max_pulls: int,
-    box: FloatArray,
-    extremes: FloatArray,
-) -> None:
-    _fill_corners(family, belief, arm, radius, max_pulls, box, extremes)
-    set_extremes(extremes)
 
 
 @inlined
@@ -145,7 +131,6 @@ def _worth(family: LinkedKernel, arm: int) -> float:
     | {
         "set_posterior": _set_posterior,
         "fill_corners": _fill_corners,
-        "fill_region": _fill_region,
         "draw_part": _draw_part,
         "nats_to_cross": _nats_to_cross,
         "draw_private": _draw_private,

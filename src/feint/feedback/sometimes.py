@@ -25,7 +25,7 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, Belief
-from feint.families.gaussian import NORMAL_PARTS, set_corners, set_extremes
+from feint.families.gaussian import NORMAL_PARTS, set_corners
 from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_number
@@ -94,20 +94,6 @@ def _fill_corners(
     return set_corners(corners, mean - half, mean + half, sd, sd_low)
 
 
-@part
-def _fill_region(
-    family: "SometimesKernel",
-    belief: Belief,
-    arm: int,
-    radius: float,
-    max_pulls: int,
-    box: FloatArray,
-    extremes: FloatArray,
-) -> None:
-    _fill_corners(family, belief, arm, radius, max_pulls, box, extremes)
-    set_extremes(extremes)
-
-
 @inlined
 def _count_seen(family: "SometimesKernel", belief: Belief, arm: int) -> int:
     return int(family.seen[arm])
@@ -174,7 +160,6 @@ def _is_between(family: "SometimesKernel", belief: Belief, arm: int, lines: tupl
     | {
         "set_posterior": _set_posterior,
         "fill_corners": _fill_corners,
-        "fill_region": _fill_region,
         "draw_part": _draw_part,
         "nats_to_cross": _nats_to_cross,
         "draw_private": _draw_private,

@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import numba
 import pytest
 
 from feint.numerics._jit import KNOWN_NUMBA
+from own_environment import make_environment
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -162,16 +162,9 @@ def test_a_numba_that_is_not_known_gives_the_same_bits(tmp_path):
 @pytest.mark.slow
 def test_libraries_of_others_work_after_a_simulation(tmp_path):
     """stumpy, pynndescent and numba-stats, in an environment of their own with feint's wheel."""
-    dist, home = tmp_path / "dist", tmp_path / "home"
-    subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", dist, ROOT], check=True)
-    (wheel,) = dist.glob("*.whl")
-    venv.create(home, with_pip=True)
-    others = ["stumpy", "pynndescent", "numba-stats"]
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*command, wheel, *others], check=True, env=environment)
+    programs, environment = make_environment(tmp_path, "stumpy", "pynndescent", "numba-stats")
     done = subprocess.run(
-        [home / "bin" / "python", "-c", OTHERS], env=environment, cwd=tmp_path, capture_output=True, text=True
+        [programs / "python", "-c", OTHERS], env=environment, cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "all three\n"

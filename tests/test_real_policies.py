@@ -1,13 +1,12 @@
 """Policies of river, mabwiser and Vowpal Wabbit, by the adapters of the guide, in an environment of their own."""
 
 import json
-import os
 import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
+
+from own_environment import make_environment
 
 ROOT = Path(__file__).parent.parent
 POLICIES = ROOT / "docs" / "policies"
@@ -22,15 +21,9 @@ CHECKS = {
 @pytest.mark.slow
 def test_they_draw_what_they_say(tmp_path):
     """Two of mabwiser: the second is known to draw something else."""
-    dist, home = tmp_path / "dist", tmp_path / "home"
-    subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", dist, ROOT], check=True)
-    (wheel,) = dist.glob("*.whl")
-    venv.create(home, with_pip=True)
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*command, wheel, "river", "mabwiser==2.7.4", "vowpalwabbit"], check=True, env=environment)
+    programs, environment = make_environment(tmp_path, "river", "mabwiser==2.7.4", "vowpalwabbit")
     for policy, (options, rejected) in CHECKS.items():
-        run = [home / "bin" / "feint", "check", policy, "--public", "0.7,0.5,0.3", "--family", "bernoulli", "--json"]
+        run = [programs / "feint", "check", policy, "--public", "0.7,0.5,0.3", "--family", "bernoulli", "--json"]
         done = subprocess.run([*run, *options], cwd=POLICIES, env=environment, capture_output=True, text=True)
         assert done.returncode == int(rejected), (policy, done.stdout, done.stderr)
         found = json.loads(done.stdout)

@@ -10,7 +10,18 @@ import numba
 import numpy as np
 import scipy
 
-from benchmarks import bernoulli, best_arm, engine, events, first_use, hard_instances, observer, own_explorers, plans, sweeps
+from benchmarks import (
+    bernoulli,
+    best_arm,
+    engine,
+    events,
+    first_use,
+    hard_instances,
+    observer,
+    own_explorers,
+    plans,
+    sweeps,
+)
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

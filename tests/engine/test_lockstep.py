@@ -105,8 +105,14 @@ def test_an_explorer_beside_a_reference_in_plain_python_chooses_one_at_a_time():
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (lambda views: np.full(7, 1 // (views.time != 16)), r"failed at step 17 \(test_lockstep.py, line \d+\): ZeroDivisionError"),
-        (lambda views: np.full(7, 4), "returned .* at step 5; it must be 7 whole numbers from 0 to 3, the arm to boost"),
+        (
+            lambda views: np.full(7, 1 // (views.time != 16)),
+            r"failed at step 17 \(test_lockstep.py, line \d+\): ZeroDivisionError",
+        ),
+        (
+            lambda views: np.full(7, 4),
+            "returned .* at step 5; it must be 7 whole numbers from 0 to 3, the arm to boost",
+        ),
         (lambda views: np.full(6, 1), "returned"),
         (lambda views: np.full(7, 1.0), "returned"),
         (lambda views: 1, "returned"),
@@ -120,9 +126,7 @@ def test_failures_name_class_method_and_step(answer, says):
 
 
 def study(*explorers):
-    return feint.Sweep(
-        bandits={"paper": PAPER}, explorers=explorers, epsilons=[0.1], horizon=100_000, replications=300
-    )
+    return feint.Sweep(bandits={"paper": PAPER}, explorers=explorers, epsilons=[0.1], horizon=100_000, replications=300)
 
 
 def test_a_study_keeps_replications_together():

@@ -4,12 +4,12 @@ Beside `choose(view, uniforms)` such an explorer has
 
     choose_many(views, uniforms) -> an arm for each of the n replications
 
-where `views` is a `PlainViews` and `uniforms` (n, 3) has the step's leader, challenger and selection of each. `simulate`
-then moves the replications forward in lockstep, so that one call in Python serves all of them; `Agent` asks `choose`.
+where `views` is a `PlainViews` and `uniforms` (n, 3) has the step's leader, challenger and selection of each.
+`simulate` then moves the replications forward in lockstep, so that one call in Python serves all of them; `Agent` asks
+`choose`.
 """
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -42,8 +42,8 @@ class PlainViews:
         boosts: IntArray,
         public_means: FloatArray,
         private_means: FloatArray,
-        private: Callable[[], FloatArray],
-        reference: Callable[[], FloatArray],
+        private: Any,
+        reference: Any,
     ) -> None:
         self.time = time
         self.pulls: IntArray = read_only(pulls)
@@ -74,8 +74,8 @@ def choose_together(explorer: Any, views: PlainViews, uniforms: FloatArray) -> I
         arms = np.empty(0)
     if arms.shape != (n,) or arms.dtype.kind not in "iu" or arms.min() < 0 or arms.max() >= n_arms:
         raise OwnPartError(
-            f"{type(explorer).__name__}.choose_many returned {short_repr(answer)} at step {step:,}; it must be {n} whole "
-            f"numbers from 0 to {n_arms - 1}, the arm to boost in each replication."
+            f"{type(explorer).__name__}.choose_many returned {short_repr(answer)} at step {step:,}; it must be {n} "
+            f"whole numbers from 0 to {n_arms - 1}, the arm to boost in each replication."
         )
     return arms.astype(np.int64)
 

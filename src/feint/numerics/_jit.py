@@ -173,15 +173,13 @@ def _shifted(typing_context: Any, values: Any, start: Any, end: Any, offset: Any
 
         def move(kind: Any, value: Any) -> Any:
             if isinstance(kind, types.BaseTuple):
-                items = [move(item, builder.extract_value(value, i)) for i, item in enumerate(kind)]
+                items = [move(item, builder.extract_value(value, i)) for i, item in enumerate(kind.types)]
                 return context.make_tuple(builder, kind, items)
             if not isinstance(kind, types.Array):
                 return value
             array = context.make_array(kind)(context, builder, value)
             address = builder.ptrtoint(array.data, ir.IntType(64))
-            inside = builder.and_(
-                builder.icmp_unsigned(">=", address, start), builder.icmp_unsigned("<", address, end)
-            )
+            inside = builder.and_(builder.icmp_unsigned(">=", address, start), builder.icmp_unsigned("<", address, end))
             moved = builder.select(inside, builder.add(address, offset), address)
             array.data = builder.inttoptr(moved, array.data.type)
             return array._getvalue()

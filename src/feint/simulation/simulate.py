@@ -192,8 +192,8 @@ def run_simulation(
     if method == "event":
         check_events(agent, budget, observe, delta)
     own_budget = hasattr(budget, "kernel") and may_change(budget, budget.kernel())
-    used = "plain" if agent.plain else method if agent.has_bounds else "eager"
-    used = "lockstep" if agent.together and not own_budget else used
+    together = agent.together and not own_budget
+    used = "lockstep" if together else "plain" if agent.plain else method if agent.has_bounds else "eager"
     keeps_state = agent.keeps_state or own_budget
     slow = used == "eager" or observe
     course = Course(horizon, len(which), used, agent.follows_posterior, budget, slow, keeps_state)

@@ -24,8 +24,8 @@ from feint.version import VERSION
 FAILURE = "failure"
 FAILED = -1  # recorded instead of a chunk's size
 _BLOCK_SECONDS = 1.0
-# Rough seconds per step of four arms: in plain Python, where every step is evaluated (with or without a choice in
-# Python for all replications), and where most are not. The size of a block must not depend on a measurement, which would
+# Rough seconds per step of four arms: in plain Python, where every step is evaluated (also where one choice in Python
+# serves all replications), and where most are not. The size of a block must not depend on a measurement, which would
 # differ from run to run.
 _PLAIN_STEP, _SLOW_STEP, _STEP = 2e-4, 1e-5, 1e-6
 TOGETHER = 100  # replications in a block, at least, where one choice in Python serves all of them

@@ -128,7 +128,8 @@ class Lockstep:
             t = own.known.pulls.size
             row = self._row_after(t)
         while t < t_end and rows.running.any():
-            views = PlainViews(t, *rows[5:9], *self._probabilities(own, t))
+            seen = rows.pulls, rows.boosts, rows.public_means, rows.private_means
+            views = PlainViews(t, *seen, *self._probabilities(own, t))
             chosen = choose_together(self._explorer, views, rows.uniforms)
             _pull_all(own, rows, chosen, t, row)
             t += 1
@@ -177,12 +178,11 @@ class Lockstep:
 
         self._run = _changed(run, move)
         memory[1:] = memory[0]
-        counts = (np.zeros((n, n_arms), dtype=np.int64) for _ in range(2))
-        means = (np.zeros((n, n_arms)) for _ in range(2))
-        chances = np.zeros((n, n_arms)), np.full((n, n_arms), 1.0 / n_arms)
-        start = memory.ctypes.data
-        where = start, start + size, size, first, np.ones(n, dtype=bool)
-        self._rows = Rows(*where, *counts, *means, np.zeros((n, 3)), *chances)
+        pulls, boosts = np.zeros((2, n, n_arms), dtype=np.int64)
+        public, private, log_best = np.zeros((3, n, n_arms))
+        start, running, uniforms = memory.ctypes.data, np.ones(n, dtype=bool), np.zeros((n, 3))
+        seen = pulls, boosts, public, private, uniforms, log_best, np.full((n, n_arms), 1.0 / n_arms)
+        self._rows = Rows(start, start + size, size, first, running, *seen)
 
 
 def _arrays(values: Any) -> Iterator[Any]:

@@ -10,8 +10,9 @@ import feint
 from cases import PAPER
 from feint.agent.public_log import RewardStream
 from feint.families.base import belief
-from feint.goals.base import answer_of, fill_boost_shares, goal_settings
+from feint.goals.base import answer_of, fill_boost_shares, fill_weights, goal_settings
 from feint.numerics._jit import kernel
+from feint.theory.maximin import public_divergences
 
 CLICKS = feint.Bandit([0.6, 0.45, 0.3, 0.2], [0.3, 0.4, 0.7, 0.55], family=feint.Bernoulli())
 GOALS = [feint.TopArms(2), feint.AboveThreshold(0.25)]
@@ -64,6 +65,52 @@ def test_shares_of_boosts(goal):
             expected = weights @ (rows / evidence[:, None]) / weights.sum()
             assert shares == pytest.approx(expected, abs=1e-12)
             assert least == pytest.approx(evidence.min(), rel=1e-12)
+
+
+@kernel
+def _fill_weights(goal, private, means, cost, weights):
+    return fill_weights(goal, private.family, means, cost, weights)
+
+
+@pytest.mark.parametrize("family", [feint.Gaussian(), feint.Bernoulli()])
+def test_optimal_weights_of_kernels(family):
+    """They are those of cutting planes with a certificate, on random instances of 3 to 6 arms."""
+    random = np.random.default_rng(4)
+    for case in range(24):
+        n_arms = int(random.integers(3, 7))
+        bandit = feint.Bandit(*random.uniform(0.05, 0.95, (2, n_arms)), family=family)
+        goal = feint.TopArms(int(random.integers(1, n_arms))) if case % 3 else feint.AboveThreshold(0.5)
+        known = belief(family, family.prior(None), np.zeros(n_arms, dtype=np.int64))
+        weights, cost = np.empty(n_arms), public_divergences(bandit)
+        assert _fill_weights(goal_settings(goal, n_arms, family), known, np.array(bandit.private), cost, weights)
+        best = feint.optimal_boosting(bandit, goal=goal)
+        assert weights == pytest.approx(best.weights, abs=1e-5)
+        assert feint.gamma(bandit, weights, goal=goal) >= best.gamma * (1 - 1e-6)
+        means = np.full(n_arms, 0.5)
+        assert not _fill_weights(goal_settings(goal, n_arms, family), known, means, cost, weights)
+
+
+class PlainTracking:
+    """D-tracking as its docstring says, in plain Python."""
+
+    def __init__(self, goal):
+        self.goal = goal
+
+    def choose(self, view, uniforms):
+        made, n_arms = int(view.boosts.sum()), view.boosts.size
+        if view.boosts.min() < math.sqrt(made) - n_arms / 2:
+            return int(view.boosts.argmin())
+        weights = feint.optimal_boosting(feint.Bandit(view.public_means, view.private_means), goal=self.goal).weights
+        return int(((made + 1) * weights - view.boosts).argmax())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("goal", GOALS)
+def test_tracking_follows_the_optimum_of_the_estimates(goal):
+    options = {"goal": goal, "epsilon": 0.3, "horizon": 120, "replications": 2, "checkpoints": range(4, 121)}
+    runs, plain = (feint.simulate(PAPER, explorer, **options) for explorer in (feint.Tracking(), PlainTracking(goal)))
+    assert (runs.boosts == plain.boosts).all()
+    assert (runs.pulls == plain.pulls).all()
 
 
 @pytest.mark.slow

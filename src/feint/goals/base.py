@@ -69,6 +69,15 @@ def fill_boost_shares(
     raise NotImplementedError
 
 
+@by_type
+def fill_weights(goal: Any, family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray) -> bool:
+    """Fill in w*, the optimal shares of boosts at these private means, and return True; False if means tie.
+
+    `cost` has the public divergence of every arm from the best public arm, 0 for that one alone.
+    """
+    raise NotImplementedError
+
+
 @inlined
 def relative_doubt(evidence: float, least: float, sampled: bool) -> float:
     """Return the weight of a row relative to that of the weakest one: Φ(−√(2E)), or 1 for the weakest alone."""

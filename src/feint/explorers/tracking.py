@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from feint._types import FloatArray, IntArray
 from feint.explorers.base import Uniforms, View
 from feint.families.base import divergence_to, move_inside
+from feint.feedback.base import worth
 from feint.goals.base import fill_weights
 from feint.numerics._jit import Plain, inlined, part, parts, shared_inlined
 from feint.theory.maximin_kernel import optimal_weights
@@ -69,7 +70,9 @@ def _choose_for_goal(settings: "GoalTrackingKernel", view: View, bounds: FloatAr
         if public[a] > public[best]:
             best = a
     for a in range(public.size):
-        cost[a] = divergence_to(view.public_family, public[a], public[best] - public[a])
+        # A pull that is worth κ is one of a cost lower by κ² (`theory.maximin`).
+        value = worth(view.private_family, a)
+        cost[a] = divergence_to(view.public_family, public[a], public[best] - public[a]) / (value * value)
         free += 1 if cost[a] == 0.0 else 0
     if free > 1 or not fill_weights(settings.goal, view.private_family, private, cost, weights):
         for a in range(public.size):

@@ -155,6 +155,11 @@ def _is_between(family: "SometimesKernel", belief: Belief, arm: int, lines: tupl
     return bool(lines[0] <= mean <= lines[1])
 
 
+@inlined
+def _worth(family: "SometimesKernel", arm: int) -> float:
+    return float(family.share / (family.share + (1.0 - family.share) * family.unexplained))
+
+
 @parts(
     **NORMAL_PARTS
     | {
@@ -173,6 +178,7 @@ def _is_between(family: "SometimesKernel", belief: Belief, arm: int, lines: tupl
         "draw_learnt": _draw_learnt,
         "inner_lines": _inner_lines,
         "is_between": _is_between,
+        "worth": _worth,
     }
 )
 class SometimesKernel(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to
 from feint.families.posterior_axis import place_on_axis
 from feint.goals.base import axis_of, log_any, relative_doubt
@@ -44,7 +44,7 @@ def _log_error_of(goal: "AboveThresholdKernel", belief: Belief, answer: BoolArra
 
 @part
 def _fill_boost_shares(
-    goal: "AboveThresholdKernel", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+    goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
     least = math.inf
     for a in range(means.size):

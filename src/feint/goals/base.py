@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import Plain, by_type, inlined
 from feint.numerics.normal import scaled_tail
@@ -63,7 +63,7 @@ def surely_above(goal: Any, belief: Belief, answer: BoolArray, log_delta: float)
 
 @by_type
 def fill_boost_shares(
-    goal: Any, family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+    goal: Any, family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
     """Fill in the probability with which Algorithm 1 boosts each arm, and return the least evidence."""
     raise NotImplementedError
@@ -119,7 +119,7 @@ class PlainGoal(Plain):
 
     @staticmethod
     def fill_boost_shares(
-        settings: "PlainGoal", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+        settings: "PlainGoal", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
     ) -> float:
         """Ask the goal for its rows."""
         from scipy.special import log_ndtr

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to, fill_log_best
 from feint.families.posterior_axis import middle_point, place_on_axis
 from feint.goals.base import axis_of, relative_doubt
@@ -75,7 +75,7 @@ def _surely_above(goal: "TopArmsKernel", belief: Belief, answer: BoolArray, log_
 
 @part
 def _fill_boost_shares(
-    goal: "TopArmsKernel", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+    goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
     n = means.size
     _choose_largest(means, goal.size, goal.inside)

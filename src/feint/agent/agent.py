@@ -18,7 +18,6 @@ from feint.agent.step import (
     decide,
     draw_arm,
     likeliest,
-    log_complement,
     most_pulled,
     space,
     update,
@@ -36,6 +35,7 @@ from feint.goals.base import fill_answer, log_error_of
 from feint.goals.best_arm import BestArmKernel
 from feint.numerics._jit import has_plain, kernel
 from feint.numerics._validate import as_number, is_whole, restore, restore_counts
+from feint.numerics.best_arm_rows import log_rest
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import memory_of, recall_memory
@@ -50,13 +50,13 @@ def _decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms
     return decide(problem, known, s, t, uniforms)
 
 
-def learn(known: Known, arm: int, public: float, private: float) -> None:
+def add_pull(known: Known, arm: int, public: float, private: float) -> None:
     """Record a pull and its two rewards, and update what is known of the arm."""
     add_rewards(known, arm, public, private)
     update(known, arm)
 
 
-_learn = kernel(learn)
+_add_pull = kernel(add_pull)
 
 
 @kernel
@@ -134,7 +134,7 @@ class Agent:
         assembly = assemble(int(n_arms), self._families, explorer, reference, feedback=feedback, goal=goal)
         self._problem, self._known = assembly.instantiate()
         self._budget = Pieces(budget, int(n_arms))
-        self._choose, self._learn = (decide, learn) if assembly.plain else (_decide, _learn)
+        self._choose, self._add_pull = (decide, add_pull) if assembly.plain else (_decide, _add_pull)
         self._config: dict[str, Any] = {
             "n_arms": int(n_arms),
             "explorer": config_of(explorer, "explorer"),
@@ -219,7 +219,7 @@ class Agent:
         self._decide()
         if self._boosted is not None:
             self._known.boosts[self._boosted] += 1
-        self._learn(self._known, int(arm), seen, kept)
+        self._add_pull(self._known, int(arm), seen, kept)
         self._boosted = None
 
     @property
@@ -358,7 +358,7 @@ class Agent:
         goal, private = self._problem.goal, self._known.private
         if isinstance(goal, BestArmKernel):
             logs = self._private_logs()
-            return np.arange(self.n_arms) == likeliest(logs), float(log_complement(logs, likeliest(logs)))
+            return np.arange(self.n_arms) == likeliest(logs), float(log_rest(logs[EXACT], likeliest(logs)))
         self._check_posterior()
         answer = np.empty(self.n_arms, dtype=bool)
         if has_plain((goal, private.family)):

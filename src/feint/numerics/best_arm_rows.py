@@ -109,7 +109,7 @@ def over_rows(
 ) -> FloatArray:
     """Return p or log p, (…, K), of two such parameters; below `arms_per_slice` arms × rows one thread is faster."""
     result = np.empty(parameters[0].shape)
-    n_arms = result.shape[-1]
+    n_arms = parameters[0].shape[-1]
     first, second, rows = (array.reshape(-1, n_arms) for array in [*parameters, result])
     fill_rows = _fill_log_rows if log else _fill_rows
 

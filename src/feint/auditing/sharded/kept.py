@@ -40,9 +40,9 @@ class KeptShards:
     def get(self, shard: int) -> ShardResult | None:
         """Return a shard that is done; None if it is not."""
         try:
-            with np.load(self._path(shard), allow_pickle=False) as file:
-                facts = json.loads(bytes(file["facts"]))
-                arrays = {name: file[name] for name in _ARRAYS}
+            with open(self._path(shard), "rb") as file, np.load(file, allow_pickle=False) as kept:
+                facts = json.loads(bytes(kept["facts"]))
+                arrays = {name: kept[name] for name in _ARRAYS}
         except Exception:  # zipfile, NumPy and JSON each have errors of their own for what is damaged
             return None
         return ShardResult(shard, facts["facts"], labels=facts["labels"], **arrays)

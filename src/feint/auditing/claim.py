@@ -173,20 +173,20 @@ class Claim:
     shards: int | None = field(
         default=None,
         metadata=_about(
-            "Audit the groups in this many shards, each by itself; 1, or 16 with workers.",
+            "Audit groups in this many shards; 1, or 16 with workers.",
             kind=int | None, distinguishes=False,
         ),
     )  # fmt: skip
     blocks: int | None = field(
         default=None,
         metadata=_about(
-            "In shards, E is read at the end of the log; with this, after every so many rows.",
+            "In shards, read E after every so many rows, not only at the end.",
             kind=int | None, distinguishes=False,
         ),
     )  # fmt: skip
     dependent_groups: bool = field(
         default=False,
-        metadata=_about("Groups may depend on each other: each is tested by itself.", distinguishes=False),
+        metadata=_about("Groups may depend on each other; each is tested alone.", distinguishes=False),
     )
 
     def __post_init__(self, sigma: float | None) -> None:

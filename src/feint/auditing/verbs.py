@@ -180,11 +180,9 @@ def audit_log(
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     progress
         `progress(what, total)` returns a function to call with progress.
-    scheduler, workers
-        With `group`: audit shards on a Dask cluster at this address (or of this client), or on this many local
-        processes.
-    out
-        A folder in which shards that are done are kept, beside the report: the same audit goes on where it stopped.
+    scheduler, workers, out
+        With `group`, audit shards on a Dask cluster at this address, or on this many processes.
+        Those that are done are kept in the folder `out`, and the same audit goes on with the others.
     options
         - arm, reward, group, …: names of columns, the fields of `feint.auditing.Names`.
         OPTIONS

@@ -135,7 +135,7 @@ def _audit_missing(
         else:
             tasks = ((i, _PieceTask(piece, found.columns, n_shards, folder / f"{i}")) for i, piece in enumerate(pieces))
             tick, by_piece = progress("sharding", len(pieces)), {}
-            for i, part in _run(_write_piece, tasks, client):
+            for i, part in run_tasks(write_piece, tasks, client):
                 by_piece[i] = part
                 tick(1)
             parts = [by_piece[i] for i in range(len(pieces))]
@@ -147,12 +147,12 @@ def _audit_missing(
             if shard not in done
         )
         tick = progress("auditing", n_shards - len(done))
-        for _, result in _run(audit_shard, work, client):
+        for _, result in run_tasks(audit_shard, work, client):
             yield result
             tick(1)
 
 
-def _write_piece(task: _PieceTask) -> Part:
+def write_piece(task: _PieceTask) -> Part:
     """Write one piece of the log by shard, under its name once it is whole."""
     if not task.path.parent.is_dir():
         raise ValueError(
@@ -189,7 +189,7 @@ def _place_streams(parts: list[Part], files: list[str | None], folder: Path) -> 
     return streams
 
 
-def _run(
+def run_tasks(
     perform: Callable[[Any], Any], tasks: Iterable[tuple[int, Any]], client: Any
 ) -> Generator[tuple[int, Any], None, None]:
     """Yield what `perform` returns for each task, in this process or on a cluster. Raise what it refuses."""

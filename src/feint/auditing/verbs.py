@@ -182,7 +182,7 @@ def audit_log(
         `progress(what, total)` returns a function to call with progress.
     scheduler, workers, out
         With `group`, audit shards on a Dask cluster at this address, or on this many processes.
-        Those that are done are kept in the folder `out`, and the same audit goes on with the others.
+        What is done is kept in the folder `out`, and the same audit goes on with the rest.
     options
         - arm, reward, group, …: names of columns, the fields of `feint.auditing.Names`.
         OPTIONS

@@ -13,7 +13,7 @@ from feint.explorers.base import View, explorer_settings, fill_shares
 from feint.families.base import belief
 from feint.goals.base import answer_of, fill_boost_shares, fill_weights, goal_settings
 from feint.numerics._jit import kernel
-from feint.theory.maximin import public_divergences
+from feint.theory.instance import public_divergences
 
 CLICKS = feint.Bandit([0.6, 0.45, 0.3, 0.2], [0.3, 0.4, 0.7, 0.55], family=feint.Bernoulli())
 GOALS = [feint.TopArms(2), feint.AboveThreshold(0.25)]

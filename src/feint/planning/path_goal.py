@@ -17,7 +17,7 @@ from feint.numerics._jit import Plain, kernel
 from feint.numerics._threads import run_slices
 from feint.planning.sides import Side
 from feint.support.printable import short_repr
-from feint.theory.maximin import information
+from feint.theory.instance import information
 
 _NEAR = 1.5  # standard deviations below the bar from which errors are exact
 _ROWS_PER_SLICE = 50

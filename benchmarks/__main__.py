@@ -36,7 +36,7 @@ def main() -> None:
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
     sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, first_use.first_use]
-    sections += [plans.speed, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
+    sections += [plans.speed, plans.families, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

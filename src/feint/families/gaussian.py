@@ -48,6 +48,7 @@ from feint.numerics._validate import as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
+from feint.numerics.best_arm_others import fill_normal_log_others
 from feint.numerics.posterior_axes import allocate_normal_axis
 from feint.numerics.posterior_draws import draw_normal
 from feint.numerics.sequence import Sequence, next_normal
@@ -78,6 +79,19 @@ def _fill_log_best(family: "GaussianKernel", posterior: FloatArray, ws: NormalWo
     best_arm_sums(posterior[0], posterior[1], ws)
     for a in range(out.size):
         out[a] = math.log(ws.arms[SUM, a]) + ws.arms[SHIFT, a]
+
+
+@part
+def _fill_log_others(
+    family: "GaussianKernel",
+    posterior: FloatArray,
+    ws: NormalWorkspace,
+    arm: int,
+    extremes: FloatArray,
+    high: FloatArray,
+    low: FloatArray,
+) -> None:
+    fill_normal_log_others(posterior, arm, extremes, ws, high, low)
 
 
 @part
@@ -202,6 +216,7 @@ NORMAL_PARTS: dict[str, Any] = {
     "normal": True,  # rewards are drawn from normals, not from uniform numbers
     "fill_log_best": _fill_log_best,
     "fill_region": _fill_region,
+    "fill_log_others": _fill_log_others,
     "log_best_of": _log_best_of,
     "has_tangents": _has_tangents,
     "recentre": recentre,

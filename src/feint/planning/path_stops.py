@@ -24,7 +24,7 @@ def update_beliefs(settings: PathSettings, state: State) -> None:
     if settings.goal is not None:
         state.log_best = np.zeros(state.pulls.shape)  # nothing asks for it
         if settings.delta > 0.0:
-            found = settings.goal._log_error(state.pulls, state.private, settings.bar)
+            found = settings.goal.log_error(state.pulls, state.private, settings.bar)
             state.lead = -ndtri_exp(np.minimum(found, -1e-16))
         return
     state.log_best = settings.private.log_best(state.pulls, state.private)
@@ -87,5 +87,5 @@ def _squared_slopes(settings: PathSettings, state: State, rows: Any, pulls: Floa
 def true_error(settings: PathSettings, state: State, rows: Any) -> FloatArray:
     """Return the log of the posterior probability that the right answer is not the true one, (rows,)."""
     if settings.goal is not None:
-        return settings.goal.logtrue_error(state.pulls[:, rows], state.private[:, rows])
+        return settings.goal.log_true_error(state.pulls[:, rows], state.private[:, rows])
     return _log_error(state.log_best[:, rows], settings.best)

@@ -20,6 +20,7 @@ from benchmarks import (
     observer,
     own_explorers,
     plans,
+    shards,
     sweeps,
 )
 
@@ -48,6 +49,7 @@ def main() -> None:
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
     sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, first_use.first_use]
     sections += [own_explorers.choose_many, plans.speed, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
+    sections.append(shards.workers)
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

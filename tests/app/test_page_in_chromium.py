@@ -140,7 +140,7 @@ def test_sliders_make_the_instance(visit):
     runs = feint.simulate(bandit, TopTwo(), epsilon=0.3, horizon=1000, replications=1, observe=True)
     assert tab.js(PULL) == int(runs.detection_time[0])
     tab.slide("arms", "ArrowLeft", 1)
-    tab.until(f"{PULL} == 3")
+    tab.until(f"{PULL} == {runs.detection_time[0]:.0f} && !texts('.legend').includes('arm 3')")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -162,7 +162,7 @@ def test_a_plan_is_taken_into_explore(visit, width, planned):
         f"{PULL} == 4 && inside('explorer', 'select').value == 'top-two' && +inside('horizon', 'input').value > 700"
     )
     tab.choose("preset", "Two arms")  # which also ends the plans that are still to come
-    tab.until(f"{PULL} == 2")
+    tab.until("!texts('.legend').includes('arm 2')")
     tab.click("Plan")
     tab.until("texts('.line').includes('The settings have changed since: plan it again.')")
 

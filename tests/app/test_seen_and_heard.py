@@ -131,7 +131,7 @@ def test_logs_that_need_not_be_brought(visit):
     tab.click("Audit this run")
     tab.until(f"texts('.line').includes('run.csv, {pulls} rows') && texts('.command')")
     log = public_log(PAPER, TopTwo(), epsilon=0.1, horizon=pulls)
-    report = feint.audit(log["arm"], log["reward"], mode="rewards", arms=4)
+    report = feint.audit(log["arm"], log["reward"], n_arms=4)
     assert str(report) in tab.js("texts('.line')")
     for sample, verdict in (
         ("An honest agent", "no evidence against"), ("An agent that deceives", "rejected at row"),

@@ -218,6 +218,7 @@ def test_two_visitors_are_apart(visit, logs):
     first.click("One pull")
     first.until(f"{PULL} == 5")
     first.type("seed", "7")
+    first.click("Start again")
     first.until(f"{PULL} == 4")
     first.click("One pull")
     first.until(f"{PULL} == 5")

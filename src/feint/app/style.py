@@ -54,8 +54,8 @@ b.public {{ color: var(--public); }} b.private {{ color: var(--private); }}
 :host .noUi-target {{ background: var(--soft); border-color: var(--line); box-shadow: none; }}
 :host .noUi-connect {{ background: var(--public) !important; }}
 :host .noUi-handle {{ background: var(--card); border-color: var(--muted); }}
-.filepond--panel-root {{ background: var(--soft) !important; }}
-.filepond--drop-label {{ color: var(--text) !important; }}
+.filepond--panel-root, .filepond--root, .filepond--drop-label {{ background: var(--soft) !important;
+  color: var(--text) !important; }}
 svg {{ display: block; width: 100%; height: auto; }} svg text {{ fill: var(--text); font-size: 14px; }}
 svg text.small {{ fill: var(--muted); font-size: 12px; }} svg .mid {{ text-anchor: middle; }}
 svg text.public {{ fill: var(--public); }} svg text.private {{ fill: var(--private); }}

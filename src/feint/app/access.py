@@ -1,5 +1,5 @@
-"""What screen readers hear of widgets that do not say it themselves: names of sliders, ticked boxes and charts, and
-which button of a group is pressed.
+"""What screen readers hear of widgets that do not say it themselves: names of sliders and boxes, and which button of
+a group is pressed.
 """
 
 from typing import Any
@@ -10,16 +10,20 @@ from bokeh.models import CustomJS
 _SCRIPT = """
 const set = (node, name, value) => { if (node.getAttribute(name) != value) node.setAttribute(name, value); };
 const visit = root => {
-  const text = selector => (root.querySelector(selector)?.textContent ?? '').trim();
+  const above = root.host?.previousElementSibling?.shadowRoot?.querySelector('.bk-clearfix');  // of a slider of choices
   for (const handle of root.querySelectorAll('.noUi-handle')) {
-    const [name, value] = text('.bk-slider-title').split(/: (?=[^:]*$)/);
+    const title = (root.querySelector('.bk-slider-title')?.textContent || above?.textContent || '').trim();
+    const [name, value] = title.split(/: (?=[^:]*$)/);
     set(handle, 'aria-label', name);
     set(handle, 'aria-valuetext', value ?? '');
   }
-  for (const box of root.querySelectorAll('input[type=checkbox]')) set(box, 'aria-label', root.textContent.trim());
-  for (const node of root.querySelectorAll('.bk-btn-group .bk-btn')) {
-    set(node, 'aria-pressed', node.classList.contains('bk-active'));
+  const words = [...root.children].filter(node => !['STYLE', 'LINK'].includes(node.tagName)).map(n => n.textContent);
+  for (const box of root.querySelectorAll('input[type=checkbox]')) set(box, 'aria-label', words.join(' ').trim());
+  for (const group of root.querySelectorAll('.bk-btn-group')) {
+    const buttons = group.querySelectorAll('.bk-btn');
+    if (buttons.length > 1) for (const node of buttons) set(node, 'aria-pressed', node.classList.contains('bk-active'));
   }
+  for (const chart of root.querySelectorAll('.bk-events')) set(chart, 'tabindex', '-1');  // no key does anything there
   for (const node of root.querySelectorAll('*')) if (node.shadowRoot) visit(node.shadowRoot);
 };
 if (!window.labelled) {

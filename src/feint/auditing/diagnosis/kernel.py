@@ -39,7 +39,8 @@ def score(log_ratios: FloatArray, facts: FloatArray) -> None:
     best, first, last = 0.0, 0, n - 1
     one, on, done, scale = 1.0, 0.0, 0.0, 0.0
     for t in range(n):
-        gain = min(max(log_ratios[t], -LIMIT), LIMIT)
+        gain = log_ratios[t]
+        gain = LIMIT if gain > LIMIT else -LIMIT if gain < -LIMIT else gain
         on = (on + one) * math.exp(gain)
         done += on
         if done > _LARGE:
@@ -53,7 +54,7 @@ def score(log_ratios: FloatArray, facts: FloatArray) -> None:
     parts = 0.25 * on / n + 0.25 * done / (0.5 * n * (n + 1.0))
     log_parts = scale + math.log(parts) if parts > 0.0 else -math.inf
     whole = total - math.log(2.0)
-    high = max(whole, log_parts)
+    high = whole if whole > log_parts else log_parts
     facts[EVIDENCE] = high + math.log(math.exp(whole - high) + math.exp(log_parts - high))
     facts[TOTAL], facts[FIRST], facts[LAST], facts[WON] = total, first, last, best
     facts[LOWEST], facts[AFTER] = lowest, lowest_at

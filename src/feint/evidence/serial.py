@@ -216,13 +216,16 @@ class SerialMixture(EProcess):
         return SerialBet(past == 1, (s + 1) % _SETS, k < TOWARDS, float(self._bets.sizes[k]))
 
     def extend_grouped(self, arms: IntArray, claimed: Any, groups: IntArray, begins: BoolArray) -> FloatArray:
-        """Test pulls of these groups as `extend_prepared` does, and return log E after each."""
+        """Test pulls of these groups without checking them, and return log E after each; `claimed` is log π, or what
+        `read_claimed` made of it.
+        """
         if self.n_groups is not None:
             self.n_groups = max(self.n_groups, int(groups.max(initial=-1)) + 1)
             if self.n_groups >= self._bets.stamps.size:
                 self._make_space(2 * self.n_groups)
         log_e = np.empty(arms.size)
-        self._bet(groups, arms, claimed, begins, log_e)
+        known = claimed if isinstance(claimed, Claimed) else self._prepare(claimed)
+        self._bet(groups, arms, known, begins, log_e)
         self._count_rows(begins, log_e)
         return log_e
 

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import scipy
 
-from benchmarks import bernoulli, best_arm, engine, events, first_use, hard_instances, observer, plans, sweeps
+from benchmarks import bernoulli, best_arm, engine, events, first_use, hard_instances, observer, plans, reading, sweeps
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -35,8 +35,8 @@ def main() -> None:
     parts = [f"# Benchmarks\n\n{datetime.date.today()}, {machine()}. Made by `make bench`; absolute times vary.\n"]
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
-    sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, first_use.first_use]
-    sections += [plans.speed, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
+    sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, reading.long_logs]
+    sections += [first_use.first_use, plans.speed, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

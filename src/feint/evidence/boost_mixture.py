@@ -174,7 +174,9 @@ class BoostMixture(FixedShare):
                 ratios[:, :, m] = share * single[:, :, b] + (1.0 - share) * single[:, :, c]
         shares = 1.0 / (1.0 + counts)
         shares /= shares.sum(axis=1, keepdims=True)
-        ratios[:, :, -1] = np.einsum("ijb,ib->ij", single, shares)
+        ratios[:, :, -1] = 0.0
+        for b in range(n_arms):  # in a fixed order
+            ratios[:, :, -1] += shares[:, b, np.newaxis] * single[:, :, b]
         return ratios, gains
 
     def _add_alone(self, arms: IntArray, places: IntArray, missed: FloatArray, log_hits: FloatArray) -> None:

@@ -66,6 +66,7 @@ class _Wealth(NamedTuple):
 
     won: FloatArray  # (K, len(_SHARES)) first the tilts, then the bets
     scale: FloatArray  # (1,)
+    sums: FloatArray  # (4, K) see above
     factors: FloatArray  # (2, K, len(_SHARES)) of a pull of another arm, and of this one
     made: FloatArray  # (2, K) the place of the claim that these are of
 
@@ -81,6 +82,13 @@ def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, log_e: FloatAr
             if wealth.made[pulled, a] != place:
                 wealth.made[pulled, a] = place
                 _set_factors(wealth.factors[pulled, a], claimed.table[place], a, pulled)
+            p, rest = claimed.table[place, P, a], claimed.table[place, REST, a]
+            below, above = claimed.table[place, BELOW, a], claimed.table[place, ABOVE, a]
+            surprise = rest if pulled == 1 else -p
+            wealth.sums[OBSERVED, a] += pulled
+            wealth.sums[EXCESS, a] += surprise
+            wealth.sums[VARIANCE, a] += surprise * surprise
+            wealth.sums[ALLOWED, a] += (below if below > above else above) * (p if p < rest else rest)
             won, factors = wealth.won[a], wealth.factors[pulled, a]
             for k in range(_SHARES.size):
                 won[k] *= factors[k]
@@ -141,8 +149,8 @@ class Calibration(EProcess):
         super().__init__(n_arms)
         self.within, self.floor = check_within(within), float(floor)
         won = np.ones((self.n_arms, _SHARES.size))
-        self._wealth = _Wealth(won, np.zeros(1), np.empty((2, *won.shape)), np.empty((2, self.n_arms)))
-        self._sums = np.zeros((4, self.n_arms))  # see above
+        sums, made = np.zeros((4, self.n_arms)), np.empty((2, self.n_arms))
+        self._wealth = _Wealth(won, np.zeros(1), sums, np.empty((2, *won.shape)), made)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
@@ -151,17 +159,17 @@ class Calibration(EProcess):
     @property
     def observed(self) -> FloatArray:
         """The number of tested pulls of each arm, (K,)."""
-        return self._sums[OBSERVED].copy()
+        return self._wealth.sums[OBSERVED].copy()
 
     @property
     def excess(self) -> FloatArray:
         """D: observed minus expected pulls of each arm, (K,)."""
-        return self._sums[EXCESS].copy()
+        return self._wealth.sums[EXCESS].copy()
 
     @property
     def allowed(self) -> FloatArray:
         """The largest Σ |p − π| that the claim allows for each arm, (K,)."""
-        return self._sums[ALLOWED].copy()
+        return self._wealth.sums[ALLOWED].copy()
 
     @property
     def strongest(self) -> tuple[int, float]:
@@ -173,38 +181,33 @@ class Calibration(EProcess):
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return (low, high) for Σ (p_t(a) − π_t(a)), valid for all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
-        radius = _radius(self._sums[VARIANCE], log_goal)
-        return self._sums[EXCESS] - radius, self._sums[EXCESS] + radius
+        radius = _radius(self._wealth.sums[VARIANCE], log_goal)
+        return self._wealth.sums[EXCESS] - radius, self._wealth.sums[EXCESS] + radius
 
     def refute(self, arms: IntArray, log_pi: FloatArray) -> None:
         """Count pulls (n,) of arms that the claim gives probability 0, with log π (n, K). The wealth stays as it is,
         since E is infinite.
         """
-        self._count(arms, self._prepare(log_pi))
-
-    def _count(self, arms: IntArray, claimed: Claimed) -> None:
-        """Add pulls to the sums."""
-        n_claims, _, n_arms = claimed.table.shape
-        p, rest, below, above = (claimed.table[:, row] for row in (P, REST, BELOW, ABOVE))
-        times = np.bincount(claimed.places, minlength=n_claims)[:, np.newaxis]
-        pulled = np.bincount(claimed.places * n_arms + arms, minlength=n_claims * n_arms).reshape(-1, n_arms)
+        places, table = self._prepare(log_pi)
+        p, rest, below, above = (table[places, row] for row in (P, REST, BELOW, ABOVE))
+        pulled = np.arange(self.n_arms) == arms[:, np.newaxis]
+        surprise = np.where(pulled, rest, -p)
         for row, terms in (
             (OBSERVED, pulled),
-            (EXCESS, pulled * rest - (times - pulled) * p),
-            (VARIANCE, pulled * rest**2 + (times - pulled) * p**2),
-            (ALLOWED, times * np.maximum(below, above) * np.minimum(p, rest)),
+            (EXCESS, surprise),
+            (VARIANCE, surprise**2),
+            (ALLOWED, np.maximum(below, above) * np.minimum(p, rest)),
         ):
-            self._sums[row] += terms.sum(axis=0)
+            self._wealth.sums[row] += terms.sum(axis=0)
 
     def _arrays(self) -> dict[str, Any]:
-        return {"won": self._wealth.won, "scale": self._wealth.scale, "sums": self._sums}
+        return {name: getattr(self._wealth, name) for name in ("won", "scale", "sums")}
 
     def _prepare(self, log_pi: FloatArray) -> Claimed:
         return read_claimed(log_pi, self.within, self.floor)
 
     def _extend(self, arms: IntArray, claimed: Claimed, begins: BoolArray, log_e: FloatArray) -> None:
         # Products of fixed bets do not depend on the order of an instant's rows.
-        self._count(arms, claimed)
         self._wealth.made[:] = _NEVER
         _test_rows(self._wealth, arms, claimed, log_e)
 

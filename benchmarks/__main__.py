@@ -10,7 +10,19 @@ import numba
 import numpy as np
 import scipy
 
-from benchmarks import bernoulli, best_arm, engine, events, first_use, hard_instances, observer, plans, reading, sweeps
+from benchmarks import (
+    bernoulli,
+    best_arm,
+    engine,
+    events,
+    first_use,
+    hard_instances,
+    observer,
+    own_explorers,
+    plans,
+    reading,
+    sweeps,
+)
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -36,7 +48,14 @@ def main() -> None:
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
     sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, reading.long_logs]
-    sections += [first_use.first_use, plans.speed, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
+    sections += [
+        first_use.first_use,
+        own_explorers.choose_many,
+        plans.speed,
+        sweeps.overhead,
+        sweeps.workers,
+        sweeps.many_tasks,
+    ]
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

@@ -159,7 +159,9 @@ class BoostMixture(FixedShare):
         q, missed, most = _single_ratios(kept_table(tuple(self.epsilons)), claimed.table)
         log_p = claimed.table[claimed.places, LOG_P, arms]
         log_hits = np.log((q / most)[claimed.places, arms]) - log_p[:, np.newaxis]
-        self._add_alone(arms, claimed.places, missed, log_hits)
+        with np.errstate(divide="ignore"):
+            log_missed = np.where(missed > LEAST_RATIO, np.log(missed), REFUTED)
+        self._add_alone(arms, log_missed.transpose(0, 2, 1)[claimed.places], log_hits)
         deep = log_p < _DEEP
         gains = np.where(deep[:, np.newaxis], log_hits, 0.0)
         ratios = np.empty((arms.size, len(self.epsilons), self.experts.prior.size))
@@ -178,17 +180,6 @@ class BoostMixture(FixedShare):
         for b in range(n_arms):  # in a fixed order
             ratios[:, :, -1] += shares[:, b, np.newaxis] * single[:, :, b]
         return ratios, gains
-
-    def _add_alone(self, arms: IntArray, places: IntArray, missed: FloatArray, log_hits: FloatArray) -> None:
-        """Add these pulls to what each single arm's expert has won by itself."""
-        n_claims, n_arms = missed.shape[:2]
-        with np.errstate(divide="ignore"):
-            log_missed = np.where(missed > LEAST_RATIO, np.log(missed), REFUTED)
-        times = np.bincount(places, minlength=n_claims)[:, np.newaxis]
-        times_pulled = np.bincount(places * n_arms + arms, minlength=n_claims * n_arms).reshape(-1, n_arms)
-        self.experts.alone[:] += np.einsum("ma,maj->ja", times - times_pulled, log_missed)
-        for j, gained in enumerate(log_hits.T):
-            self.experts.alone[j] += np.bincount(arms, gained, n_arms)
 
 
 def _single_ratios(table: FloatArray, claims: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

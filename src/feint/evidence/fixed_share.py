@@ -200,6 +200,14 @@ class FixedShare(EProcess):
             piece = claimed.part(rows) if isinstance(claimed, Claimed) else claimed[rows]
             _bet_rows(self.experts, *self._ratios(arms[rows], piece, begins[rows]), begins[rows], log_e[rows])
 
+    def _add_alone(self, arms: IntArray, log_missed: FloatArray, log_hits: FloatArray) -> None:
+        """Add to what each single arm's expert has won by itself: the log ratios (n, J, K) of an arm that was not
+        pulled, which are overwritten, and those of the pulled one, (n, J).
+        """
+        log_missed[np.arange(arms.size), :, arms] = log_hits
+        log_missed[0] += self.experts.alone  # one after another, so that pieces do not matter
+        self.experts.alone[:] = np.cumsum(log_missed, axis=0, out=log_missed)[-1]
+
     def _pulls_before(self, arms: IntArray, begins: BoolArray) -> FloatArray:
         """Return how often each arm was pulled before the instant of each row, (n, K), and count these pulls."""
         counts, instant = self.experts.counts, self.experts.instant

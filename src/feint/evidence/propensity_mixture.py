@@ -56,10 +56,7 @@ class PropensityMixture(FixedShare):
         most = np.log1p(sizes * self.within)
         gains = np.logaddexp(np.log1p(-sizes), np.log(sizes) - claimed[:, np.newaxis]) - most
         missed = np.log1p(-sizes) - most
-        times = np.bincount(arms, minlength=self.n_arms)
-        self.experts.alone[:] += missed[:, np.newaxis] * (arms.size - times)
-        for j, gained in enumerate(gains.T):
-            self.experts.alone[j] += np.bincount(arms, gained, self.n_arms)
+        self._add_alone(arms, np.tile(missed[:, np.newaxis], (arms.size, 1, self.n_arms)), gains)
         ratios = np.repeat(np.exp(missed - gains)[:, :, np.newaxis], self.n_arms, axis=2)
         ratios[rows, :, arms] = 1.0
         return ratios, gains

@@ -85,9 +85,9 @@ def _bet_rows(
             recall_past(bets, g)
             before, now = bets.before[g], bets.now[g]
             for s in range(LAGS):
-                a = np.int64(before[s])  # −1, if there is none, is the last
+                last = np.int64(before[s])  # −1, if there is none, is the last place
                 for k in range(factors.shape[3]):
-                    bets.wealth[past, s, k] *= factors[place, a, 1 if a == arm else 0, k]
+                    bets.wealth[past, s, k] *= factors[place, last, 1 if last == arm else 0, k]
                     won += bets.wealth[past, s, k]
             won += _bet_on_balance(bets.sizes, bets.wealth[past, LAGS], before, bounds[place], arm)
             shift_lags(now, arm)

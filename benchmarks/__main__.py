@@ -21,6 +21,7 @@ from benchmarks import (
     own_explorers,
     plans,
     reading,
+    shards,
     sweeps,
 )
 
@@ -48,14 +49,8 @@ def main() -> None:
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
     sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, reading.long_logs]
-    sections += [
-        first_use.first_use,
-        own_explorers.choose_many,
-        plans.speed,
-        sweeps.overhead,
-        sweeps.workers,
-        sweeps.many_tasks,
-    ]
+    sections += [first_use.first_use, own_explorers.choose_many, plans.speed, plans.families]
+    sections += [sweeps.overhead, sweeps.workers, sweeps.many_tasks, shards.workers]
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

@@ -10,7 +10,18 @@ import numba
 import numpy as np
 import scipy
 
-from benchmarks import bernoulli, best_arm, engine, events, first_use, hard_instances, observer, plans, sweeps
+from benchmarks import (
+    bernoulli,
+    best_arm,
+    engine,
+    events,
+    first_use,
+    hard_instances,
+    observer,
+    own_explorers,
+    plans,
+    sweeps,
+)
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -36,7 +47,7 @@ def main() -> None:
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
     sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, first_use.first_use]
-    sections += [plans.speed, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
+    sections += [own_explorers.choose_many, plans.speed, sweeps.overhead, sweeps.workers, sweeps.many_tasks]
     for section in sections:
         parts.append(section())
         print(parts[-1], flush=True)

@@ -9,6 +9,7 @@ from feint.explorers import TopTwoTransport, Tracking
 from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.bounded_draws import EXACT
 from feint.explorers.tilting import PlainTilting
+from feint.explorers.together import chooses_together
 from feint.families.base import belief, fill_log_best, usual_prior
 from feint.goals import BestArm
 from feint.goals.base import goal_settings
@@ -26,6 +27,7 @@ class Assembly(NamedTuple):
     explorer: Any
     reference: Any
     plain: bool  # whether something in it has no kernel
+    together: bool  # whether that is an explorer alone, which can choose for many replications at once
     keeps_state: bool  # whether a part of the user's own may change while it runs
     own_samples: bool
     follows_posterior: bool
@@ -67,18 +69,18 @@ def assemble(
     reference_prior(reference, families[0])
     aim = goal_settings(goal, n_arms, families[1])
     compiled = explorer_settings(explorer, n_arms, _other_goal(goal, aim))
-    plain = compiled is None or has_plain((settings, aim)) or not all(hasattr(side, "kernel") for side in families)
+    others_plain = has_plain((settings, aim)) or not all(hasattr(side, "kernel") for side in families)
+    plain = compiled is None or others_plain
+    together = compiled is None and not others_plain and chooses_together(explorer)
     tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
     # A region bounds boosts only.
     has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)
     has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
     has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
     keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings) or may_change(goal, aim)
-    about_reference = settings.own_samples, settings.follows_posterior
+    runs = plain, together, keeps_state, settings.own_samples, settings.follows_posterior
     can = has_bounds, has_event_boosts, has_sums, tilts
-    made = Assembly(
-        n_arms, families, explorer, reference, plain, keeps_state, *about_reference, *can, feedback=feedback, goal=goal
-    )
+    made = Assembly(n_arms, families, explorer, reference, *runs, *can, feedback=feedback, goal=goal)
     if feedback is not None:
         _check_feedback(made)
     return made

@@ -5,7 +5,8 @@ In plain Python an explorer is anything with
     choose(view, uniforms) -> arm
 
 where `view` is a `PlainView` and `uniforms` are the step's (leader, challenger, selection), each in (0, 1). Instead of
-`choose` it may have `values(view, uniforms)`, which returns what a pull of each arm is worth (`tilting`).
+`choose` it may have `values(view, uniforms)`, which returns what a pull of each arm is worth (`tilting`). Beside
+`choose` it may have `choose_many(views, uniforms)`, which chooses for many replications at once (`together`).
 
 With a kernel it runs at the engine's speed. It is then a frozen dataclass with `kernel(n_arms)`, which checks its
 settings against the number of arms and returns them as a NamedTuple whose class has (see `parts`)

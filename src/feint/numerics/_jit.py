@@ -18,10 +18,12 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, overload
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
+_T = TypeVar("_T")
 
 if numba.config.DISABLE_JIT:
     raise ValueError(
@@ -161,3 +163,30 @@ def _multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
 
 
 multiply_high = cast(Callable[[np.uint64, np.uint64], np.uint64], intrinsic(_multiply_high))
+
+
+def _shifted(typing_context: Any, values: Any, start: Any, end: Any, offset: Any) -> Any:
+    """Return nested tuples in which every array that starts in [start, end) of memory starts `offset` bytes later."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value, start, end, offset = args
+
+        def move(kind: Any, value: Any) -> Any:
+            if isinstance(kind, types.BaseTuple):
+                items = [move(item, builder.extract_value(value, i)) for i, item in enumerate(kind.types)]
+                return context.make_tuple(builder, kind, items)
+            if not isinstance(kind, types.Array):
+                return value
+            array = context.make_array(kind)(context, builder, value)
+            address = builder.ptrtoint(array.data, ir.IntType(64))
+            inside = builder.and_(builder.icmp_unsigned(">=", address, start), builder.icmp_unsigned("<", address, end))
+            moved = builder.select(inside, builder.add(address, offset), address)
+            array.data = builder.inttoptr(moved, array.data.type)
+            return array._getvalue()
+
+        return impl_ret_borrowed(context, builder, signature.return_type, move(signature.args[0], value))
+
+    return values(values, types.int64, types.int64, types.int64), generate
+
+
+shifted = cast(Callable[[_T, int, int, int], _T], intrinsic(_shifted))

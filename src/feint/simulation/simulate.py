@@ -63,7 +63,8 @@ def simulate(
         The instance, of K arms.
     explorer, reference
         Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which every
-        replication gets a copy. In plain Python a step takes about 200 µs; with a kernel, well below 1 µs.
+        replication gets a copy. In plain Python a step takes about 200 µs, with `choose_many` over replications about
+        10 µs, and with a kernel well below 1 µs.
     goal
         What is to be learnt of the private means: `BestArm()`, `TopArms(m)`, `AboveThreshold(threshold)`, or one of
         your own.
@@ -190,8 +191,10 @@ def run_simulation(
 
     if method == "event":
         check_events(agent, budget, observe, delta)
-    used = "plain" if agent.plain else method if agent.has_bounds else "eager"
-    keeps_state = agent.keeps_state or (hasattr(budget, "kernel") and may_change(budget, budget.kernel()))
+    own_budget = hasattr(budget, "kernel") and may_change(budget, budget.kernel())
+    together = agent.together and not own_budget
+    used = "lockstep" if together else "plain" if agent.plain else method if agent.has_bounds else "eager"
+    keeps_state = agent.keeps_state or own_budget
     slow = used == "eager" or observe
     course = Course(horizon, len(which), used, agent.follows_posterior, budget, slow, keeps_state)
     with ticking(progress, "simulating", len(which) * horizon, "steps") as tick:

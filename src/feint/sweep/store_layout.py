@@ -24,9 +24,11 @@ from feint.version import VERSION
 FAILURE = "failure"
 FAILED = -1  # recorded instead of a chunk's size
 _BLOCK_SECONDS = 1.0
-# Rough seconds per step of four arms: in plain Python, where every step is evaluated, and where most are not. The size
-# of a block must not depend on a measurement, which would differ from run to run.
+# Rough seconds per step of four arms: in plain Python, where every step is evaluated (also where one choice in Python
+# serves all replications), and where most are not. The size of a block must not depend on a measurement, which would
+# differ from run to run.
 _PLAIN_STEP, _SLOW_STEP, _STEP = 2e-4, 1e-5, 1e-6
+TOGETHER = 100  # replications in a block, at least, where one choice in Python serves all of them
 _MOST_BYTES = 2**24  # of a chunk, before it is compressed
 _RECORDS_PER_CHUNK = 2**14  # numbers, rewritten with every task
 _FAILURES_PER_CHUNK = 2**10
@@ -37,10 +39,12 @@ _MOST_RUNS, _MOST_BLOCKS = 10**8, 10**7
 def block_size(study: Study) -> int:
     """Return the number of replications in a block: about a second of the slowest cells."""
     options = study.options
-    step = _PLAIN_STEP if study.plain.any() else _SLOW_STEP if options["observe"] else _STEP
+    one_by_one, together = (study.plain & ~study.together).any(), study.together.any()
+    step = _PLAIN_STEP if one_by_one else _SLOW_STEP if options["observe"] or together else _STEP
     seconds = options["horizon"] * step * max(1.0, study.most_arms / 4)
     fits = _MOST_BYTES // (8 * study.times.size * study.most_arms)
-    return max(1, min(study.replications, int(_BLOCK_SECONDS / seconds), fits))
+    least = TOGETHER if together and not one_by_one else 1
+    return max(1, min(study.replications, max(least, int(_BLOCK_SECONDS / seconds)), fits))
 
 
 class StoreLayout:

@@ -100,7 +100,7 @@ class Study:
         self.shape = tuple(len(axis) for axis in self.axes.values())
         self._values = [list(axis.values()) for axis in self.axes.values()]
         self.wanted = self._wanted(cells)
-        self.plain = self._check_cells()
+        self.plain, self.together = self._check_cells()
 
     def __repr__(self) -> str:
         axes = " × ".join(f"{len(axis):,} {name}{'s' * (len(axis) != 1)}" for name, axis in self.axes.items())
@@ -202,11 +202,11 @@ class Study:
             found += matches
         return found
 
-    def _check_cells(self) -> BoolArray:
-        """Refuse a cell that cannot run, by name. Return which cells run in plain Python, by (bandit, explorer,
-        reference).
+    def _check_cells(self) -> tuple[BoolArray, BoolArray]:
+        """Refuse a cell that cannot run, by name. Return which cells run in plain Python, and which of these run all
+        replications together, by (bandit, explorer, reference).
         """
-        plain = np.zeros(self.shape[:3], dtype=bool)
+        plain, together = np.zeros((2, *self.shape[:3]), dtype=bool)
         self._tilts = False
         for b, e, r in np.argwhere(self.wanted.any(axis=3)).tolist():
             first = int(np.argmax(self.wanted[b, e, r]))
@@ -216,14 +216,14 @@ class Study:
                     bandit.n_arms, bandit.families, explorer, reference, feedback=bandit.feedback, goal=self.goal
                 )
                 answer_of(self.goal, np.array(bandit.private))
-            plain[b, e, r] = agent.plain
+            plain[b, e, r], together[b, e, r] = agent.plain, agent.together
             self._tilts |= agent.tilts
             if self.options["method"] == "event":
                 for at in np.flatnonzero(self.wanted[b, e, r]).tolist():
                     with blaming(f"The cell of {self.name((b, e, r, at))} is invalid: "):
                         budget, options = self.cell((b, e, r, at)).budget, self.options
                         check_events(agent, budget, options["observe"], options["delta"])
-        return plain
+        return plain, together
 
 
 def _most_arms(bandits: dict[str, Bandit]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from feint._types import BoolArray, FloatArray
-from feint.sweep.store_layout import StoreLayout
+from feint.sweep.store_layout import TOGETHER, StoreLayout
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.task import Task, Work, timed
 
@@ -127,23 +127,18 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
     """
     horizon, n_arms = study.options["horizon"], study.cell(index).bandit.n_arms
     plain = bool(study.plain[index[:3]])
+    number = min(study.replications, TOGETHER) if study.together[index[:3]] else 1
 
     def run(steps: int) -> float:
-        return timed(
-            Work(
-                study.cell(index),
-                range(1),
-                {**study.options, "goal": study.goal, "horizon": steps, "checkpoints": [steps]},
-                plain,
-            )
-        )
+        options = {**study.options, "goal": study.goal, "horizon": steps, "checkpoints": [steps]}
+        return timed(Work(study.cell(index), range(number), options, plain)) / number
 
     steps = min(horizon, n_arms + (_FIRST_PLAIN_STEPS if plain else _FIRST_STEPS))
     try:
         run(steps)  # compiles
         start = time.perf_counter()
         before, now = math.nan, run(steps)
-        while now < _ENOUGH and steps < horizon:
+        while number * now < _ENOUGH and steps < horizon:
             before, steps, last = now, min(horizon, steps * _GROWTH), steps
             now = run(steps)
     except Exception:  # a task that raises is recorded when it is run, not here

@@ -1,15 +1,17 @@
 """Run all replications of a simulation on all cores: short ones in blocks, long ones in pieces."""
 
-import math
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from feint.budgets import Pieces
 from feint.numerics._threads import thread_count
 from feint.simulation.engine.eager import advance_eagerly, advance_plainly
 from feint.simulation.engine.event import advance_by_events, events
 from feint.simulation.engine.lazy import advance_lazily, lazy
+from feint.simulation.engine.lockstep import Lockstep
 from feint.simulation.engine.record import Run
 from feint.simulation.engine.region import region
 
@@ -17,6 +19,8 @@ _ARM_STEPS_PER_PIECE = 400_000  # arms × steps, well below a second, so that Ct
 _EVENTS_PER_PIECE = 20_000
 _SLOWER = 10  # how much slower a step is where every step is evaluated,
 _SLOWEST = 1000  # and in plain Python
+_IN_PYTHON = "plain", "lockstep"
+MOST_TOGETHER = 250  # replications in lockstep: a call in Python is little for so many, and memory stays small
 
 
 class Course(NamedTuple):
@@ -24,7 +28,7 @@ class Course(NamedTuple):
 
     horizon: int
     replications: int
-    method: str  # "lazy", "eager", "event" or "plain"
+    method: str  # "lazy", "eager", "event", "plain" or "lockstep"
     follows_posterior: bool
     budget: Any
     slow: bool  # whether every step is evaluated
@@ -37,7 +41,7 @@ def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], o
     Threads take blocks from one iterator. It does not matter which thread runs which block, since the draws of a
     replication depend on its number alone.
     """
-    pace = _SLOWEST if course.method == "plain" else _SLOWER if course.slow else 1
+    pace = _SLOWEST if course.method in _IN_PYTHON else _SLOWER if course.slow else 1
     piece = max(100, _ARM_STEPS_PER_PIECE // pace)
     blocks = _blocks(course, piece)
     lock, stop = threading.Lock(), threading.Event()
@@ -82,13 +86,13 @@ def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], o
 
 
 def _threads(course: Course) -> int:
-    return 1 if course.method == "plain" else min(thread_count(), course.replications)
+    return 1 if course.method in _IN_PYTHON else min(thread_count(), course.replications)
 
 
 def _blocks(course: Course, piece: int) -> Iterator[tuple[int, int]]:
     """Yield blocks of consecutive replications, each about a piece long, but at least a few blocks per thread."""
     size = max(1, min(piece // course.horizon, -(-course.replications // (4 * _threads(course)))))
-    size = 1 if course.keeps_state else size
+    size = MOST_TOGETHER if course.method == "lockstep" else 1 if course.keeps_state else size
     for first in range(0, course.replications, size):
         yield first, min(first + size, course.replications)
 
@@ -96,6 +100,8 @@ def _blocks(course: Course, piece: int) -> Iterator[tuple[int, int]]:
 def _advance(course: Course, n_arms: int) -> Callable[..., tuple[int, int]]:
     if course.method == "plain":
         return advance_plainly
+    if course.method == "lockstep":
+        return Lockstep().advance
     if course.method == "eager":
         return advance_eagerly
     if course.method == "event":
@@ -119,13 +125,15 @@ def _run_block(
 ) -> None:
     first, last = block
     t, row = 0, 0
+    at_once = last - first > 1 and course.method != "lockstep"
     while not stop.is_set():
-        whole = last - first > 1 or course.method == "event"  # which returns by itself
+        whole = at_once or course.method == "event"  # which returns by itself
         t_end = course.horizon if whole else min(t + piece, course.horizon)
         problem = run.problem._replace(budget=budget.settings(t, t_end))
         before = t
         t, row = advance(run._replace(problem=problem), first, last, t, row, t_end)
-        if t == course.horizon or last - first > 1 or not math.isnan(run.records.stopping_time[first]):
+        stopped = not np.isnan(run.records.stopping_time[first:last]).any()
+        if t == course.horizon or at_once or stopped:
             tick((course.horizon - before) * (last - first))
             return
-        tick(t - before)
+        tick((t - before) * (last - first))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,6 +16,7 @@ from feint.auditing.readers import Source
 from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS, ArrayLog, as_cells, as_contexts, as_table, as_vector
 from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.report import AuditReport
+from feint.auditing.sharded import Where
 from feint.numerics._validate import check_flag
 from feint.references.base import has_context_per_arm
 
@@ -158,6 +160,9 @@ def audit_log(
     *,
     explain: bool = True,
     progress: Progress = no_progress,
+    scheduler: Any = None,
+    workers: int | None = None,
+    out: str | Path | None = None,
     **options: Unpack[ColumnOptions],
 ) -> AuditReport:
     """Audit files, standard input ("-"), or what pandas, Polars, Arrow or DuckDB hold, in chunks.
@@ -175,6 +180,9 @@ def audit_log(
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     progress
         `progress(what, total)` returns a function to call with progress.
+    scheduler, workers, out
+        With `group`, audit shards on a Dask cluster at this address, or on this many processes.
+        What is done is kept in the folder `out`, and the same audit goes on with the rest.
     options
         - arm, reward, group, …: names of columns, the fields of `feint.auditing.Names`.
         OPTIONS
@@ -199,7 +207,8 @@ def audit_log(
             raise ValueError(f"`names` is given, and so is {next(iter(columns))}; give one or the other.")
         others["names"] = Names(**columns)
     claim = read_options(audit_log, others, LogOptions)
-    return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=progress)
+    where = Where(scheduler, workers, None if out is None else Path(out))
+    return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=progress, where=where)
 
 
 for _verb, _known in ((audit, ClaimOptions), (audit_log, LogOptions)):

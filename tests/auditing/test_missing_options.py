@@ -158,3 +158,12 @@ def test_limits_are_those_of_the_reference(label, size, limits):
             clipped = feint.Clipped(feint.Split(row.tolist()), *limits)
             expected = feint.Observer(3, clipped, initial_round=False).reference_probabilities()[arm]
             assert q == pytest.approx(expected, rel=1e-9)
+
+
+def test_arms_that_are_not_available_stay_so_in_every_explanation():
+    log = lacking(np.random.default_rng(7), 1, 600)[0]
+    open_to_2 = log["available"][:, 2] & (np.random.default_rng(8).random(600) < 0.3)
+    log["arms"] = np.where(open_to_2, 2, log["arms"])
+    report = feint.audit(log["arms"], log["rewards"], available=log["available"], **BETA)
+    assert report.rejected
+    assert report.diagnosis.kind != "clip"

@@ -119,7 +119,7 @@ class _Log:
         found = list(other_claims(claim, mode, arms, binary=binary))
         if not self._recomputed and (shares := self._constant_shares()) is not None:
             found += permuted_blocks(shares)
-        if self._recomputed and arms.n > 2:
+        if self._recomputed and arms.n > 2 and claim.names.available is None:
             arm, share = self._control()
             found += control_share(claim, arm, share, arms.names()[arm])
         for name in self._pieces[0].chunk.spare:

@@ -7,6 +7,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray
 from feint.auditing.diagnosis.experts import ExpertFamily, Setting
+from feint.auditing.diagnosis.pulls import REFUTED
 
 CLIP = "clip"  # a kind, and a setting: LOW or LOW,HIGH
 _SMALLEST = 1e-300
@@ -15,7 +16,8 @@ _SMALLEST = 1e-300
 class Limited(ExpertFamily[str]):
     """All probabilities are multiplied by one number, and those beyond the limit are set to it.
 
-    The size is the limit from below, or the distance from 1 of that from above. With two arms one is the other.
+    The size is the limit from below, or the distance from 1 of that from above. With two arms one is the other. Arms of
+    probability 0 keep it: they may not be available.
     """
 
     SIZES: ClassVar[FloatArray] = np.geomspace(0.005, 0.3, 8)
@@ -38,7 +40,8 @@ class Limited(ExpertFamily[str]):
         else:
             scale = _scale(log.log_pi, limit, np.greater, np.maximum)
             q = np.minimum(np.exp(log.pulled) * scale, limit)
-        return np.asarray(np.log(np.maximum(q, _SMALLEST)) - log.pulled)
+        changes = (log.pulled > REFUTED) & np.isfinite(scale)
+        return np.where(changes, np.log(q) - log.pulled, 0.0)
 
     def words(self, label: str, size: float) -> str:
         """Return a description of the departure."""
@@ -55,7 +58,7 @@ def _scale(
     beyond: Callable[[FloatArray, float], BoolArray],
     further: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> FloatArray:
-    """Return the number by which the probabilities of each row are multiplied, (n,).
+    """Return the number by which the probabilities of each row are multiplied, (n,); ∞ where all arms are at the limit.
 
     Setting some arms to the limit changes what the others share, which may bring more of them to it: K rounds at most.
     """
@@ -63,11 +66,12 @@ def _scale(
     for _ in range(log_pi.shape[1]):
         set_to_limit, rest = np.zeros(scale.size), np.zeros(scale.size)
         for column in log_pi.T:  # one by one: no copy of the whole log
-            p = np.exp(column)
-            out = beyond(p * scale, limit)
+            p = np.where(column > REFUTED, np.exp(column), 0.0)
+            out = beyond(p * np.where(np.isfinite(scale), scale, 1.0), limit) & (p > 0.0)
             set_to_limit += out
             rest += np.where(out, 0.0, p)
-        found = further(scale, (1.0 - set_to_limit * limit) / np.maximum(rest, _SMALLEST))
+        share = np.where(rest > 0.0, (1.0 - set_to_limit * limit) / np.maximum(rest, _SMALLEST), np.inf)
+        found = np.where(np.isfinite(scale), further(scale, share), scale)
         if np.array_equal(found, scale):
             break
         scale = found

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import feint
-from feint.auditing.reference_text import USUAL_REFERENCE, read_reference
+from feint.auditing.reference_text import read_reference
 from feint.references import Clipped, NormalInverseGamma
 from feint.registry import (
+    USUAL_REFERENCE,
     config_of,
     format_part,
     from_config,

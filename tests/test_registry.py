@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 import feint
 from cases import PAPER
-from feint.auditing.reference_text import USUAL_REFERENCE, read_reference
+from feint.auditing.reference_text import read_reference
 from feint.budgets import Constant
 from feint.explorers import FixedTilting
 from feint.references import Clipped, NormalInverseGamma
 from feint.registry import (
+    USUAL_REFERENCE,
     config_of,
     format_part,
     from_config,

@@ -15,7 +15,8 @@ from feint.goals import BestArm
 from feint.numerics._jit import kernel
 from feint.planning.lift import Lift
 from feint.planning.path_goal import PathGoal
-from feint.planning.paths import Paths, PathSettings, walk_paths
+from feint.planning.path_state import Paths, PathSettings
+from feint.planning.paths import walk_paths
 from feint.planning.seldom_seen import private_side
 from feint.planning.sides import Side
 from feint.support.printable import short_repr
@@ -45,9 +46,7 @@ def draw_paths(
         raise ValueError("Plans need families with a kernel; simulate this one (docs/extending.md).")
     n_arms = bandit.n_arms
     public, private = Side(bandit.families[0], np.array(bandit.public)), private_side(bandit)
-    if bandit.feedback is not None and not isinstance(goal, BestArm):
-        raise ValueError(f"Plans for {short_repr(goal)} need all private rewards seen; leave the feedback out.")
-    aim = None if isinstance(goal, BestArm) else PathGoal(goal, bandit)
+    aim = None if isinstance(goal, BestArm) else PathGoal(goal, bandit, private)
     shares, weights = _shares_of(explorer, bandit, aim)
     common = PathSettings(
         public=public,

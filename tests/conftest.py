@@ -1,7 +1,37 @@
 """Settings shared by all tests."""
 
 import hypothesis
+import pytest
 
 # Same examples every run, and no deadline: the first call of a kernel compiles it.
 hypothesis.settings.register_profile("feint", derandomize=True, deadline=None, max_examples=100)
 hypothesis.settings.load_profile("feint")
+
+
+@pytest.fixture
+def typed_run(monkeypatch):
+    """What `feint run` would simulate."""
+    from typer.testing import CliRunner
+
+    from feint.cli import app
+
+    found = {}
+
+    class Stop(Exception):
+        pass
+
+    def run_simulation(bandit, explorer, reference, budget, *others, **options):
+        found.update(family=bandit.families[0], feedback=bandit.feedback)
+        found.update(explorer=explorer, reference=reference, budget=budget, goal=options["goal"])
+        raise Stop
+
+    monkeypatch.setattr("feint.simulation.simulate.run_simulation", run_simulation)
+
+    def typed(*options):
+        means = ["--public", "0.6,0.3,0.1,0.2", "--private", "0.2,0.5,0.1,0.3"]
+        result = CliRunner().invoke(app, ["run", *means, *options])
+        if not isinstance(result.exception, Stop):
+            raise result.exception
+        return found
+
+    return typed

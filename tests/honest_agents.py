@@ -239,3 +239,8 @@ def epsilon_greedy(epsilon):
         return np.where(rng.random(len(best)) < epsilon, rng.integers(seen.counts.shape[1], size=len(best)), best)
 
     return after_a_round(choose)
+
+
+def reward_times(rng, row, n_logs):
+    """Late by a few rows, or never."""
+    return np.where(rng.random(n_logs) < 0.1, NEVER, row + 1 + rng.integers(40, size=n_logs))

@@ -21,3 +21,15 @@ def typed(*arguments, cwd=None):
         with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr), pytest.raises(SystemExit) as ended:
             main()
     return subprocess.CompletedProcess(command, ended.value.code or 0, stdout.getvalue(), stderr.getvalue())
+
+
+def run_audit(*arguments):
+    """(exit code, what it printed) of `feint audit`."""
+    found = typed("audit", *arguments)
+    return found.returncode, found.stdout + found.stderr
+
+
+def write_csv(path, header, rows):
+    """Write a log and return its path."""
+    path.write_text(header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    return path

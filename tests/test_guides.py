@@ -29,7 +29,7 @@ NOT_TYPED = {  # by what the command contains
     "s3://": "there is no such bucket; auditing/test_sources.py reads URLs",
     "tcp://": "there is no such cluster; tests/sweep starts one",
 }
-SLOW = "sweeps.md", "tutorial.md"
+SLOW = "sweeps.md", "tutorial.md", "warehouses.md"
 
 
 def blocks(page, kind):
@@ -64,7 +64,7 @@ def write_warehouse(folder):
     import pyarrow.parquet
 
     for name in ("monday.csv", "tuesday.csv", "logs/part.csv"):
-        write_log(folder / name, 3, shop="a", p_0=1 / 3, p_1=1 / 3, p_2=1 / 3)
+        write_log(folder / name, 3, shop="a", user="u", p_0=1 / 3, p_1=1 / 3, p_2=1 / 3)
     table = pyarrow.csv.read_csv(folder / "logs" / "part.csv")
     (folder / "logs" / "part.csv").unlink()
     for number in (2, 10):

@@ -54,7 +54,7 @@ def test_json_has_the_schema(logs):
         "tested", "alpha", "log_e_value", "highest_log_e_value", "p_value", "log_e_values", "arms", "boosted_arm",
         "boosted_epsilon", "impossible", "groups", "n_groups", "n_named", "cause", "diagnosis",
         "smallest_log_probability", "smallest_row", "bad_rows", "bad_examples", "warnings",
-        "history", "repeated", "changed",
+        "history", "repeated", "changed", "shards",
     }  # fmt: skip
     assert set(found["arms"][0]) == {"arm", "label", "observed", "expected", "excess", "low", "high", "allowed"}
 

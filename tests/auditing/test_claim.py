@@ -18,6 +18,7 @@ from feint.cli import app
 def test_the_typed_options_are_the_fields():
     assert set(LogOptions.__annotations__) == {field.name for field in dataclasses.fields(Claim)} | {"sigma"}
     files_only = {"names", "mode", "ignore_time", "delimiter", "encoding", "decimal"}
+    files_only |= {"shards", "blocks", "dependent_groups"}
     assert set(LogOptions.__annotations__) - set(ClaimOptions.__annotations__) == files_only
 
 
@@ -69,7 +70,7 @@ WRITTEN = {
     "batch": 2, "delay": 3, "discount": 0.5, "initial_round": False, "propensity_draws": 7, "floor": 0.01,
     "within": "1%", "alpha": 0.01, "arms": "a,b", "mode": "rewards", "ignore_time": True, "delimiter": ";",
     "encoding": "latin-1", "tolerance": 0.1, "skip_bad": True, "n_groups": 9, "burn_in": "150:0.5,0.5",
-    "probability_of": "b", "decimal": ",", "missing": "never",
+    "probability_of": "b", "decimal": ",", "missing": "never", "shards": 4, "blocks": 100, "dependent_groups": True,
 } | dict.fromkeys(shell_options(Names), "column")  # fmt: skip
 
 
@@ -84,7 +85,7 @@ def test_every_option_of_the_command_reaches_the_claim():
 
 def test_the_command_line_says_the_same():
     """What is written for a claim is read as the same claim: by the command itself, and with nothing left out."""
-    exclusive = {"batch", "reward_time", "stage"}  # with a delay
+    exclusive = {"batch", "reward_time", "stage", "blocks"}  # with a delay, and with dependent groups
     options = {name: value for name, value in WRITTEN.items() if name not in exclusive}
     options |= {"reference": "beta", "family": "bernoulli", "prior": "2,3", "clip": "0.01"}
     written = WrittenClaim(**options)

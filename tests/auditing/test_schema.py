@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 
 import feint
@@ -29,6 +30,12 @@ EVERY = {
     "rewards": recomputed,
     "rewards of groups": lambda: recomputed(groups=np.arange(122) % 3, n_groups=3),
     "two propensities": lambda: feint.audit([0, 1, 1, 0] * 9, propensities=[0.5] * 36, n_arms=2),
+    "shards": lambda: feint.audit_log(
+        pyarrow.table({"arm": [0, 1] * 20, "user": [0, 0, 1, 2] * 10, "p_0": [0.5] * 40, "p_1": [0.5] * 40}),
+        group="user",
+        shards=2,
+        blocks=20,
+    ),
     "nothing tested": lambda: feint.audit([0, 0, 0], [1, 0, 1], n_arms=2),
 }
 

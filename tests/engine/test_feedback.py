@@ -9,7 +9,7 @@ from scipy import stats
 
 import feint
 from cases import PAPER
-from feint.agent.agent import _learn
+from feint.agent.agent import _add_pull
 from feint.agent.assembly import assemble
 from feint.numerics import RandomStream
 from feint.numerics.streams import PRIVATE, PUBLIC
@@ -69,7 +69,7 @@ def taught(feedback, rewards, arms):
         3, FAMILIES, feint.RoundRobin([1]), feint.ThompsonSampling((1.0, 0.7)), feedback=feedback
     ).instantiate()
     for arm, (public, private) in zip(arms, rewards, strict=True):
-        _learn(known, int(arm), float(public), float(private))
+        _add_pull(known, int(arm), float(public), float(private))
     return known
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from beta_oracle import exact_best_arm, log_beta_best_arm, log_exceeds
 from cases import quick_but_for
 from feint.numerics import beta_arms, beta_best_arm_kernel, beta_best_arm_probabilities, logit_beta_panel
+from feint.numerics.best_arm_rows import fill_log_probabilities, fill_probabilities
 from feint.numerics.beta_arms import EXPONENT, SUM, allocate_beta_workspace
-from feint.numerics.beta_best_arm import fill_beta_log_probabilities, fill_beta_probabilities
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
 
@@ -238,10 +238,10 @@ def test_one_row_for_other_kernels():
     alphas, betas = random_instances(2, 3, 20)
     ws = allocate_beta_workspace(3)
     out = np.empty(3)
-    for fill, log in ((fill_beta_log_probabilities, True), (fill_beta_probabilities, False)):
+    for fill, log in ((fill_log_probabilities, True), (fill_probabilities, False)):
         expected = beta_best_arm_probabilities(alphas, betas, log=log)
         for row in range(len(alphas)):
-            fill(alphas[row], betas[row], ws, out)
+            fill(ws, alphas[row], betas[row], out)
             assert (out == expected[row]).all()
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import log_ndtr, logsumexp
 
 import feint
-from feint.families.posterior_axis import middle_point, place_on_axis
+from feint.families.placing import middle_point, place_on_axis
 from feint.numerics._jit import kernel
 from feint.numerics.top_arms import allocate_integral, log_top_arms
 

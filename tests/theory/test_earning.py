@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 import feint
 from feint import Bandit, optimal_earning
-from feint.theory.maximin import public_divergences
+from feint.theory.instance import public_divergences
 
 PAIRS = [
     feint.Gaussian(1.3),

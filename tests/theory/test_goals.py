@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 import feint
 from cases import PAPER
-from feint.theory.maximin import public_divergences
+from feint.theory.instance import public_divergences
 
 FIVE = feint.Bandit([0.9, 0.5, 0.1, 0.4, 0.2], [0.3, 0.8, 0.5, 0.1, 0.45])
 FOUR = feint.Bandit([0.9, 0.2, 0.5, 0.0], [0.3, 0.9, 0.6, 0.1])

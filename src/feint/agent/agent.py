@@ -10,6 +10,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray
 from feint.agent.assembly import assemble
+from feint.agent.saved_known import check_counts, known_state, recall_known
 from feint.agent.step import (
     Known,
     Problem,
@@ -18,7 +19,6 @@ from feint.agent.step import (
     decide,
     draw_arm,
     likeliest,
-    log_complement,
     most_pulled,
     space,
     update,
@@ -29,16 +29,16 @@ from feint.explorers import Explorer, TopTwo
 from feint.explorers.base import Uniforms
 from feint.explorers.bounded_draws import EXACT
 from feint.families import Families
-from feint.families.base import Belief, fill_log_best, recall
+from feint.families.base import Belief, fill_log_best
 from feint.feedback import Feedback
 from feint.goals import BestArm, Goal
 from feint.goals.base import fill_answer, log_error_of
 from feint.goals.best_arm import BestArmKernel
 from feint.numerics._jit import has_plain, kernel
-from feint.numerics._validate import as_number, is_whole, restore, restore_counts
+from feint.numerics._validate import as_number, is_whole
+from feint.numerics.best_arm_rows import log_rest
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
-from feint.references.base import memory_of, recall_memory
 from feint.registry import config_of, format_part, from_config
 from feint.support.files import load_state, save_state
 
@@ -50,13 +50,13 @@ def _decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms
     return decide(problem, known, s, t, uniforms)
 
 
-def learn(known: Known, arm: int, public: float, private: float) -> None:
+def add_pull(known: Known, arm: int, public: float, private: float) -> None:
     """Record a pull and its two rewards, and update what is known of the arm."""
     add_rewards(known, arm, public, private)
     update(known, arm)
 
 
-_learn = kernel(learn)
+_add_pull = kernel(add_pull)
 
 
 @kernel
@@ -134,7 +134,7 @@ class Agent:
         assembly = assemble(int(n_arms), self._families, explorer, reference, feedback=feedback, goal=goal)
         self._problem, self._known = assembly.instantiate()
         self._budget = Pieces(budget, int(n_arms))
-        self._choose, self._learn = (decide, learn) if assembly.plain else (_decide, _learn)
+        self._choose, self._add_pull = (decide, add_pull) if assembly.plain else (_decide, _add_pull)
         self._config: dict[str, Any] = {
             "n_arms": int(n_arms),
             "explorer": config_of(explorer, "explorer"),
@@ -219,7 +219,7 @@ class Agent:
         self._decide()
         if self._boosted is not None:
             self._known.boosts[self._boosted] += 1
-        self._learn(self._known, int(arm), seen, kept)
+        self._add_pull(self._known, int(arm), seen, kept)
         self._boosted = None
 
     @property
@@ -244,13 +244,7 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to continue identically, as plain JSON types."""
-        known = self._known
-        counts = {"pulls": known.pulls.tolist(), "boosts": known.boosts.tolist()}
-        sums = {"public_sums": known.public.sums.tolist(), "private_sums": known.private.sums.tolist()}
-        beyond = {name: array.tolist() for name, array in _beyond_sums(known).items()}
-        memory = memory_of(self._problem.reference)
-        order = {"memory": memory} if memory else {}
-        return {"feint_agent": _VERSION, **self._config, **counts, **sums, **beyond, **order}
+        return {"feint_agent": _VERSION, **self._config, **known_state(self._problem, self._known)}
 
     @classmethod
     def from_state(
@@ -282,26 +276,10 @@ class Agent:
                 seed=state["seed"],
                 replication=state["replication"],
             )
-            known = agent._known
-            restore_counts(known.pulls, state["pulls"], "pulls")
-            restore_counts(known.boosts, state["boosts"], "boosts")
-            for name, array in _beyond_sums(known).items():
-                (restore_counts if name == "seen" else restore)(array, state[name], name)
-            for name, side, belief in (
-                ("public_sums", agent._families[0], known.public),
-                ("private_sums", agent._families[1], known.private),
-            ):
-                recall(belief, side, state[name], name)
-            recall_memory(agent._problem.reference, state.get("memory", []))
-            if agent._feedback is not None:
-                for arm in np.flatnonzero(known.pulls):
-                    update(known, int(arm))
+            recall_known(agent._problem, agent._known, agent._families, agent._feedback, state)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
-        pulls, boosts, time = known.pulls, known.boosts, agent.time
-        in_order = (pulls == (np.arange(agent.n_arms) < time)).all() if time < agent.n_arms else (pulls >= 1).all()
-        if not in_order or boosts.sum() != max(0, time - agent.n_arms):
-            raise ValueError("The state is damaged: its pulls and boosts cannot come from an agent.")
+        check_counts(agent._known)
         return agent
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -358,7 +336,7 @@ class Agent:
         goal, private = self._problem.goal, self._known.private
         if isinstance(goal, BestArmKernel):
             logs = self._private_logs()
-            return np.arange(self.n_arms) == likeliest(logs), float(log_complement(logs, likeliest(logs)))
+            return np.arange(self.n_arms) == likeliest(logs), float(log_rest(logs[EXACT], likeliest(logs)))
         self._check_posterior()
         answer = np.empty(self.n_arms, dtype=bool)
         if has_plain((goal, private.family)):
@@ -378,12 +356,6 @@ class Agent:
         else:
             _fill_log_best(private, logs[EXACT])
         return logs
-
-
-def _beyond_sums(known: Known) -> dict[str, Any]:
-    """Return the arrays that a feedback keeps beside the sums of rewards, by name."""
-    family = known.private.family
-    return {name: getattr(family, name) for name in ("seen", "paired") if hasattr(family, name)}
 
 
 def _checked_reward(reward: Any, name: str, family: Any) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 
 from feint.agent.agent import Agent
 from feint.bandit import Bandit
-from feint.families.base import PlainFamily, draw_reward
+from feint.families.base import draw_reward
+from feint.families.plain import PlainFamily
 from feint.feedback.base import draw_private
 from feint.goals import BestArm
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
@@ -56,11 +57,10 @@ def public_log(
     epsilon: Any,
     horizon: int,
     seed: int = 0,
-    replication: int = 0,
     delta: float | None = None,
     goal: Any = BestArm(),  # noqa: B008 - frozen
 ) -> dict[str, Any]:
-    """Return columns time, arm and reward of one replication of `simulate`, from a live agent, until it stops.
+    """Return columns time, arm and reward of the first replication of `simulate`, from a live agent, until it stops.
 
     >>> from feint.explorers import TopTwo
     >>> table = public_log(Bandit([0.6, 0.3], [0.2, 0.5]), TopTwo(), epsilon=0.1, horizon=5)
@@ -75,10 +75,9 @@ def public_log(
         family=bandit.families,
         feedback=bandit.feedback,
         seed=seed,
-        replication=replication,
         goal=goal,
     )
-    source = RewardStream(bandit, seed, replication)
+    source = RewardStream(bandit, seed)
     arms, rewards = [], []
     for t in range(horizon):
         if delta is not None and t >= bandit.n_arms and agent.log_error <= np.log(delta):

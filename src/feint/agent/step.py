@@ -5,7 +5,6 @@ functions run as Python. The draw cuts (0, 1) into intervals: the boosted arm fi
 the most pulled arm D last. D takes nearly every step, so the lazy engine tests whether u lies above everything else.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from feint.explorers.bounded_draws import EXACT, LOG_ROWS, fill_exact_bounds
 from feint.families.base import Belief, fill_log_best, set_posterior
 from feint.feedback.base import add_private, private_mean
 from feint.numerics._jit import inlined, part, shared, shared_inlined
+from feint.numerics.sorting import find_largest
 from feint.references.base import expect
 
 
@@ -133,11 +133,7 @@ def update(known: Known, arm: int) -> None:
 @part
 def most_pulled(pulls: IntArray) -> int:
     """Return D, the first of the arms with the most pulls."""
-    dominant = 0
-    for a in range(1, pulls.size):
-        if pulls[a] > pulls[dominant]:
-            dominant = a
-    return dominant
+    return find_largest(pulls)
 
 
 @inlined
@@ -150,22 +146,4 @@ def still_most_pulled(pulls: IntArray, dominant: int, pulled: int) -> int:
 @inlined
 def likeliest(logs: FloatArray) -> int:
     """Return the arm with the largest private probability, the first of equals, from the row EXACT of `logs`."""
-    top = 0
-    for a in range(1, logs.shape[1]):
-        if logs[EXACT, a] > logs[EXACT, top]:
-            top = a
-    return top
-
-
-@inlined
-def log_complement(logs: FloatArray, arm: int) -> float:
-    """Return log(1 − P(arm)), the logarithm of the sum of the others, from the row EXACT of `logs`."""
-    top = -math.inf
-    for a in range(logs.shape[1]):
-        if a != arm:
-            top = max(top, logs[EXACT, a])
-    total = 0.0
-    for a in range(logs.shape[1]):
-        if a != arm:
-            total += math.exp(logs[EXACT, a] - top)
-    return top + math.log(total)
+    return find_largest(logs[EXACT])

@@ -16,7 +16,7 @@ from feint.evidence import BoostMixture
 from feint.numerics._validate import restore_counts
 
 _VERSION = 5
-_EXAMPLES = 20  # of bad rows named in the report
+EXAMPLES = 20  # of bad rows named in the report
 _SUSPICIOUS = math.log(1e-12)
 
 
@@ -84,7 +84,7 @@ class Auditor:
             raise ValueError(f"{shown}{more}. {advice}")
         for row in bad:
             self._bad[row.kind] = self._bad.get(row.kind, 0) + 1
-            if len(self._examples) < _EXAMPLES:
+            if len(self._examples) < EXAMPLES:
                 self._examples.append(str(row))
 
     def _test(self, rows: IntArray, arms: IntArray, groups: IntArray, log_pi: FloatArray, instants: IntArray) -> None:

@@ -170,6 +170,24 @@ class Claim:
     )
     tolerance: float = field(default=1e-6, metadata=_about("How far probabilities may be from summing to 1."))
     skip_bad: bool = field(default=False, metadata=_about("Leave bad rows out and count them.", distinguishes=False))
+    shards: int | None = field(
+        default=None,
+        metadata=_about(
+            "Audit groups in this many shards; 1, or 16 with workers.",
+            kind=int | None, distinguishes=False,
+        ),
+    )  # fmt: skip
+    blocks: int | None = field(
+        default=None,
+        metadata=_about(
+            "In shards, read E after every so many rows, not only at the end.",
+            kind=int | None, distinguishes=False,
+        ),
+    )  # fmt: skip
+    dependent_groups: bool = field(
+        default=False,
+        metadata=_about("Groups may depend on each other; each is tested alone.", distinguishes=False),
+    )
 
     def __post_init__(self, sigma: float | None) -> None:
         from feint.auditing.burn_in import read_burn_in
@@ -195,11 +213,19 @@ class Claim:
             )
         if self.n_groups is not None and not is_whole(self.n_groups, 1, 10**12):
             raise ValueError(f"`n_groups` is {self.n_groups!r}; it is the number of groups, 1 or more.")
+        for name, what in (("shards", "number of shards"), ("blocks", "number of rows after which E is read")):
+            if (given := getattr(self, name)) is not None and not is_whole(given, 1, 10**12):
+                raise ValueError(f"`{name}` is {given!r}; it is the {what}, 1 or more.")
+        if self.blocks is not None and self.dependent_groups:
+            raise ValueError(
+                "Where groups depend on each other, E is read once, at the end; leave `blocks` or `dependent_groups` "
+                "out."
+            )
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):
             raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
         object.__setattr__(self, "burn_in", read_burn_in(self.burn_in))
-        for name in ("initial_round", "skip_bad", "ignore_time"):
+        for name in ("initial_round", "skip_bad", "ignore_time", "dependent_groups"):
             check_flag(getattr(self, name), name)
         object.__setattr__(self, "alpha", check_level(self.alpha, "alpha, the level of the audit,"))
         object.__setattr__(self, "family", family_pair(self.family, sigma)[0])
@@ -282,6 +308,9 @@ class LogOptions(ClaimOptions, total=False):
     delimiter: str | None
     encoding: str | None
     decimal: str
+    shards: int | None
+    blocks: int | None
+    dependent_groups: bool
 
 
 def read_options(verb: Callable[..., Any], options: Mapping[str, Any], known: type, **more: Any) -> Claim:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from feint.auditing.claim import Claim, Names, shell_options
 from feint.auditing.option import Option
+from feint.registry import USUAL_REFERENCE
 
 # How a reference is written with its rewards: `read_reference` reads all of these together.
 _REFERENCE = {
@@ -17,7 +18,7 @@ _REFERENCE = {
         "What is claimed where nothing is logged, NAME[:ARGUMENTS] of a reference below; normal, beta and the like are "
         "thompson-sampling with that --family.",
         kind=str,
-        usual="thompson-sampling",
+        usual=USUAL_REFERENCE,
     ),
     "family": Option("Public rewards: {family} or {mine}; gaussian if not given.", kind=str | None),
     "sigma": Option("Standard deviation of normal rewards, or unknown; 1 if not given.", kind=str | None),

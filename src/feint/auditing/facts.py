@@ -23,6 +23,8 @@ _BETS = {
     "leader": "the likeliest arm",
     "serial": "serial dependence",
     "groups": "groups",
+    "product": "product over shards",
+    "average": "average over shards",
 }
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -81,7 +83,9 @@ def _meaning(report: "AuditReport") -> tuple[str, str]:
         )
     elif report.rejected:
         tone = "rejected"
-        means = f"A true claim is rejected with probability at most {level}, wherever the log ends."
+        once = report.shards is not None and report.shards.dependent_groups
+        scope = "if its length was fixed beforehand" if once else "wherever the log ends"
+        means = f"A true claim is rejected with probability at most {level}, {scope}."
     else:
         tone = "kept"
         means = (
@@ -100,11 +104,8 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
     found = [
         ("pulls tested", f"{report.tested:,} of {report.rows:,}{first}"),
         *([("not the first of their unit", f"{report.repeated:,}")] if report.repeated else ()),
-        ("e-value", f"{power(report.log_e_value)} now, {power(report.highest_log_e_value)} at its highest"),
-        ("anytime p-value", power(-report.highest_log_e_value)),
+        *_evidence(report, power),
     ]
-    bets = [f"{_BETS[name]} {power(log_e)}" for name, log_e in report.log_e_values.items()]
-    found.insert(2, ("e-values of its bets", ", ".join(bets)))
     if report.cause is not None:
         found.append(("rejected since", _cause(report, report.cause)))
     kind = None if report.diagnosis is None else report.diagnosis.kind
@@ -119,6 +120,26 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
         value = f"{power(report.smallest_log_probability)}, row {report.smallest_row:,}"
         found.append(("smallest π of a pull", value))
     return found
+
+
+def _evidence(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
+    """Return E, its parts, when it was read, and the p-value."""
+    parts = ", ".join(f"{_BETS[name]} {power(log_e)}" for name, log_e in report.log_e_values.items())
+    now, highest = power(report.log_e_value), power(report.highest_log_e_value)
+    shards = report.shards
+    if shards is None:
+        return [
+            ("e-value", f"{now} now, {highest} at its highest"),
+            ("e-values of its bets", parts),
+            ("anytime p-value", power(-report.highest_log_e_value)),
+        ]
+    read = "at the end of the log only" if shards.blocks is None else f"after every {shards.blocks:,} rows"
+    return [
+        ("shards", f"{shards.n:,}, by group; E was read {read}"),
+        ("e-value", now if shards.blocks is None else f"{now} now, {highest} at its highest"),
+        ("the mean of", parts),
+        ("p-value" if shards.dependent_groups else "anytime p-value", power(-report.highest_log_e_value)),
+    ]
 
 
 def _cause(report: "AuditReport", cause: "Cause") -> str:
@@ -187,9 +208,9 @@ def _arm_table(report: "AuditReport") -> FactTable:
 
 
 def _arm(arm: "ArmReport") -> tuple[str, ...]:
-    if arm.expected is None or arm.excess is None or arm.low is None or arm.high is None:
+    if arm.expected is None or arm.excess is None:
         return (arm.label, f"{arm.observed:,}", "not logged", "", "")
-    interval = f"{arm.low:+,.1f} … {arm.high:+,.1f}".replace("-", "−")
+    interval = "" if arm.low is None else f"{arm.low:+,.1f} … {arm.high:+,.1f}".replace("-", "−")
     excess = f"{arm.excess:+,.1f}".replace("-", "−")
     return (arm.label, f"{arm.observed:,}", f"{arm.expected:,.1f}", excess, interval)
 

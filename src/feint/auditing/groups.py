@@ -78,12 +78,8 @@ class LogGroups:
         """Return every group that has arrived, those that are named first and then by evidence."""
         if self._test is None:
             return ()
-        log_e, tested = self._test.log_e_values(), self._test.tested
-        named = np.zeros(log_e.size, dtype=bool)
-        named[self._test.name_groups(alpha)] = True
-        labels = list(self._ids)
-        order = np.lexsort((-log_e, ~named))
-        return tuple(GroupReport(labels[g], int(tested[g]), float(log_e[g]), bool(named[g])) for g in order)
+        log_e, named = self._test.log_e_values(), self._test.name_groups(alpha)
+        return report_groups(list(self._ids), self._test.tested, log_e, named)
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to go on identically, as plain JSON types."""
@@ -96,6 +92,16 @@ class LogGroups:
             self._test.recall(state["test"])
             if len(self._test.tested) != len(self._ids):
                 raise ValueError(f"The state is damaged: it has {len(self._ids)} groups, but tests of others.")
+
+
+def report_groups(
+    labels: Sequence[str], tested: IntArray, log_e: FloatArray, named: IntArray
+) -> tuple[GroupReport, ...]:
+    """Return one report per group, those that are named (by their numbers) first and then by evidence."""
+    is_named = np.zeros(log_e.size, dtype=bool)
+    is_named[named] = True
+    order = np.lexsort((-log_e, ~is_named))
+    return tuple(GroupReport(labels[g], int(tested[g]), float(log_e[g]), bool(is_named[g])) for g in order)
 
 
 def write_groups(groups: Sequence[GroupReport], path: Path) -> None:

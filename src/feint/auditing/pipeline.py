@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from feint.auditing.arms import LogArms
 from feint.auditing.auditor import Auditor
 from feint.auditing.cause import find_cause
 from feint.auditing.chunks import chunks
@@ -16,6 +17,7 @@ from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
 from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.report import AuditReport
+from feint.auditing.sharded import Prepared, Where, audit_sharded
 
 _READ_ONCE = (
     "What explains the rejection was not looked for: for this the log is read again, and its batches can be read only "
@@ -24,22 +26,25 @@ _READ_ONCE = (
 
 
 def audit_source(
-    source: Source, claim: Claim, *, explain: bool = True, progress: Progress = no_progress
+    source: Source, claim: Claim, *, explain: bool = True, progress: Progress = no_progress, where: Where | None = None
 ) -> AuditReport:
-    """Audit a file, a pipe or a table."""
+    """Audit a file, a pipe or a table, in shards if the claim or `where` say so."""
+    where = where or Where()
+    shards = where.shards_of(claim)
     log = open_log(source, claim.delimiter, claim.encoding)
     with naming(log.name):
-        return audit_opened(log, _recomputed_if_it_needs_no_rewards(claim), explain=explain, progress=progress)
+        claim = _recomputed_if_it_needs_no_rewards(claim)
+        if shards is None:
+            return audit_opened(log, claim, explain=explain, progress=progress)
+        found = _prepare(log, replace(claim, shards=shards), progress)
+        return audit_sharded(Prepared(source, log, *found), where, progress)
 
 
 def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Progress = no_progress) -> AuditReport:
     """Feed an `Auditor`, and look for reasons where it rejects."""
-    claim, columns = _choose(log, claim)
-    warnings: list[str] = []
-    arms = find_arms(log, columns, claim, warnings, progress)
+    claim, columns, arms, warnings = _prepare(log, claim, progress)
     grouped = columns.group is not None
     mode = make_mode(columns.mode, claim, arms, grouped=grouped)
-    warnings += _unused(claim, columns)
     auditor = Auditor(mode, grouped=grouped)
     for chunk in chunks(log, columns, arms, progress("auditing", log.size or 0)):
         auditor.feed(chunk)
@@ -91,6 +96,14 @@ def follow_log(
 def followed_state(auditor: Auditor, log: FollowedLog) -> dict[str, Any]:
     """Return all that `follow_log` needs to go on identically, as plain JSON types."""
     return {**auditor.state(), "seen": log.seen.state()}
+
+
+def _prepare(log: Log, claim: Claim, progress: Progress) -> tuple[Claim, LogColumns, LogArms, list[str]]:
+    """Return the claim, the columns that matter, the arms, and what should be known of these."""
+    claim, columns = _choose(log, claim)
+    warnings: list[str] = []
+    arms = find_arms(log, columns, claim, warnings, progress)
+    return claim, columns, arms, warnings + _unused(claim, columns)
 
 
 def _choose(log: Log, claim: Claim) -> tuple[Claim, LogColumns]:

@@ -6,9 +6,8 @@ from typing import Any
 
 from feint.families import Gaussian
 from feint.references import Clipped, NormalInverseGamma, ThompsonSampling
-from feint.registry import imply_family, is_family_of, parse, parse_families
+from feint.registry import USUAL_REFERENCE, imply_family, is_family_of, parse, parse_families
 
-USUAL_REFERENCE = "thompson-sampling"
 _NORMAL = (None, "gaussian", "normal")  # families that leave σ to --sigma
 
 

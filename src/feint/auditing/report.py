@@ -44,6 +44,16 @@ class Cause(NamedTuple):
     last_row: int
 
 
+class Shards(NamedTuple):
+    """How a log was audited in shards: how many, after how many rows E was read (None: at the end of the log alone),
+    and whether groups may depend on each other.
+    """
+
+    n: int
+    blocks: int | None
+    dependent_groups: bool
+
+
 @dataclass(frozen=True, repr=False)
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
@@ -108,6 +118,9 @@ class AuditReport:
         The bet by which the log was rejected, a `Cause`; None where nothing was to be explained.
     repeated, changed
         How many rows are not the first of their unit, and those among them that do not have its arm; None if all do.
+    shards
+        How the log was cut by groups, a `Shards`; then `log_e_values` has `product`, `average` and `groups`, whose mean
+        is E. None if it was audited as a whole.
 
     Examples
     --------
@@ -144,6 +157,7 @@ class AuditReport:
     cause: Cause | None = None
     repeated: int = 0
     changed: ChangedUnit | None = None
+    shards: Shards | None = None
 
     @property
     def rejected(self) -> bool:
@@ -173,6 +187,8 @@ class AuditReport:
     @property
     def confidence(self) -> str:
         """What the arms' intervals promise, in words."""
+        if self.shards is not None and self.shards.dependent_groups:
+            return "no intervals, since groups may depend on each other"
         share = intervals_share(self.log_e_values)
         return f"{100 * (1 - self.alpha * share):.6g} % intervals, at all rows"
 
@@ -230,6 +246,7 @@ class AuditReport:
             "bad_rows": self.bad_rows,
             "bad_examples": list(self.bad_examples),
             "warnings": list(self.warnings),
+            "shards": None if self.shards is None else self.shards._asdict(),
             "history": {"rows": self.history_rows.tolist(), "log_e_values": self.history_log_e_values.tolist()},
         }
 

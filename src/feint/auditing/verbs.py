@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,6 +17,7 @@ from feint.auditing.readers import Source
 from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS, ArrayLog, as_cells, as_contexts, as_table, as_vector
 from feint.auditing.readers.base import Progress
 from feint.auditing.report import AuditReport
+from feint.auditing.sharded import Where
 from feint.numerics._validate import check_flag
 from feint.references.base import has_context_per_arm
 from feint.support.progress import progress_bars
@@ -161,6 +163,9 @@ def audit_log(
     *,
     explain: bool = True,
     progress: Progress | None = None,
+    scheduler: Any = None,
+    workers: int | None = None,
+    out: str | Path | None = None,
     **options: Unpack[ColumnOptions],
 ) -> AuditReport:
     """Audit files, standard input ("-"), or what pandas, Polars, Arrow or DuckDB hold, in chunks.
@@ -179,6 +184,9 @@ def audit_log(
     progress
         By default bars appear after two seconds, in a terminal or a notebook. Otherwise
         `progress(what, total)` returns a function to call with progress.
+    scheduler, workers, out
+        With `group`, audit shards on a Dask cluster at this address, or on this many processes.
+        What is done is kept in the folder `out`, and the same audit goes on with the rest.
     options
         - arm, reward, group, …: names of columns, the fields of `feint.auditing.Names`.
         OPTIONS
@@ -203,8 +211,9 @@ def audit_log(
             raise ValueError(f"`names` is given, and so is {next(iter(columns))}; give one or the other.")
         others["names"] = Names(**columns)
     claim = read_options(audit_log, others, LogOptions)
+    where = Where(scheduler, workers, None if out is None else Path(out))
     with nullcontext(progress) if progress is not None else progress_bars() as bars:
-        return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=bars)
+        return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=bars, where=where)
 
 
 for _verb, _known in ((audit, ClaimOptions), (audit_log, LogOptions)):

@@ -8,7 +8,7 @@ from feint.budgets.total import TotalBudget
 
 
 @dataclass(frozen=True)
-class RisingBudget:
+class RisingBudget(TotalBudget):
     """`total` spread over the first `horizon` pulls in proportion to time, and nothing after them.
 
     The best way to spend a small total (docs/theory.md): ε_t = total·2t/(horizon·(horizon + 1)).
@@ -28,13 +28,6 @@ class RisingBudget:
 
     name: ClassVar[str] = "rising"
     aliases: ClassVar[tuple[str, ...]] = ("rising-budget",)
-    total: float
-    horizon: int
-
-    def __post_init__(self) -> None:
-        even = TotalBudget(self.total, self.horizon)
-        object.__setattr__(self, "total", even.total)
-        object.__setattr__(self, "horizon", even.horizon)
 
     def at(self, t: int) -> float:
         """Return ε_t."""

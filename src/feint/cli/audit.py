@@ -49,6 +49,15 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write all that was found as one page (.html).")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="With --group: audit shards on the Dask cluster at this address, tcp://….")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="With --group: or on this many local processes, started by Dask.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Keep shards that are done in this folder, and go on with those that are there.")
+    ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="With --group: write all groups and their e-values (.csv).")
     ] = None,
@@ -75,6 +84,9 @@ def audit(
                 raise ValueError(
                     "--follow prints a line when the log is rejected; leave --plot, --html, --json, --group out."
                 )
+            for given, option in ((scheduler, "--scheduler"), (workers, "--workers"), (out, "--out")):
+                if given is not None:
+                    raise ValueError(f"{option} is for logs that are whole; leave it or --follow out.")
             if len(logs) > 1:
                 raise ValueError(f"--follow reads one log as it grows, and {len(logs)} are given; follow each alone.")
             code = follow_growing(logs[0], claim, state, wait=not until_end, on_alarm=check_command(on_alarm))
@@ -82,7 +94,8 @@ def audit(
             for given, option in ((state, "--state"), (on_alarm, "--on-alarm"), (until_end or None, "--until-end")):
                 if given is not None:
                     raise ValueError(f"{option} is for --follow; add that, or leave it out.")
-            code = _whole(logs, claim, as_json, ((plot, _save_plot), (html, _save_page), (groups, _save_groups)), force)
+            files = ((plot, _save_plot), (html, _save_page), (groups, _save_groups))
+            code = _whole(logs, claim, (scheduler, workers, out), as_json, files, force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
         typer.echo("feint: interrupted, nothing was decided.", err=True)
@@ -93,14 +106,20 @@ def audit(
 
 
 def _whole(
-    logs: list[str], claim: "Claim", as_json: bool, files: "Sequence[tuple[Path | None, _Save]]", force: bool
+    logs: list[str],
+    claim: "Claim",
+    where: tuple[str | None, int | None, Path | None],
+    as_json: bool,
+    files: "Sequence[tuple[Path | None, _Save]]",
+    force: bool,
 ) -> int:
     """Print the verdict, then write the files: what cannot be written must not hide it. Return the exit code."""
     from feint.auditing import pipeline
+    from feint.auditing.sharded import Where
     from feint.support.progress import progress_bars
 
     with progress_bars() as progress:
-        report = pipeline.audit_source(logs, claim, progress=progress)
+        report = pipeline.audit_source(logs, claim, progress=progress, where=Where(*where))
     log = ", ".join(logs)
     if report.tested == 0:  # "no evidence" would be true, and misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")

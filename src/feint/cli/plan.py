@@ -19,6 +19,7 @@ from feint.cli.shared import (
     read_bandit,
     save_figure,
 )
+from feint.registry import USUAL_REFERENCE
 
 if TYPE_CHECKING:
     from feint.planning import Plan, Unseen
@@ -49,7 +50,7 @@ def plan(
     goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal}.")] = "best-arm",
     reference: Annotated[
         str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")
-    ] = "thompson-sampling",
+    ] = USUAL_REFERENCE,
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,

@@ -19,6 +19,7 @@ from feint.cli.shared import (
     read_bandit,
     save_figure,
 )
+from feint.registry import USUAL_REFERENCE
 
 if TYPE_CHECKING:
     from feint.simulation.dataset import Runs
@@ -36,9 +37,7 @@ def run(
     ] = "0.1",
     horizon: Annotated[str, typer.Option(help="Pulls per run, the initial round included; 1e5 is fine.")] = "10000",
     explorer: Annotated[str, typer.Option(help="Whom to boost: {explorer} or {mine}.")] = "top-two",
-    reference: Annotated[
-        str, typer.Option(help="What the observer expects: {reference} or {mine}.")
-    ] = "thompson-sampling",
+    reference: Annotated[str, typer.Option(help="What the observer expects: {reference} or {mine}.")] = USUAL_REFERENCE,
     goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
     replications: Annotated[str, typer.Option(help="Runs.")] = "100",
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,

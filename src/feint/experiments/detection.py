@@ -42,8 +42,8 @@ QUICK: dict[str, Any] = {
     "detect_replications": (40,) * 3,
 }
 FULL: dict[str, Any] = {
-    "identify_replications": (1_300, 700, 760),
-    "detect_replications": (700, 500, 150, 150, 150, 150, 150),
+    "identify_replications": (1_400, 1_400, 1_500),
+    "detect_replications": (1_400, 500, 150, 150, 150, 150, 150),
 }
 CAPTION = (
     "Median pulls until the agent is sure, and until the observer, who tests at {alpha}, notices, with 95 % intervals; "

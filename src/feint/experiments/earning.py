@@ -41,7 +41,7 @@ QUICK: dict[str, Any] = {
     "runs": (40,) * 4,
     "watched_replications": (40,) * 3,
 }
-FULL: dict[str, Any] = {"runs": (330, 330, 200, 200), "watched_replications": (300, 5_000, 1_500)}
+FULL: dict[str, Any] = {"runs": (1_600, 330, 200, 200), "watched_replications": (300, 5_000, 1_500)}
 CAPTION = (
     "Left: private gain in units of √(εt), median and quartiles of {runs} seeds. Right: share of seeds "
     "detected so far, of {watched_replications} at each ε."

@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
     "runs": (1_500,) * 7,  # at each total
 }
 QUICK: dict[str, Any] = {"totals": (0.01, 0.1, 1.0, 10.0), "horizon": 300, "runs": (400,) * 4}
-FULL: dict[str, Any] = {"runs": (14_000, 14_000, 14_000, 40_000, 3_000, 30_000, 3_000)}
+FULL: dict[str, Any] = {"runs": (14_000, 14_000, 14_000, 100_000, 3_000, 30_000, 3_000)}
 CAPTION = (
     "Share of runs that tests of level {alpha} catch within {horizon} pulls, against the total KL that the runs may "
     "spend; 95 % intervals of {runs} runs."

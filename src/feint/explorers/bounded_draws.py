@@ -15,6 +15,7 @@ from feint._types import FloatArray
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW, UNDECIDED, Range, View
 from feint.feedback.base import worth
 from feint.numerics._jit import inlined, part, shared_inlined
+from feint.numerics.sorting import find_largest
 
 _BEYOND = 2.0  # the cut after the last arm: no uniform reaches it
 _SKIPPED = -1.0
@@ -68,10 +69,7 @@ def fill_all_cuts(bounds: FloatArray, logs: FloatArray, low: FloatArray, high: F
     """
     fill_cuts(bounds[P_LOW], bounds[P_HIGH], bounds[CUT_LOW], bounds[CUT_HIGH], NO_ARM)
     n = logs.shape[1]
-    top = 0
-    for a in range(1, n):
-        if high[a] > high[top]:
-            top = a
+    top = find_largest(high)
     scale = -math.inf
     for a in range(n):
         if a != top:

@@ -18,6 +18,7 @@ import numpy as np
 from feint._types import FloatArray
 from feint.explorers.base import PlainExplorer, PlainView, Uniforms, View
 from feint.numerics._jit import by_type, inlined, part, parts
+from feint.numerics.sorting import find_largest
 from feint.numerics.tilt_kernel import policy_kl, tilt_policy
 from feint.support.own_parts import OwnPartError, call
 
@@ -35,11 +36,7 @@ def fill_values(explorer: Any, view: View, uniforms: Uniforms, values: FloatArra
 def _choose(settings: Any, view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
     values = view.scratch[_VALUES]
     fill_values(settings, view, uniforms, values)
-    top = 0
-    for a in range(1, values.size):
-        if values[a] > values[top]:
-            top = a
-    return top
+    return find_largest(values)
 
 
 @inlined

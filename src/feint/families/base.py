@@ -35,19 +35,17 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray, IntArray
-from feint.numerics._jit import Plain, by_type, kernel
+from feint.families.plain import PlainFamily
+from feint.numerics._jit import by_type, kernel
 from feint.numerics._validate import restore
-from feint.numerics.posterior_draws import draw_uniform
+from feint.numerics.best_arm_rows import best_sums
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
-from feint.support.own_parts import call
 
 # Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.
 OTHERS_HIGH, OTHERS_LOW, OWN_LOW, OWN_HIGH = 0, 1, 2, 3
 # Entries of `box` (3,): the region itself, an interval of D's sample mean and its largest number of pulls.
 MEAN_LOW, MEAN_HIGH, MOST = 0, 1, 2
-
-_SUM_TOLERANCE = 1e-6
 
 
 class Family(Protocol):
@@ -124,56 +122,6 @@ def is_observable(family: Any, rewards: Any) -> Any:
     return found & (abs(rewards) <= family.observable[0]) if hasattr(family, "observable") else found
 
 
-class PlainFamily(Plain):
-    """A family without a kernel; the `ws` of its belief is (pulls, sums)."""
-
-    def __init__(self, family: Any) -> None:
-        self.family = family
-
-    @staticmethod
-    def draw_reward(settings: "PlainFamily", mean: float, normal: float, uniform: float) -> float:
-        """Ask the family and check its answer."""
-        reward = float(call(settings.family, "draw", None, float(mean), float(uniform)))
-        if not settings.family.accepts(reward):
-            name = type(settings.family).__name__
-            raise ValueError(f"{name}.draw returned {reward!r}; its own `rewards` says {settings.family.rewards!r}.")
-        return reward
-
-    @staticmethod
-    def set_posterior(settings: "PlainFamily", belief: Belief, a: int) -> None:
-        """Do nothing: such a belief has only pulls and sums."""
-
-    @staticmethod
-    def fill_log_best(settings: "PlainFamily", posterior: FloatArray, ws: Any, out: FloatArray) -> None:
-        """Ask the family and check its answer."""
-        pulls, sums = (array.copy() for array in ws)
-        answer = np.asarray(call(settings.family, "log_best", int(pulls.sum()) + 1, pulls, sums), dtype=float)
-        if answer.shape != out.shape or not abs(np.exp(answer).sum() - 1.0) <= _SUM_TOLERANCE:
-            raise ValueError(
-                f"{type(settings.family).__name__}.log_best returned {answer.tolist()} after {int(ws[0].sum())} pulls; "
-                f"it must be the logarithms of {out.size} probabilities that sum to 1."
-            )
-        out[:] = answer
-
-    @staticmethod
-    def draw_mean(settings: "PlainFamily", belief: Belief, a: int, first: Word, second: Word) -> float:
-        """Ask the family, if it has this method."""
-        family = settings.family
-        if not hasattr(family, "draw_mean"):
-            raise ValueError(
-                f"This explorer draws from the private posterior; give {type(family).__name__} a method "
-                "draw_mean(pulls, sum, uniform), or choose another explorer."
-            )
-        known = int(belief.pulls[a]), float(belief.sums[a])
-        step = int(belief.pulls.sum()) + 1
-        return float(call(family, "draw_mean", step, *known, draw_uniform(a, first, second)))
-
-    @staticmethod
-    def divergence_to(settings: "PlainFamily", x: float, change: float) -> float:
-        """Ask the family."""
-        return float(settings.family.divergence(x, x + change))
-
-
 def usual_prior(family: Any) -> tuple[float, float]:
     """Return the prior that is used where none is given."""
     return family.prior(None) if hasattr(family, "kernel") else (0.0, 0.0)
@@ -197,13 +145,16 @@ def set_posterior(family: Any, belief: Belief, a: int) -> None:
 @by_type
 def fill_log_best(family: Any, posterior: FloatArray, ws: Any, out: FloatArray) -> None:
     """Fill `out` with log P(a is the best arm); the error is below `slack`/2, times |log p| where that is above 1."""
-    raise NotImplementedError
+    sums, exponents = best_sums(ws, posterior[0], posterior[1])
+    for a in range(out.size):
+        out[a] = math.log(sums[a]) + exponents[a]
 
 
 @by_type
 def log_best_of(family: Any, posterior: FloatArray, ws: Any, arm: int) -> float:
     """Return log P(arm is the best), as from `fill_log_best`, for one arm."""
-    raise NotImplementedError
+    sums, exponents = best_sums(ws, posterior[0], posterior[1])
+    return math.log(sums[arm]) + exponents[arm]
 
 
 @by_type

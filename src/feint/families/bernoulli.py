@@ -10,8 +10,8 @@ import numpy.typing as npt
 from feint._types import FloatArray
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import (
+    CONJUGATE_PARTS,
     MOST_PULLS,
-    SLACK,
     mean_bounds,
     nats_by_halves,
     set_box,
@@ -19,15 +19,13 @@ from feint.families.conjugate import (
     shorten,
     tail_log_odds,
 )
-from feint.families.posterior_axis import one_half, place_beta
+from feint.families.placing import one_half, place_beta
 from feint.numerics._jit import inlined, part, parts, shared_inlined
-from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
+from feint.numerics.beta_arms import allocate_beta_workspace
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities
-from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import both_odds
-from feint.numerics.posterior_axes import allocate_log_odds_axis
 from feint.numerics.posterior_draws import draw_beta
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
@@ -42,19 +40,6 @@ def _draw_reward(family: "BernoulliKernel", mean: float, normal: float, uniform:
 def _set_posterior(family: "BernoulliKernel", belief: Belief, a: int) -> None:
     belief.posterior[0, a] = belief.prior[0, a] + belief.sums[a]
     belief.posterior[1, a] = belief.prior[1, a] + (belief.pulls[a] - belief.sums[a])
-
-
-@part
-def _fill_log_best(family: "BernoulliKernel", posterior: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
-    beta_best_arm_sums(posterior[0], posterior[1], ws)
-    for a in range(out.size):
-        out[a] = math.log(ws.arms[SUM, a]) + ws.arms[EXPONENT, a]
-
-
-@part
-def _log_best_of(family: "BernoulliKernel", posterior: FloatArray, ws: BetaWorkspace, arm: int) -> float:
-    beta_best_arm_sums(posterior[0], posterior[1], ws)
-    return math.log(ws.arms[SUM, arm]) + ws.arms[EXPONENT, arm]
 
 
 @part
@@ -100,11 +85,6 @@ def _nats_to_cross(family: "BernoulliKernel", total: float, n: int, here: float,
 
 
 @inlined
-def _slack(family: "BernoulliKernel") -> float:
-    return SLACK
-
-
-@inlined
 def _move_inside(family: "BernoulliKernel", mean: float, pulls: int) -> float:
     least = 0.5 / (pulls + 1.0)
     return min(1.0 - least, max(least, mean))
@@ -124,21 +104,17 @@ def _divergence_to(family: "BernoulliKernel", x: float, change: float) -> float:
 
 
 @parts(
-    normal=False,
+    **CONJUGATE_PARTS,
     draw_reward=_draw_reward,
     set_posterior=_set_posterior,
-    fill_log_best=_fill_log_best,
-    log_best_of=_log_best_of,
     fill_region=_fill_region,
     draw_sum=_draw_sum,
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
-    slack=_slack,
     move_inside=_move_inside,
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=allocate_beta_workspace,
-    axis=allocate_log_odds_axis,
     place_on_axis=place_beta,
     middle_point=one_half,
 )

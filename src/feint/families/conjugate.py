@@ -26,13 +26,15 @@ time the same holds with `there`, and h = ⌈n/2⌉ from both sides covers all j
 """
 
 import math
+from typing import Any
 
 from feint._types import FloatArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, OTHERS_HIGH, OTHERS_LOW, OWN_HIGH, OWN_LOW, Belief
 from feint.numerics._jit import inlined, part
 from feint.numerics.logit_beta import lower_quantile
+from feint.numerics.posterior_axes import allocate_log_odds_axis
 
-SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8, and grows like their square root
+_SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8, and grows like their square root
 MOST_PULLS = 10**9
 _NATS = 48.0  # of the tails that are left out; see above
 _STARVED = 0.75  # a region ends before N₁ … N₄ lose more than three quarters of either of their parameters
@@ -95,3 +97,16 @@ def nats_by_halves(n: int, half: int, here: float, there: float, variance: float
     """Return a lower bound of −log P(a line is passed); see above."""
     least = min(here, there) * (n - half) / n
     return 0.5 * least * least / variance - math.log(2.0)
+
+
+@inlined
+def _slack(family: Any) -> float:
+    return _SLACK
+
+
+# What every family with Beta or Gamma posteriors has.
+CONJUGATE_PARTS: dict[str, Any] = {
+    "normal": False,  # rewards are drawn from uniform numbers, not from normals
+    "slack": _slack,
+    "axis": allocate_log_odds_axis,
+}

@@ -9,19 +9,23 @@ import numpy.typing as npt
 
 from feint._types import FloatArray
 from feint.families.base import Belief, divergences
-from feint.families.conjugate import MOST_PULLS, SLACK, mean_bounds, set_box, set_extremes, shorten, tail_log_odds
-from feint.families.posterior_axis import least_rate, place_inverse_gamma
+from feint.families.conjugate import (
+    CONJUGATE_PARTS,
+    MOST_PULLS,
+    mean_bounds,
+    set_box,
+    set_extremes,
+    shorten,
+    tail_log_odds,
+)
+from feint.families.placing import least_rate, place_inverse_gamma
 from feint.numerics._jit import inlined, part, parts, shared_inlined
-from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (
     SCALE,
-    GammaWorkspace,
-    allocate_gamma_workspace,
-    gamma_best_arm_sums,
+    allocate_inverse_gamma_workspace,
     smallest_arm_log_probabilities,
 )
-from feint.numerics.posterior_axes import allocate_log_odds_axis
 from feint.numerics.posterior_draws import draw_gamma
 from feint.numerics.streams import Word
 
@@ -37,19 +41,6 @@ def _draw_reward(family: "ExponentialKernel", mean: float, normal: float, unifor
 def _set_posterior(family: "ExponentialKernel", belief: Belief, a: int) -> None:
     belief.posterior[0, a] = belief.prior[0, a] + belief.pulls[a]
     belief.posterior[1, a] = belief.prior[1, a] + belief.sums[a]
-
-
-@part
-def _fill_log_best(family: "ExponentialKernel", posterior: FloatArray, ws: GammaWorkspace, out: FloatArray) -> None:
-    gamma_best_arm_sums(posterior[0], posterior[1], True, ws)
-    for a in range(out.size):
-        out[a] = math.log(ws.beta.arms[SUM, a]) + ws.beta.arms[EXPONENT, a]
-
-
-@part
-def _log_best_of(family: "ExponentialKernel", posterior: FloatArray, ws: GammaWorkspace, arm: int) -> float:
-    gamma_best_arm_sums(posterior[0], posterior[1], True, ws)
-    return math.log(ws.beta.arms[SUM, arm]) + ws.beta.arms[EXPONENT, arm]
 
 
 @part
@@ -78,11 +69,6 @@ def _fill_region(
 
 
 @inlined
-def _slack(family: "ExponentialKernel") -> float:
-    return SLACK
-
-
-@inlined
 def _move_inside(family: "ExponentialKernel", mean: float, pulls: int) -> float:
     return max(1e-300, mean)
 
@@ -102,18 +88,14 @@ def _divergence_to(family: "ExponentialKernel", x: float, change: float) -> floa
 
 
 @parts(
-    normal=False,
+    **CONJUGATE_PARTS,
     draw_reward=_draw_reward,
     set_posterior=_set_posterior,
-    fill_log_best=_fill_log_best,
-    log_best_of=_log_best_of,
     fill_region=_fill_region,
-    slack=_slack,
     move_inside=_move_inside,
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
-    workspace=allocate_gamma_workspace,
-    axis=allocate_log_odds_axis,
+    workspace=allocate_inverse_gamma_workspace,
     place_on_axis=place_inverse_gamma,
     middle_point=least_rate,
 )

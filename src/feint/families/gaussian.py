@@ -1,25 +1,4 @@
-r"""Normal rewards with a known standard deviation: the paper's family.
-
-**Region.** Between pulls of other arms, only the posterior of the most pulled arm D moves. Let its mean lie in
-[m₋, m₊] and its standard deviation in [s₁, s₀], and let Z be standard normal.
-
-*Any other arm a.* P(a) = ∫ φ_a ∏_{j≠a,D} Φ_j · Φ((x − m)/s) dx grows with the distribution function of D. Put
-κ = 9(s₀/s₁ − 1). For every x
-
-    Φ((x − m)/s) ≤ Φ((x − m₋)/s₀ + κ):      for x < m₋ since s ≤ s₀ and m ≥ m₋; for z = (x − m₋)/s₀ ∈ [0, 9] since
-                                           z·s₀/s ≤ z + z(s₀/s₁ − 1) ≤ z + κ; for z > 9 up to a factor 1 + 2e-19;
-    Φ((x − m)/s) ≥ Φ((x − m₊)/s₁ − κ′),     κ′ = 9(1 − s₁/s₀): for x < m₊ since s ≥ s₁; for z = (x − m₊)/s₁ ∈ [0, 9]
-                                           since z·s₁/s ≥ z − z(1 − s₁/s₀) ≥ z − κ′; for z > 9 both are above
-                                           Φ(9s₁/s₀) ≥ Φ(7.3), so up to a factor 1 − 2e-13 (s₁ > 0.81·s₀ here).
-
-Both right sides are distribution functions of normals, N(m₋ − κs₀, s₀²) and N(m₊ + κ′s₁, s₁²): put into the exact
-kernel in D's place they give an upper and a lower bound of every other P(a).
-
-*Arm D.* P(D) = E[G(m + sZ)] with G = ∏_{j≠D} Φ_j increasing. For |Z| ≤ 9, m₋ − 9(s₀ − s₁) + s₁Z ≤ m + sZ ≤
-m₊ + 9(s₀ − s₁) + s₀Z, and the part Z < −9 (upper bound) or what is left out there (lower bound) is below 2e-19 of
-P(D), again because G increases; for Z > 9 both inequalities hold anyway. So the kernel with
-N(m₋ − 9(s₀ − s₁), s₁²) and with N(m₊ + 9(s₀ − s₁), s₀²) bounds P(D) itself.
-"""
+"""Normal rewards with a known standard deviation: the paper's family."""
 
 import math
 from dataclasses import dataclass
@@ -29,25 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.families.base import (
-    MEAN_HIGH,
-    MEAN_LOW,
-    MOST,
-    OTHERS_HIGH,
-    OTHERS_LOW,
-    OWN_HIGH,
-    OWN_LOW,
-    Belief,
-    divergences,
-    fill_corners,
-)
+from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, Belief, divergences
+from feint.families.normal_region import fill_normal_region, set_corners
 from feint.families.normal_tangents import displace, fill_log_bounds, recentre
-from feint.families.posterior_axis import place_normal, sharpest_mean
+from feint.families.placing import place_normal, sharpest_mean
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
-from feint.numerics.best_arm_kernel import best_arm_sums, single_arm_sum
+from feint.numerics.best_arm_kernel import single_arm_sum
 from feint.numerics.posterior_axes import allocate_normal_axis
 from feint.numerics.posterior_draws import draw_normal
 from feint.numerics.sequence import Sequence, next_normal
@@ -57,7 +26,6 @@ _LARGEST_REWARD = 1e100  # in units of σ: far from overflow
 _LARGEST_OBSERVED = 1e6  # in units of σ: a sum of 10⁷ such rewards is still rounded far below the posterior's width
 _LARGEST_MEAN = 1e12  # in units of σ
 _MOST_PSEUDO_PULLS = 1e12
-_SDS = 9.0  # standard deviations beyond which nothing matters; see the module's docstring
 
 
 @inlined
@@ -74,43 +42,9 @@ def _set_posterior(family: "GaussianKernel", belief: Belief, a: int) -> None:
 
 
 @part
-def _fill_log_best(family: "GaussianKernel", posterior: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
-    best_arm_sums(posterior[0], posterior[1], ws)
-    for a in range(out.size):
-        out[a] = math.log(ws.arms[SUM, a]) + ws.arms[SHIFT, a]
-
-
-@part
 def _log_best_of(family: "GaussianKernel", posterior: FloatArray, ws: NormalWorkspace, arm: int) -> float:
     single_arm_sum(posterior[0], posterior[1], ws, arm)
     return math.log(ws.arms[SUM, arm]) + ws.arms[SHIFT, arm]
-
-
-@inlined
-def _set(extremes: FloatArray, row: int, mean: float, sd: float) -> None:
-    extremes[row, 0] = mean
-    extremes[row, 1] = sd
-
-
-@inlined
-def set_corners(corners: FloatArray, low: float, high: float, sd: float, sd_low: float) -> float:
-    """Set the corners of a box of means and sds, and return by how much to raise upper bounds (`fill_corners`)."""
-    _set(corners, 0, low, sd)
-    _set(corners, 1, high, sd)
-    _set(corners, 2, low, sd_low)
-    _set(corners, 3, high, sd_low)
-    return math.log(sd / sd_low)
-
-
-@inlined
-def set_extremes(extremes: FloatArray) -> None:
-    """Turn the corners of a box into the posteriors that bound P over it; see the module's docstring."""
-    low, sd, high, sd_low = extremes[0, 0], extremes[0, 1], extremes[3, 0], extremes[3, 1]
-    spread = _SDS * (sd - sd_low)
-    _set(extremes, OTHERS_HIGH, low - _SDS * (sd / sd_low - 1.0) * sd, sd)
-    _set(extremes, OTHERS_LOW, high + _SDS * (1.0 - sd_low / sd) * sd_low, sd_low)
-    _set(extremes, OWN_LOW, low - spread, sd_low)
-    _set(extremes, OWN_HIGH, high + spread, sd)
 
 
 @part
@@ -138,20 +72,6 @@ def _fill_corners(
     low = min(low * at_first + pulled / (pulls + kappa), low * at_last + pulled / (most + kappa))
     high = max(high * at_first + pulled / (pulls + kappa), high * at_last + pulled / (most + kappa))
     return set_corners(corners, low, high, sd, sd_low)
-
-
-@part
-def _fill_region(
-    family: Any,
-    belief: Belief,
-    arm: int,
-    radius: float,
-    max_pulls: int,
-    box: FloatArray,
-    extremes: FloatArray,
-) -> None:
-    fill_corners(family, belief, arm, radius, max_pulls, box, extremes)
-    set_extremes(extremes)
 
 
 @inlined
@@ -200,8 +120,7 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
 # What every belief of normal means has, whatever it was learnt from.
 NORMAL_PARTS: dict[str, Any] = {
     "normal": True,  # rewards are drawn from normals, not from uniform numbers
-    "fill_log_best": _fill_log_best,
-    "fill_region": _fill_region,
+    "fill_region": fill_normal_region,
     "log_best_of": _log_best_of,
     "has_tangents": _has_tangents,
     "recentre": recentre,

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from feint._types import FloatArray
 from feint.families.base import Belief, divergences
 from feint.families.conjugate import (
+    CONJUGATE_PARTS,
     MOST_PULLS,
-    SLACK,
     mean_bounds,
     nats_by_halves,
     set_box,
@@ -19,20 +19,16 @@ from feint.families.conjugate import (
     shorten,
     tail_log_odds,
 )
-from feint.families.posterior_axis import inverse_of_least_rate, place_gamma
+from feint.families.placing import inverse_of_least_rate, place_gamma
 from feint.numerics._jit import inlined, part, parts, shared_inlined
-from feint.numerics.beta_arms import EXPONENT, SUM
 from feint.numerics.counts import draw_binomial, draw_poisson_number
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (
     SCALE,
-    GammaWorkspace,
     allocate_gamma_workspace,
     gamma_best_arm_probabilities,
-    gamma_best_arm_sums,
 )
 from feint.numerics.logit_beta import stirling_remainder
-from feint.numerics.posterior_axes import allocate_log_odds_axis
 from feint.numerics.posterior_draws import draw_gamma
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
@@ -86,19 +82,6 @@ def _set_posterior(family: "PoissonKernel", belief: Belief, a: int) -> None:
 
 
 @part
-def _fill_log_best(family: "PoissonKernel", posterior: FloatArray, ws: GammaWorkspace, out: FloatArray) -> None:
-    gamma_best_arm_sums(posterior[0], posterior[1], False, ws)
-    for a in range(out.size):
-        out[a] = math.log(ws.beta.arms[SUM, a]) + ws.beta.arms[EXPONENT, a]
-
-
-@part
-def _log_best_of(family: "PoissonKernel", posterior: FloatArray, ws: GammaWorkspace, arm: int) -> float:
-    gamma_best_arm_sums(posterior[0], posterior[1], False, ws)
-    return math.log(ws.beta.arms[SUM, arm]) + ws.beta.arms[EXPONENT, arm]
-
-
-@part
 def _fill_region(
     family: "PoissonKernel",
     belief: Belief,
@@ -137,11 +120,6 @@ def _nats_to_cross(family: "PoissonKernel", total: float, n: int, here: float, t
 
 
 @inlined
-def _slack(family: "PoissonKernel") -> float:
-    return SLACK
-
-
-@inlined
 def _move_inside(family: "PoissonKernel", mean: float, pulls: int) -> float:
     return max(0.5 / (pulls + 1.0), mean)
 
@@ -160,21 +138,17 @@ def _divergence_to(family: "PoissonKernel", x: float, change: float) -> float:
 
 
 @parts(
-    normal=False,
+    **CONJUGATE_PARTS,
     draw_reward=_draw_reward,
     set_posterior=_set_posterior,
-    fill_log_best=_fill_log_best,
-    log_best_of=_log_best_of,
     fill_region=_fill_region,
     draw_sum=_draw_sum,
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
-    slack=_slack,
     move_inside=_move_inside,
     draw_mean=_draw_mean,
     divergence_to=_divergence_to,
     workspace=allocate_gamma_workspace,
-    axis=allocate_log_odds_axis,
     place_on_axis=place_gamma,
     middle_point=inverse_of_least_rate,
 )

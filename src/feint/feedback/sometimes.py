@@ -25,7 +25,8 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, Belief
-from feint.families.gaussian import NORMAL_PARTS, set_corners
+from feint.families.gaussian import NORMAL_PARTS
+from feint.families.normal_region import set_corners
 from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_number

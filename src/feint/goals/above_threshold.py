@@ -9,7 +9,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, divergence_to
-from feint.families.posterior_axis import place_on_axis
+from feint.families.placing import place_on_axis
 from feint.goals.base import axis_of, log_any, relative_doubt
 from feint.numerics._jit import part, parts
 from feint.numerics._validate import as_number

@@ -9,7 +9,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, divergence_to, fill_log_best
-from feint.families.posterior_axis import middle_point, place_on_axis
+from feint.families.placing import middle_point, place_on_axis
 from feint.goals.base import axis_of, relative_doubt
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import is_whole

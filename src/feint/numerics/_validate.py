@@ -86,6 +86,19 @@ def broadcast(first: FloatArray, second: FloatArray, names: str) -> tuple[FloatA
     return np.asarray(a, order="C"), np.asarray(b, order="C")
 
 
+def as_arms(**parameters: npt.ArrayLike) -> tuple[FloatArray, ...]:
+    """Return named parameters of posteriors, (…, K) each, as floats in their common shape, with K ≥ 2."""
+    names = list(parameters)
+    arrays = [as_floats(value, name) for name, value in parameters.items()]
+    for i in range(1, len(arrays)):
+        arrays[0], arrays[i] = broadcast(arrays[0], arrays[i], f"{names[0]} and {names[i]}")
+    if arrays[0].ndim == 0 or arrays[0].shape[-1] < 2:
+        raise ValueError(
+            f"{names[0]} have shape {arrays[0].shape}; the last axis counts the arms and must hold at least 2 of them."
+        )
+    return tuple(broadcast(arrays[0], array, "")[1] for array in arrays)
+
+
 def restore(target: FloatArray, value: npt.ArrayLike, name: str) -> None:
     """Fill an array from a saved state; raise ValueError if the value does not fit."""
     values = as_floats(value, f"The state is damaged: {name}")

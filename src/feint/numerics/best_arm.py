@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.numerics._jit import kernel, part
-from feint.numerics._validate import as_floats, broadcast, is_whole
+from feint.numerics._jit import part, parts
+from feint.numerics._validate import as_arms, is_whole
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums
-from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
+from feint.numerics.best_arm_rows import over_rows
 
 _WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay within float64
 _WIDEST_RATIO = 1e12  # of sds: beyond this, the sharpest arm is narrower than the gaps between floats 40 sds away
@@ -49,8 +49,7 @@ def best_arm_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, log: boo
     >>> best_arm_probabilities([0.0, -1000.0], [1.0, 1.0], log=True)[1].round(3)
     np.float64(-250007.48)
     """
-    means, sds = _checked(means, sds)
-    return over_rows(_fill_logs if log else _fill_rows, means, sds, allocate_normal_workspace, _TAILS_PER_SLICE)
+    return over_rows(_checked(means, sds), allocate_normal_workspace, _TAILS_PER_SLICE, log=log)
 
 
 def gauss_hermite_probabilities(means: npt.ArrayLike, sds: npt.ArrayLike, *, nodes: int = 32) -> FloatArray:
@@ -104,11 +103,7 @@ def gauss_hermite_rule(means: FloatArray, sds: FloatArray, points: FloatArray, w
 
 
 def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    mean_array, sd_array = broadcast(as_floats(means, "means"), as_floats(sds, "sds"), "means and sds")
-    if mean_array.ndim == 0 or mean_array.shape[-1] < 2:
-        raise ValueError(
-            f"means have shape {mean_array.shape}; the last axis counts the arms and must hold at least 2 of them."
-        )
+    mean_array, sd_array = as_arms(means=means, sds=sds)
     if not np.isfinite(mean_array).all():
         raise ValueError("means must be finite; an infinite mean always wins or always loses, so leave that arm out.")
     if not (np.isfinite(sd_array).all() and (sd_array > 0).all()):
@@ -133,26 +128,9 @@ def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, Floa
 
 
 @part
-def fill_probabilities(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
-    """Fill `out` with P of one row, without allocation: the entry point for other kernels."""
+def _best_sums(ws: NormalWorkspace, means: FloatArray, sds: FloatArray) -> tuple[FloatArray, FloatArray]:
     best_arm_sums(means, sds, ws)
-    normalise(ws.arms[SUM], ws.arms[SHIFT], out)
+    return ws.arms[SUM], ws.arms[SHIFT]
 
 
-@part
-def fill_log_probabilities(means: FloatArray, sds: FloatArray, ws: NormalWorkspace, out: FloatArray) -> None:
-    """Fill `out` with log p of one row, without allocation; near p = 1 from the exact complement."""
-    best_arm_sums(means, sds, ws)
-    take_logs(ws.arms[SUM], ws.arms[SHIFT], out)
-
-
-@kernel
-def _fill_rows(means: FloatArray, sds: FloatArray, out: FloatArray, ws: NormalWorkspace) -> None:
-    for row in range(means.shape[0]):
-        fill_probabilities(means[row], sds[row], ws, out[row])
-
-
-@kernel
-def _fill_logs(means: FloatArray, sds: FloatArray, out: FloatArray, ws: NormalWorkspace) -> None:
-    for row in range(means.shape[0]):
-        fill_log_probabilities(means[row], sds[row], ws, out[row])
+parts(best_sums=_best_sums)(NormalWorkspace)

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.numerics._jit import kernel, part
-from feint.numerics._validate import as_floats, broadcast
-from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
+from feint.numerics._jit import part, parts
+from feint.numerics._validate import as_arms
+from feint.numerics.best_arm_rows import over_rows
 from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
@@ -49,18 +49,11 @@ def beta_best_arm_probabilities(alphas: npt.ArrayLike, betas: npt.ArrayLike, *, 
     >>> beta_best_arm_probabilities([60_000.0, 50_000.0], [40_000.0, 50_000.0], log=True)[1].round(3)
     np.float64(-1016.613)
     """
-    alpha_array, beta_array = _checked(alphas, betas)
-    return over_rows(
-        _fill_logs if log else _fill_rows, alpha_array, beta_array, allocate_beta_workspace, _ARMS_PER_SLICE
-    )
+    return over_rows(_checked(alphas, betas), allocate_beta_workspace, _ARMS_PER_SLICE, log=log)
 
 
 def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    alpha_array, beta_array = broadcast(as_floats(alphas, "alphas"), as_floats(betas, "betas"), "alphas and betas")
-    if alpha_array.ndim == 0 or alpha_array.shape[-1] < 2:
-        raise ValueError(
-            f"alphas have shape {alpha_array.shape}; the last axis counts the arms and must hold at least 2 of them."
-        )
+    alpha_array, beta_array = as_arms(alphas=alphas, betas=betas)
     for name, array, counts in (("alphas", alpha_array, "successes"), ("betas", beta_array, "failures")):
         if not np.isfinite(array).all():
             raise ValueError(f"{name} must be finite; give prior + {counts}.")
@@ -82,26 +75,9 @@ def _checked(alphas: npt.ArrayLike, betas: npt.ArrayLike) -> tuple[FloatArray, F
 
 
 @part
-def fill_beta_probabilities(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
-    """Fill `out` with P of one row, without allocation: the entry point for other kernels."""
+def _best_sums(ws: BetaWorkspace, alphas: FloatArray, betas: FloatArray) -> tuple[FloatArray, FloatArray]:
     beta_best_arm_sums(alphas, betas, ws)
-    normalise(ws.arms[SUM], ws.arms[EXPONENT], out)
+    return ws.arms[SUM], ws.arms[EXPONENT]
 
 
-@part
-def fill_beta_log_probabilities(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace, out: FloatArray) -> None:
-    """Fill `out` with log p of one row, without allocation; near p = 1 from the exact complement."""
-    beta_best_arm_sums(alphas, betas, ws)
-    take_logs(ws.arms[SUM], ws.arms[EXPONENT], out)
-
-
-@kernel
-def _fill_rows(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: BetaWorkspace) -> None:
-    for row in range(alphas.shape[0]):
-        fill_beta_probabilities(alphas[row], betas[row], ws, out[row])
-
-
-@kernel
-def _fill_logs(alphas: FloatArray, betas: FloatArray, out: FloatArray, ws: BetaWorkspace) -> None:
-    for row in range(alphas.shape[0]):
-        fill_beta_log_probabilities(alphas[row], betas[row], ws, out[row])
+parts(best_sums=_best_sums)(BetaWorkspace)

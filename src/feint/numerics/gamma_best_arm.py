@@ -12,15 +12,15 @@ logarithms and never with differences of large parameters. So there is one kerne
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.numerics._jit import kernel, part
-from feint.numerics._validate import as_floats, broadcast
-from feint.numerics.best_arm_rows import normalise, over_rows, take_logs
+from feint.numerics._jit import inlined, part, parts
+from feint.numerics._validate import as_arms
+from feint.numerics.best_arm_rows import over_rows
 from feint.numerics.beta_arms import EXPONENT, SUM, BetaWorkspace, allocate_beta_workspace
 from feint.numerics.beta_best_arm_kernel import beta_best_arm_sums
 
@@ -30,8 +30,41 @@ _WIDEST_RATES = 1e30
 _ARMS_PER_SLICE = 500  # arms × rows below which a second thread costs more than it saves
 
 
+@inlined
+def _scale_rates(ws: Any, rates: FloatArray) -> None:
+    """Set rM of every arm."""
+    least = rates[0]
+    for a in range(1, rates.size):
+        least = min(least, rates[a])
+    for a in range(rates.size):
+        ws.scaled[a] = rates[a] / least * SCALE
+
+
+@part
+def _largest_sums(ws: GammaWorkspace, shapes: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
+    _scale_rates(ws, rates)
+    beta_best_arm_sums(shapes, ws.scaled, ws.beta)
+    return ws.beta.arms[SUM], ws.beta.arms[EXPONENT]
+
+
+@part
+def _smallest_sums(ws: InverseGammaWorkspace, shapes: FloatArray, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
+    _scale_rates(ws, rates)
+    beta_best_arm_sums(ws.scaled, shapes, ws.beta)
+    return ws.beta.arms[SUM], ws.beta.arms[EXPONENT]
+
+
+@parts(best_sums=_largest_sums)
 class GammaWorkspace(NamedTuple):
-    """Scratch space for K Gamma arms, owned by the caller; it keeps nothing between calls."""
+    """Scratch space for K Gamma arms of which the largest is the best; owned by the caller, empty between calls."""
+
+    beta: BetaWorkspace
+    scaled: FloatArray  # (K,) rM
+
+
+@parts(best_sums=_smallest_sums)
+class InverseGammaWorkspace(NamedTuple):
+    """The same where the smallest is the best, since the inverses are compared."""
 
     beta: BetaWorkspace
     scaled: FloatArray  # (K,) rM
@@ -42,42 +75,9 @@ def allocate_gamma_workspace(n_arms: int) -> GammaWorkspace:
     return GammaWorkspace(allocate_beta_workspace(n_arms), np.empty(n_arms))
 
 
-@part
-def gamma_best_arm_sums(shapes: FloatArray, rates: FloatArray, smallest: bool, ws: GammaWorkspace) -> None:
-    """Leave P(arm a is the largest, or smallest) in SUM and EXPONENT of `ws.beta.arms`, as the Beta kernel does."""
-    least = rates[0]
-    for a in range(1, rates.size):
-        least = min(least, rates[a])
-    for a in range(rates.size):
-        ws.scaled[a] = rates[a] / least * SCALE
-    if smallest:
-        beta_best_arm_sums(ws.scaled, shapes, ws.beta)
-    else:
-        beta_best_arm_sums(shapes, ws.scaled, ws.beta)
-
-
-@kernel
-def _fill_largest(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace) -> None:
-    for row in range(shapes.shape[0]):
-        gamma_best_arm_sums(shapes[row], rates[row], False, ws)
-        normalise(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
-
-
-@part
-def _fill_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace, smallest: bool) -> None:
-    for row in range(shapes.shape[0]):
-        gamma_best_arm_sums(shapes[row], rates[row], smallest, ws)
-        take_logs(ws.beta.arms[SUM], ws.beta.arms[EXPONENT], out[row])
-
-
-@kernel
-def _fill_largest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace) -> None:
-    _fill_logs(shapes, rates, out, ws, False)
-
-
-@kernel
-def _fill_smallest_logs(shapes: FloatArray, rates: FloatArray, out: FloatArray, ws: GammaWorkspace) -> None:
-    _fill_logs(shapes, rates, out, ws, True)
+def allocate_inverse_gamma_workspace(n_arms: int) -> InverseGammaWorkspace:
+    """Allocate the scratch space for `n_arms` inverses of Gamma arms."""
+    return InverseGammaWorkspace(*allocate_gamma_workspace(n_arms))
 
 
 def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *, log: bool = False) -> FloatArray:
@@ -109,25 +109,16 @@ def gamma_best_arm_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike, *,
     >>> gamma_best_arm_probabilities(0.5 + counts, pulls).round(4)
     array([0.8177, 0.1167, 0.0327, 0.0329])
     """
-    return over_rows(
-        _fill_largest_logs if log else _fill_largest,
-        *_checked(shapes, rates),
-        allocate_gamma_workspace,
-        _ARMS_PER_SLICE,
-    )
+    return over_rows(_checked(shapes, rates), allocate_gamma_workspace, _ARMS_PER_SLICE, log=log)
 
 
 def smallest_arm_log_probabilities(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> FloatArray:
     """Return log P(arm is the smallest), for rates whose reciprocals are the means of exponential rewards."""
-    return over_rows(_fill_smallest_logs, *_checked(shapes, rates), allocate_gamma_workspace, _ARMS_PER_SLICE)
+    return over_rows(_checked(shapes, rates), allocate_inverse_gamma_workspace, _ARMS_PER_SLICE, log=True)
 
 
 def _checked(shapes: npt.ArrayLike, rates: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    shape_array, rate_array = broadcast(as_floats(shapes, "shapes"), as_floats(rates, "rates"), "shapes and rates")
-    if shape_array.ndim == 0 or shape_array.shape[-1] < 2:
-        raise ValueError(
-            f"shapes have shape {shape_array.shape}; the last axis counts the arms and must hold at least 2 of them."
-        )
+    shape_array, rate_array = as_arms(shapes=shapes, rates=rates)
     if not ((shape_array >= _SMALLEST_SHAPE) & (shape_array <= _LARGEST_SHAPE)).all():
         raise ValueError(
             f"shapes reach from {shape_array.min():.3g} to {shape_array.max():.3g}; they must lie between 0.001 and "

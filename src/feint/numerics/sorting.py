@@ -1,9 +1,21 @@
-"""Sorting inside a kernel, where a library sort would allocate."""
+"""Sorting and searching inside a kernel, where a library sort would allocate."""
+
+from typing import Any
 
 from feint._types import FloatArray, IntArray
-from feint.numerics._jit import part
+from feint.numerics._jit import part, shared_inlined
 
 _GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's sequence
+
+
+@shared_inlined
+def find_largest(values: Any) -> int:
+    """Return the index of the largest of these numbers, the first of equals."""
+    top = 0
+    for a in range(1, values.size):
+        if values[a] > values[top]:
+            top = a
+    return top
 
 
 @part

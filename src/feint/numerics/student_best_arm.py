@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.numerics._validate import as_floats, broadcast
+from feint.numerics._validate import as_arms
 from feint.numerics.student_cdf import log_cdf, log_density
 from feint.numerics.student_panels import NODES, Panels, StudentArms, centre, cut_into_panels, deviates
 
@@ -149,13 +149,7 @@ def _normalised(logs: FloatArray, log: bool) -> FloatArray:
 def _checked(
     locations: npt.ArrayLike, scales: npt.ArrayLike, dofs: npt.ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    places, widths = broadcast(as_floats(locations, "locations"), as_floats(scales, "scales"), "locations and scales")
-    places, freedoms = broadcast(places, as_floats(dofs, "dofs"), "locations and dofs")
-    places, widths = broadcast(places, widths, "locations and scales")
-    if places.ndim == 0 or places.shape[-1] < 2:
-        raise ValueError(
-            f"locations have shape {places.shape}; the last axis counts the arms and must hold at least 2 of them."
-        )
+    places, widths, freedoms = as_arms(locations=locations, scales=scales, dofs=dofs)
     if not np.isfinite(places).all():
         raise ValueError("locations must be finite; give the posterior means.")
     if not ((widths > 0) & np.isfinite(widths)).all():

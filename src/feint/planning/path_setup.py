@@ -19,7 +19,7 @@ from feint.planning.paths import Paths, PathSettings, walk_paths
 from feint.planning.seldom_seen import private_side
 from feint.planning.sides import Side
 from feint.support.printable import short_repr
-from feint.theory.maximin import check_unique_best_public
+from feint.theory.instance import check_unique_best_public
 
 LATEST = 1e15  # a path that is not sure by this time never is
 

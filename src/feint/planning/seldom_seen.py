@@ -13,7 +13,7 @@ from feint.bandit import Bandit
 from feint.feedback import Linked, Sometimes
 from feint.numerics.best_arm_quick import quick_log_best
 from feint.planning.sides import Side, Sums
-from feint.theory.maximin import information
+from feint.theory.instance import information
 
 
 def private_side(bandit: Bandit) -> Side:

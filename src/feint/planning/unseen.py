@@ -36,8 +36,9 @@ from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
 from feint.planning.paths import Paths
 from feint.support.progress import shows_progress
+from feint.theory.instance import public_divergences
 from feint.theory.limits import evidence_by_arm
-from feint.theory.maximin import optimal_boosting, public_divergences
+from feint.theory.maximin import optimal_boosting
 from feint.theory.rates import fluid
 
 _PATHS = 2000

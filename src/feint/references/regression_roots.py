@@ -50,7 +50,7 @@ def solve(table: FloatArray, out: FloatArray) -> None:
 
 
 @part
-def score(table: FloatArray, context: FloatArray, root: FloatArray) -> float:
+def fill_root(table: FloatArray, context: FloatArray, root: FloatArray) -> float:
     """Fill `root` with z and return the score's mean."""
     size, mean = table.shape[0], 0.0
     for j in range(size):

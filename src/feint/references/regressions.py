@@ -23,7 +23,7 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import restore
 from feint.references.laplace import learn_batch
-from feint.references.regression_roots import Learnt, fade, is_proper, rotate_in, score
+from feint.references.regression_roots import Learnt, fade, fill_root, is_proper, rotate_in
 
 LINEAR, LOGISTIC, LOGISTIC_DIAGONAL = 0, 1, 2
 _FIRST_SPACE = 4  # agents
@@ -97,7 +97,7 @@ def _follow_rows(posteriors: _Posteriors, rows: _Rows, learnt: Learnt, scores: S
             for a in range(scores.means.shape[1]):
                 context = rows.contexts[i, a if rows.contexts.shape[1] > 1 else 0]
                 root = scores.roots[i, a]
-                scores.means[i, a] = score(tables[a if tables.shape[0] > 1 else 0], context, root)
+                scores.means[i, a] = fill_root(tables[a if tables.shape[0] > 1 else 0], context, root)
                 for j in range(size):
                     root[j] *= posteriors.settings[1]
 

@@ -9,21 +9,16 @@ from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
 from feint.numerics._validate import as_number
-from feint.numerics.best_arm_rows import complete_logs
+from feint.numerics.best_arm_rows import normalise_logs
+from feint.numerics.sorting import find_largest
 
 
 @inlined
 def _expect(settings: "SoftmaxKernel", belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
-    top = -math.inf
-    for a in range(pi.size):
-        top = max(top, belief.means[a])
-    total = 0.0
+    top = belief.means[find_largest(belief.means)]
     for a in range(pi.size):
         log_pi[a] = (belief.means[a] - top) / settings.temperature
-        total += math.exp(log_pi[a])
-    for a in range(pi.size):
-        log_pi[a] -= math.log(total)
-    complete_logs(log_pi, pi)
+    normalise_logs(log_pi, pi)
 
 
 @parts(own_samples=False, follows_posterior=False, expect=_expect)

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 from feint._types import FloatArray
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import as_number
-from feint.numerics.best_arm_rows import complete_logs
+from feint.numerics.best_arm_rows import normalise_logs
+from feint.numerics.sorting import find_largest
 from feint.references.around import Around, expect_around
 from feint.references.base import Reference, describe, reference_settings
 
@@ -19,17 +20,11 @@ _LARGEST = 1e6
 @shared
 def _temper(settings: "TemperedKernel", t: int, pi: FloatArray, log_pi: FloatArray) -> None:
     power = settings.power + settings.slope * t
-    top = -math.inf
-    for a in range(pi.size):
-        top = max(top, log_pi[a])
-    total = 0.0
+    top = log_pi[find_largest(log_pi)]
     for a in range(pi.size):
         if log_pi[a] > -math.inf:  # an impossible arm stays so, also to the power 0
             log_pi[a] = power * (log_pi[a] - top)
-            total += math.exp(log_pi[a])
-    for a in range(pi.size):
-        log_pi[a] -= math.log(total)
-    complete_logs(log_pi, pi)
+    normalise_logs(log_pi, pi)
 
 
 @parts(own_samples=False, follows_posterior=False, expect=expect_around, change=_temper)

@@ -9,6 +9,7 @@ from feint.families.base import Belief, fill_log_best
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import check_level
 from feint.numerics.best_arm_rows import complete_logs, log_rest
+from feint.numerics.sorting import find_largest
 from feint.references.priors import HasPrior
 
 
@@ -25,10 +26,7 @@ def _set_top_two(beta: float, pi: FloatArray, log_pi: FloatArray) -> None:
     The odds of the leader alone can be too large for float64, or swallow a sum from which they are then subtracted. So
     they are added to the sum of the other odds where they belong.
     """
-    leader = 0
-    for a in range(pi.size):
-        if log_pi[a] > log_pi[leader]:
-            leader = a
+    leader = find_largest(log_pi)
     log_odds = log_pi[leader] - _log_rest(log_pi, pi, leader)
     odds = 0.0  # of the others, each at most 1
     for a in range(pi.size):

@@ -10,6 +10,7 @@ Every module above `bandit` may import it; it imports the classes only when they
 from feint.registry.config import config_of, from_config, from_table
 from feint.registry.names import find_own, needs_arguments, registered, signature, signatures
 from feint.registry.text import (
+    USUAL_REFERENCE,
     format_part,
     format_usual,
     imply_family,
@@ -20,6 +21,7 @@ from feint.registry.text import (
 )
 
 __all__ = [
+    "USUAL_REFERENCE",
     "config_of",
     "find_own",
     "format_part",

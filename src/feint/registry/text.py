@@ -27,6 +27,7 @@ from feint.registry.names import (
 from feint.support.errors import is_users
 from feint.support.own_parts import OwnPartError, make
 
+USUAL_REFERENCE = "thompson-sampling"  # what is meant where no reference is named
 _NOTHING: dict[str, Any] = {}
 _LETTERS_OF_THE_GRAMMAR = set(",;()")
 _TYPES = {float: "a number", int: "a whole number", bool: "true or false"}
@@ -215,7 +216,7 @@ def imply_family(reference: str) -> tuple[str, str | None]:
                 f"--reference is {reference!r}, but {name} takes no arguments; a prior is written "
                 f"thompson-sampling:(…), with {name} as the family."
             )
-        return "thompson-sampling", reference
+        return USUAL_REFERENCE, reference
     return reference, None
 
 

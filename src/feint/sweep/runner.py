@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from feint.numerics._threads import thread_count
-from feint.numerics._validate import is_whole
+from feint.support.cluster import check_workers, connected, wait_for_workers
 from feint.support.own_parts import OwnPartError
 from feint.support.progress import ticking
-from feint.sweep.cluster import connected, run_on_cluster, wait_for_workers
+from feint.sweep.cluster import run_on_cluster
 from feint.sweep.local import run_locally
 from feint.sweep.store_writer import StoreWriter
 from feint.sweep.study import Study
@@ -29,7 +29,7 @@ def plan_study(
     study: Study, place: "str | os.PathLike[str]", scheduler: Any, workers: int | None, retry_failed: bool, verify: bool
 ) -> Workload:
     """Return what `run_study` would do; write nothing and start no cluster."""
-    _check_workers(scheduler, workers)
+    check_workers(scheduler, workers)
     store = StoreWriter(place, study, verify=verify)
     if scheduler is None:
         return _workload(store, workers or thread_count(), retry_failed, workers is None)
@@ -48,7 +48,7 @@ def run_study(
     progress: Any,
 ) -> None:
     """Measure how long cells take, cut what is missing into tasks, and run them."""
-    _check_workers(scheduler, workers)
+    check_workers(scheduler, workers)
     show = False if callable(progress) else progress  # a caller's function counts steps, and there are none yet
     store = StoreWriter(place, study, verify=verify, progress=show)
     if scheduler is None and workers is None:
@@ -67,13 +67,6 @@ def run_study(
             SweepWarning,
             stacklevel=3,
         )
-
-
-def _check_workers(scheduler: Any, workers: int | None) -> None:
-    if workers is not None and not is_whole(workers, 1):
-        raise ValueError(f"workers is {workers!r}; give a whole number of processes, 1 or more.")
-    if workers is not None and scheduler is not None:
-        raise ValueError("Give either `scheduler`, an existing cluster, or `workers`, to start one; not both.")
 
 
 def _workload(

@@ -24,7 +24,7 @@ import numpy as np
 from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.support.printable import short_list
-from feint.theory.maximin import check_unique_best_public, public_divergences
+from feint.theory.instance import check_unique_best_public, public_divergences
 
 
 @dataclass(frozen=True)

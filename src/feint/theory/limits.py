@@ -19,7 +19,7 @@ from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
 from feint.numerics._validate import as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
-from feint.theory.maximin import check_unique_best_public, divergences_at, information, public_divergences
+from feint.theory.instance import check_unique_best_public, divergences_at, information, public_divergences
 
 
 def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | None = None) -> FloatArray:

@@ -16,11 +16,6 @@ multipliers λ ≥ 0 with Σ λ_a = 1 and any w on the simplex
 
 and ∇f_a(w)·w = k·f_a(w), since f_a is homogeneous of degree k: ½ for boosting, 1 for the classical problem. `gap` is
 this bound minus Γ(w). At the optimum λ_a ∝ 1/∂_a f_a(w) makes it 0.
-
-**Private rewards seldom or never seen.** Let a pull of arm a be worth κ_a private rewards that are seen (`feedback`).
-Then κ_a·N_a stands in the place of N_a, and κ_a·N_a = √(2·w_a/d_a′) with d_a′ = d_a/κ_a². For normal rewards this is
-the problem of an instance whose public gaps are Δ_a/κ_a and whose private rewards are all seen (`seen_wholly`). So Γ,
-w* and the certificate are those of that instance. With the same κ for all arms Γ becomes κ·Γ, and w* stays.
 """
 
 from __future__ import annotations
@@ -36,12 +31,18 @@ import numpy.typing as npt
 
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
-from feint.families.base import divergences
 from feint.goals import BestArm, Goal
 from feint.numerics._jit import kernel
-from feint.numerics._validate import as_floats
-from feint.support.printable import short_list, short_repr
+from feint.support.printable import short_list
 from feint.theory.goal_boosting import boost_for_goal, gamma_of_goal
+from feint.theory.instance import (
+    check_unique_best_public,
+    check_weights,
+    divergences_at,
+    information,
+    public_divergences,
+    seen_wholly,
+)
 from feint.theory.maximin_kernel import (
     CASE_1,
     CASE_2,
@@ -58,7 +59,6 @@ _CASES = {
     COINCIDE: "the best public and the best private arm are the same",
     TWO_ARMS: "two arms: every boost goes to the best private arm",
 }
-_SUM_TOLERANCE = 1e-9
 _FEW_ARMS = 64  # up to this number, plain Python solves faster than a kernel compiles
 
 
@@ -245,66 +245,6 @@ def _run_solver(problem: Callable[..., Any], *arguments: Any) -> Any:
         except (ArithmeticError, ValueError):
             pass  # Python's `math` stops where numbers leave float64's range; a kernel goes on with infinities
     return _compiled(problem)(*arguments)
-
-
-def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
-    """Return `weights` as floats (K,) on the simplex, or raise a ValueError that says what is wrong."""
-    array = as_floats(weights, "weights")
-    if array.shape != (bandit.n_arms,):
-        raise ValueError(f"weights have shape {array.shape}; give one for each of the {bandit.n_arms} arms.")
-    if (array < 0).any() or not abs(array.sum() - 1.0) <= _SUM_TOLERANCE:
-        raise ValueError(
-            f"weights are {array.tolist()}, with the sum {array.sum()}; shares of steps must be 0 or more and sum to 1."
-        )
-    return array
-
-
-def check_unique_best_public(bandit: Bandit) -> None:
-    """Raise ValueError if arms tie for the best public mean, where the rates do not hold."""
-    tied = np.flatnonzero(bandit.public_gaps == 0.0)
-    if tied.size > 1:
-        raise ValueError(
-            f"Arms {tied.tolist()} tie for the best public mean {max(bandit.public)}; Thompson Sampling pulls them all "
-            "without a boost and the √T rates do not hold, so make one mean larger."
-        )
-
-
-def information(bandit: Bandit) -> FloatArray:
-    """Return κ, (K,): what a pull of each arm is worth in private rewards that are seen; refuse a spread."""
-    if bandit.feedback is None:
-        return np.ones(bandit.n_arms)
-    if bandit.feedback.spread:
-        raise ValueError(
-            f"With {short_repr(bandit.feedback)} the error does not tend to 0, so there is no exponent; "
-            "saturated_log_error has its limit, or set the spread to 0."
-        )
-    return np.asarray(bandit.feedback.information(bandit.families, bandit.n_arms))
-
-
-def seen_wholly(bandit: Bandit) -> Bandit:
-    """Return an instance with the same Γ whose private rewards are all seen; see the module's docstring.
-
-    >>> from feint.feedback import Sometimes
-    >>> seen_wholly(Bandit([0.5, 0.0], [0.0, 1.0], feedback=Sometimes(0.5))).public_gaps
-    array([0., 1.])
-    """
-    if bandit.feedback is None:
-        return bandit
-    return Bandit(-bandit.public_gaps / information(bandit), bandit.private, family=bandit.families)
-
-
-def public_divergences(bandit: Bandit) -> FloatArray:
-    """Return d_a = d(μ_a, μ_{i*}), (K,), 0 at i*."""
-    return bandit.families[0].divergence(np.array(bandit.public), max(bandit.public))
-
-
-def divergences_at(bandit: Bandit, arms: IntArray, ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return D(μ_1, x) and D(μ_a, x) at the x with the least evidence for N_a/N_1 = `ratios` (∞ gives x = μ_a)."""
-    family, means = bandit.families[1].kernel(), np.array(bandit.private)[arms]
-    gaps = bandit.private_gaps[arms]
-    with np.errstate(invalid="ignore"):
-        to_best = np.where(np.isinf(ratios), gaps, gaps * (ratios / (1.0 + ratios)))
-    return divergences(family, max(bandit.private), -to_best), divergences(family, means, gaps / (1.0 + ratios))
 
 
 def _boosting_terms(bandit: Bandit, weights: FloatArray) -> _Terms:

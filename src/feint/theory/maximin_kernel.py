@@ -30,6 +30,7 @@ from typing import Any
 from feint._types import FloatArray
 from feint.families.base import divergence_to
 from feint.numerics._jit import shared, shared_inlined
+from feint.numerics.sorting import find_largest
 
 COINCIDE, TWO_ARMS, CASE_1, CASE_2, DEGENERATE = 0, 1, 2, 3, 4
 _STEPS = 200
@@ -144,15 +145,6 @@ def _set_above(family: Any, means: FloatArray, best: int, nearest: int, scratch:
             scratch[_ABOVE, a] = there + (means[best] - means[nearest]) * ((there + back) / -change)
 
 
-@shared_inlined
-def _largest_mean(means: FloatArray) -> int:
-    top = 0
-    for a in range(1, means.size):
-        if means[a] > means[top]:
-            top = a
-    return top
-
-
 @shared
 def optimal_weights(
     public_family: Any,
@@ -167,8 +159,8 @@ def optimal_weights(
     Where a tie among the means leaves w* undefined, the case is DEGENERATE and the weights are equal.
     """
     n = public.size
-    i_star = _largest_mean(public)
-    best = _largest_mean(private)
+    i_star = find_largest(public)
+    best = find_largest(private)
     for a in range(n):
         tie = (a != best and private[a] == private[best]) or (a != i_star and public[a] == public[i_star])
         if tie:

@@ -34,7 +34,8 @@ from feint.budgets import Epsilon, PowerKernel, as_budget, checked_at, power_sum
 from feint.numerics import boost_probability
 from feint.numerics._validate import as_floats
 from feint.support.own_parts import fresh
-from feint.theory.maximin import check_unique_best_public, check_weights, gamma, public_divergences
+from feint.theory.instance import check_unique_best_public, check_weights, public_divergences
+from feint.theory.maximin import gamma
 
 Order = Literal["first", "second", "fluid"]
 ORDERS: tuple[Order, ...] = get_args(Order)

@@ -12,7 +12,7 @@ groups (`evidence/group_tilts.py`).
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,6 +127,22 @@ class Mode(ABC):
         """Return log E of every bet."""
         return {name: test.log_e_value for name, test in self._tests().items() if test is not None}
 
+    def log_e_value(self) -> float:
+        """Return log E of all bets together, without that on groups."""
+        parts = self.log_e_values()
+        return float(np.logaddexp.reduce([parts[name] + math.log(share) for name, share in self.stakes().items()]))
+
+    def tally(self) -> dict[str, Any]:
+        """Return what adds up over disjoint rows, as plain JSON types."""
+        return {"boosts": self.boosts.state(), "calibration": self.calibration and self.calibration.state()}
+
+    def absorb(self, tallies: Sequence[dict[str, Any]]) -> None:
+        """Take the sums over disjoint rows: how many pulls were tested, and how they depart from the claim."""
+        self.boosts = type(self.boosts).from_state(_summed([tally["boosts"] for tally in tallies], "tested"))
+        if self.calibration is not None:
+            found = _summed([tally["calibration"] for tally in tallies], "tested", "sums")
+            self.calibration = Calibration.from_state(found)
+
     def _reading(self, words: str) -> str:
         """Add to the words of a logged claim what small probabilities may have been."""
         floor = self.claim.floor
@@ -135,6 +151,11 @@ class Mode(ABC):
     def _allowing(self, words: str) -> str:
         share = f" within {100 * self.claim.within:g} %" if self.claim.within else ""
         return words + share + (", and the later rows of a unit repeat its first" if self.claim.names.unit else "")
+
+
+def _summed(states: Sequence[dict[str, Any]], *names: str) -> dict[str, Any]:
+    """Return the state of a test whose counts of these names are the sums over others."""
+    return states[0] | {name: np.sum([state[name] for state in states], axis=0).tolist() for name in names}
 
 
 def leader_sides(arms: IntArray, log_pi: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -5,6 +5,7 @@ claim about all arms, but valid. With two arms the other's probability is known 
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -126,3 +127,13 @@ class LoggedPropensities(Mode):
         super().recall(state)
         self._inverse[:] = state["inverse"]
         self._even = bool(state["even"])
+
+    def tally(self) -> dict[str, Any]:
+        """As a claim, with the means of 1/p."""
+        return {**super().tally(), "inverse": self._inverse.tolist(), "even": self._even}
+
+    def absorb(self, tallies: Sequence[dict[str, Any]]) -> None:
+        """Take the sums over disjoint rows."""
+        super().absorb(tallies)
+        self._inverse[:] = np.sum([tally["inverse"] for tally in tallies], axis=0)
+        self._even = all(tally["even"] for tally in tallies)

@@ -1,5 +1,6 @@
 """A reference, recomputed from arms and rewards, drew every pull."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,12 @@ class RecomputedReference(Mode):
         self.expected.recall(state["past"])
         self._stages.recall(state["stages"])
         self._all_binary = bool(state["all_binary"])
+
+    def tally(self) -> dict[str, Any]:
+        """Return what adds up over disjoint rows."""
+        return {**super().tally(), "all_binary": self._all_binary}
+
+    def absorb(self, tallies: Sequence[dict[str, Any]]) -> None:
+        """Take the sums over disjoint rows."""
+        super().absorb(tallies)
+        self._all_binary = all(tally["all_binary"] for tally in tallies)

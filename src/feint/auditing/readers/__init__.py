@@ -28,9 +28,11 @@ __all__ = [
     "GrowingFile",
     "Log",
     "Source",
+    "list_places",
     "naming",
     "open_growing_log",
     "open_log",
+    "open_place",
     "standard_input",
 ]
 
@@ -61,6 +63,21 @@ def open_log(source: Source, delimiter: str | None = None, encoding: str | None 
         return _open_file(files[0], delimiter, encoding, codec)
     _check_different(files)
     return SeveralFiles(files, lambda place: _open_file(place, delimiter, encoding, codec))
+
+
+def list_places(source: Source) -> list[Place] | None:
+    """Return the files of a source in the order in which they are read, where each can be opened again and again;
+    otherwise None.
+    """
+    paths = _paths(source)
+    files = [] if paths is None else [place for path in paths for place in list_files(path)]
+    again = all(isinstance(place.path, RemoteFile) or place.path.is_file() for place in files)
+    return files if files and again else None
+
+
+def open_place(place: Place, delimiter: str | None = None, encoding: str | None = None) -> Log:
+    """Open one of several files."""
+    return _open_file(place, delimiter, encoding, encoding_of(encoding))
 
 
 def _paths(source: Any) -> list[str | Path] | None:

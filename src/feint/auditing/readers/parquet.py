@@ -1,6 +1,6 @@
 """Parquet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,12 @@ _HINT = "; is it complete? Copy or write it again"
 
 
 class ParquetLog:
-    """A Parquet file; one that was compressed as a whole is decompressed to a temporary file."""
+    """A Parquet file; one that was compressed as a whole is decompressed to a temporary file.
+
+    `group_sizes` are the rows of its row groups; of these, `chosen` are read, or all.
+    """
+
+    chosen: Sequence[int] | None = None
 
     def __init__(self, file: Stored) -> None:
         need("pyarrow", file.name)
@@ -26,13 +31,15 @@ class ParquetLog:
             with self._open() as parquet:
                 self.columns = list(parquet.schema_arrow.names)
                 self.size: int | None = int(parquet.metadata.num_rows)
+                groups = range(parquet.metadata.num_row_groups)
+                self.group_sizes = [int(parquet.metadata.row_group(i).num_rows) for i in groups]
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         from pyarrow import ArrowException
 
         with naming(self.name, ArrowException, hint=_HINT), self._open() as parquet:
             places(self.columns, columns)
-            for batch in parquet.iter_batches(n_rows, columns=columns):
+            for batch in parquet.iter_batches(n_rows, self.chosen, columns):
                 if batch.num_rows:
                     yield batch_of(batch, columns)
                 tick(batch.num_rows)

@@ -4,11 +4,12 @@ import math
 from typing import Any, NamedTuple
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.agent.step import Known, Problem, Space, likeliest, log_complement
+from feint.agent.step import Known, Problem, Space, likeliest
 from feint.explorers.bounded_draws import EXACT
 from feint.families.base import fill_log_best
 from feint.goals.base import fill_answer, log_error_of, surely_above
 from feint.numerics._jit import by_type, parts, shared, shared_inlined
+from feint.numerics.best_arm_rows import log_rest
 from feint.simulation.engine.rewards import Rewards
 from feint.simulation.engine.watch import record_watch
 
@@ -60,7 +61,7 @@ def sure_exactly(run: Run) -> bool:
 @shared_inlined
 def sure_by_logs(run: Run) -> bool:
     """Return the same from the exact log probabilities that are already in the space's logs."""
-    return log_complement(run.space.logs, likeliest(run.space.logs)) <= math.log(run.delta)
+    return log_rest(run.space.logs[EXACT], likeliest(run.space.logs)) <= math.log(run.delta)
 
 
 @shared
@@ -92,7 +93,7 @@ def _best_arm_is_sure(records: "Records", run: Run) -> bool:
 @shared
 def _record_best_arm(records: "Records", run: Run, r: int, row: int) -> None:
     fill_private_logs(run)
-    records.log_error[r, row] = log_complement(run.space.logs, run.best[r])
+    records.log_error[r, row] = log_rest(run.space.logs[EXACT], run.best[r])
     records.recommendation[r, row] = likeliest(run.space.logs)
 
 

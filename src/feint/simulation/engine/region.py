@@ -38,6 +38,7 @@ from feint.families.base import (
 )
 from feint.numerics._jit import inlined, part
 from feint.numerics.boost_kernel import boost_scalar
+from feint.numerics.sorting import find_largest
 
 _RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
 WIDEST = 0.5  # the largest radius, in units of s
@@ -252,10 +253,7 @@ def sure_by_bounds(bounds: FloatArray, delta: float) -> int:
     And the complement of the likeliest arm is at most that of this m.
     """
     n = bounds.shape[1]
-    top = 0
-    for a in range(1, n):
-        if bounds[P_LOW, a] > bounds[P_LOW, top]:
-            top = a
+    top = find_largest(bounds[P_LOW])
     low = 0.0
     high = 0.0
     for a in range(n):

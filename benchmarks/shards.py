@@ -1,0 +1,124 @@
+"""Measure audits in shards: what a row costs, what a task costs, memory per worker, and what a second worker gains.
+
+`python -m benchmarks.shards ROWS GROUPS` measures a log of another size than `make bench` does. Wall seconds compare
+one worker with two and need both cores; CPU seconds do not.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import distributed
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import feint
+from benchmarks.engine import peak_mebibytes
+from benchmarks.threads import threads
+from feint.auditing.sharded import run
+
+_ROWS, _GROUPS, _RATES = 2_000_000, 100_000, (0.3, 0.5, 0.4)
+_EMPTY_TASKS = 200
+_ROW_GROUP = 2**17
+CLAIM: dict[str, Any] = {"family": feint.Bernoulli(), "n_arms": 3, "initial_round": False, "group": "user"}
+
+
+def write_honest_log(path: Path, rows: int, groups: int) -> None:
+    """Write a log of Thompson Sampling with Beta(1, 1) priors, one agent per group, which take turns."""
+    rng = np.random.default_rng(0)
+    wins, losses = (np.ones((groups, len(_RATES))) for _ in range(2))
+    schema = pa.schema({"user": pa.int64(), "arm": pa.int8(), "reward": pa.int8()})
+    with pq.ParquetWriter(path, schema) as file:
+        for start in range(0, rows, groups):
+            users = rng.permutation(groups)[: rows - start]
+            arms = rng.beta(wins[users], losses[users]).argmax(axis=1)
+            rewards = rng.random(users.size) < np.take(_RATES, arms)
+            wins[users, arms] += rewards
+            losses[users, arms] += ~rewards
+            columns = {"user": users, "arm": arms.astype(np.int8), "reward": rewards.astype(np.int8)}
+            file.write_table(pa.table(columns, schema=schema), row_group_size=_ROW_GROUP)
+
+
+def _timed(perform: Callable[[Any], Any], spent: dict[str, float], name: str) -> Callable[[Any], Any]:
+    def measured(task: Any) -> Any:
+        start = time.process_time()
+        found = perform(task)
+        spent[name] = spent.get(name, 0.0) + time.process_time() - start
+        return found
+
+    return measured
+
+
+def cost_per_row(path: Path, rows: int) -> tuple[float, float, float, float]:
+    """Return CPU µs per row of an audit as a whole, of cutting into 16 shards, and of their audits; and the bytes per
+    row that lie in the scratch folder meanwhile.
+    """
+    spent: dict[str, float] = {}
+    scratch: list[int] = []
+
+    def watching(task: Any) -> Any:
+        scratch.append(
+            sum(piece.bounds[i][1] - piece.bounds[i][0] for piece in task.streams for i in range(len(piece.bounds)))
+        )
+        return audit_shard(task)
+
+    write_piece, audit_shard = run.write_piece, run.audit_shard
+    with threads(1):
+        whole = _timed(lambda source: feint.audit_log(source, explain=False, **CLAIM), spent, "whole")
+        whole(path)
+        try:
+            run.write_piece = _timed(write_piece, spent, "cut")
+            run.audit_shard = _timed(watching, spent, "audit")
+            feint.audit_log(path, shards=16, **CLAIM)
+        finally:
+            run.write_piece, run.audit_shard = write_piece, audit_shard
+    each = [1e6 * spent[name] / rows for name in ("whole", "cut", "audit")]
+    return each[0], each[1], each[2], sum(scratch) / rows
+
+
+def on_workers(path: Path, count: int) -> tuple[float, float, float]:
+    """Return wall seconds of an audit on this many workers that have compiled, the most MiB that any of them took, and
+    ms per task that does nothing.
+    """
+    with distributed.Client(
+        n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50, memory_limit=None
+    ) as client:
+        client.run(feint.audit_log, pa.table({"user": [0] * 9, "arm": [0, 1, 2] * 3, "reward": [0, 1, 0] * 3}), **CLAIM)
+        start = time.perf_counter()
+        feint.audit_log(path, scheduler=client, **CLAIM)
+        seconds = time.perf_counter() - start
+        memory = max(client.run(peak_mebibytes).values())
+        start = time.perf_counter()
+        done = [*run.run_tasks(abs, ((i, i) for i in range(_EMPTY_TASKS)), client)]
+        return seconds, memory, 1e3 * (time.perf_counter() - start) / len(done)
+
+
+def workers(rows: int = _ROWS, groups: int = _GROUPS) -> str:
+    """Return the section of `make bench`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.parquet"
+        write_honest_log(path, rows, groups)
+        whole, cut, audit, scratch = cost_per_row(path, rows)
+        one, two = (on_workers(path, count) for count in (1, 2))
+    load = os.getloadavg()[0]
+    lines = [
+        f"## Audits in 16 shards: Beta Thompson Sampling, {rows:,} rows, {groups:,} groups, {os.cpu_count()} cores\n",
+        "| CPU µs per row, whole | cutting | 16 shards | bytes per row in the scratch folder |",
+        "| --- | --- | --- | --- |",
+        f"| {whole:.2f} | {cut:.2f} | {audit:.2f} | {scratch:.0f} |\n",
+        "| workers | wall s | times as fast | at least | most MiB per worker | at most | ms per empty task |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| 1 | {one[0]:.1f} | 1 | | {one[1]:.0f} | 954 | {one[2]:.1f} |",
+        f"| 2 | {two[0]:.1f} | {one[0] / two[0]:.2f} | 1.8 | {two[1]:.0f} | 954 | {two[2]:.1f} |\n",
+        f"Load at the end: {load:.1f}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(workers(*map(int, sys.argv[1:])))

@@ -11,7 +11,7 @@ import feint
 from cases import PAPER, first_is_quick
 from feint.agent.step import space
 from feint.explorers.base import CUT_HIGH, CUT_LOW, P_HIGH, P_LOW, REST_HIGH, REST_LOW
-from feint.explorers.bounded_draws import EXACT, fill_exact_bounds
+from feint.explorers.bounded_draws import EXACT, LOG_HIGH, LOG_LOW, fill_all_cuts, fill_exact_bounds
 from feint.families.base import MOST, belief, fill_log_best, fill_region, set_posterior
 from feint.numerics.best_arm_rows import complete_logs
 from feint.simulation.engine import region as regions_of
@@ -238,6 +238,7 @@ def test_bounds_hold_everywhere_in_the_region(region, places):
     max_pulls = regions_of.choose_max_pulls(int(pulls[dominant]), radius)
     fill_region(known.family, known, dominant, radius, max_pulls, r.private_box, r.extremes)
     regions_of.bound_private_in_region(known, dominant, r)
+    fill_all_cuts(r.private, r.logs, r.logs[LOG_LOW], r.logs[LOG_HIGH])
     regions_of.bound_reference_in_region(known, dominant, r)
     low, high, most = r.private_box
     least, greatest = family.mean_range

@@ -151,6 +151,19 @@ def fill_log_best(family: Any, posterior: FloatArray, ws: Any, out: FloatArray) 
 
 
 @by_type
+def fill_log_others(
+    family: Any, posterior: FloatArray, ws: Any, arm: int, extremes: FloatArray, high: FloatArray, low: FloatArray
+) -> None:
+    """Fill upper and lower bounds of log P(a is the best arm), (K,), of all arms but `arm`, from its posteriors in rows
+    `OTHERS_HIGH` and `OTHERS_LOW` of `extremes`. The entry of `arm` means nothing, and its posterior is overwritten.
+    """
+    posterior[0, arm], posterior[1, arm] = extremes[OTHERS_HIGH, 0], extremes[OTHERS_HIGH, 1]
+    fill_log_best(family, posterior, ws, high)
+    posterior[0, arm], posterior[1, arm] = extremes[OTHERS_LOW, 0], extremes[OTHERS_LOW, 1]
+    fill_log_best(family, posterior, ws, low)
+
+
+@by_type
 def log_best_of(family: Any, posterior: FloatArray, ws: Any, arm: int) -> float:
     """Return log P(arm is the best), as from `fill_log_best`, for one arm."""
     sums, exponents = best_sums(ws, posterior[0], posterior[1])

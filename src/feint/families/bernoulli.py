@@ -23,6 +23,7 @@ from feint.families.placing import one_half, place_beta
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics.beta_arms import allocate_beta_workspace
 from feint.numerics.beta_best_arm import beta_best_arm_probabilities
+from feint.numerics.beta_best_arm_quick import quick_beta_log_best
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import both_odds
@@ -177,6 +178,10 @@ class Bernoulli:
     def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return log P(arm is the best) of Beta posteriors, (…, K)."""
         return beta_best_arm_probabilities(first, second, log=True)
+
+    def quick_log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return log P(arm is the best) to about 1 %, (K, R)."""
+        return quick_beta_log_best(first, second)
 
     def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
         """Return x·log(x/y) + (1 − x)·log((1 − x)/(1 − y))."""

@@ -20,6 +20,7 @@ from feint.families.conjugate import (
 )
 from feint.families.placing import least_rate, place_inverse_gamma
 from feint.numerics._jit import inlined, part, parts, shared_inlined
+from feint.numerics.beta_best_arm_quick import quick_beta_log_best
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (
     SCALE,
@@ -157,6 +158,10 @@ class Exponential:
     def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return log P(arm has the largest mean, hence the smallest rate), (…, K)."""
         return smallest_arm_log_probabilities(first, second)
+
+    def quick_log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return log P(arm has the largest mean) to about 1 %, (K, R)."""
+        return quick_beta_log_best(second * SCALE, first)
 
     def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
         """Return x/y − 1 − log(x/y)."""

@@ -17,6 +17,7 @@ from feint.numerics._validate import as_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import single_arm_sum
+from feint.numerics.best_arm_others import fill_normal_log_others
 from feint.numerics.posterior_axes import allocate_normal_axis
 from feint.numerics.posterior_draws import draw_normal
 from feint.numerics.sequence import Sequence, next_normal
@@ -39,6 +40,19 @@ def _set_posterior(family: "GaussianKernel", belief: Belief, a: int) -> None:
     count = belief.pulls[a] + belief.prior[1, a]
     belief.posterior[0, a] = (belief.sums[a] + belief.prior[0, a]) / count
     belief.posterior[1, a] = family.sigma / math.sqrt(count)
+
+
+@part
+def _fill_log_others(
+    family: "GaussianKernel",
+    posterior: FloatArray,
+    ws: NormalWorkspace,
+    arm: int,
+    extremes: FloatArray,
+    high: FloatArray,
+    low: FloatArray,
+) -> None:
+    fill_normal_log_others(posterior, arm, extremes, ws, high, low)
 
 
 @part
@@ -121,6 +135,7 @@ def _divergence_to(family: "GaussianKernel", x: float, change: float) -> float:
 NORMAL_PARTS: dict[str, Any] = {
     "normal": True,  # rewards are drawn from normals, not from uniform numbers
     "fill_region": fill_normal_region,
+    "fill_log_others": _fill_log_others,
     "log_best_of": _log_best_of,
     "has_tangents": _has_tangents,
     "recentre": recentre,

@@ -21,6 +21,7 @@ from feint.families.conjugate import (
 )
 from feint.families.placing import inverse_of_least_rate, place_gamma
 from feint.numerics._jit import inlined, part, parts, shared_inlined
+from feint.numerics.beta_best_arm_quick import quick_beta_log_best
 from feint.numerics.counts import draw_binomial, draw_poisson_number
 from feint.numerics.entropy import phi
 from feint.numerics.gamma_best_arm import (
@@ -215,6 +216,10 @@ class Poisson:
     def log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return log P(arm is the best) of Gamma posteriors, (…, K)."""
         return gamma_best_arm_probabilities(first, second, log=True)
+
+    def quick_log_probabilities(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return log P(arm is the best) to about 1 %, (K, R)."""
+        return quick_beta_log_best(first, second * SCALE)
 
     def divergence(self, x: "npt.ArrayLike", y: "npt.ArrayLike") -> FloatArray:
         """Return x·log(x/y) − x + y."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.numerics._jit import inlined, part
+from feint.numerics._jit import bits_float, inlined, part
 from feint.numerics.sorting import sort_by
 
 NODES = 24  # of a panel
@@ -32,7 +32,8 @@ CENTRE_LOW = 11  # the rounding error of CENTRE, so that two sharp arms far from
 UNIT = 12  # φ_a/Φ_a in its own unit = arms[UNIT, a]·ratios[a]; 0 where the panel skipped that row
 SUM_BEFORE = 13  # before the last panel
 SHIFT_BEFORE = 14
-_ARM_ROWS = 15
+LEFT_BEFORE = 15  # LEFT of the evaluation before; see best_arm_others.py
+_ARM_ROWS = 16
 
 # Rows of NormalWorkspace.ranks.
 ORDER = 0  # arms by mean, then by left end
@@ -89,9 +90,15 @@ def standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
         difference = mean - 0.5 * top
         virtual = difference - mean
         error = (mean - (difference - virtual)) - (0.5 * top + virtual)  # Knuth's exact error of a difference
-        arms[CENTRE, a] = math.ldexp(difference, 1 - exponent)
-        arms[CENTRE_LOW, a] = math.ldexp(error, 1 - exponent)
-        arms[PRECISION, a] = 1.0 / math.ldexp(sds[a], -exponent)
+        arms[CENTRE, a] = times_power_of_two(difference, 1 - exponent)
+        arms[CENTRE_LOW, a] = times_power_of_two(error, 1 - exponent)
+        arms[PRECISION, a] = 1.0 / times_power_of_two(sds[a], -exponent)
+
+
+@inlined
+def times_power_of_two(x: float, n: int) -> float:
+    """Return x·2ⁿ, as `ldexp` does but without a call."""
+    return x * bits_float((n + 1023) << 52) if -1000 < n < 1000 else math.ldexp(x, n)
 
 
 @part

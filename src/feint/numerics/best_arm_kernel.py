@@ -62,6 +62,7 @@ from feint.numerics.best_arm_arms import (
     NormalWorkspace,
     fill_normal_left_ends,
     standardise,
+    times_power_of_two,
 )
 from feint.numerics.normal import SQRT_2PI, exp_or_little, reverse_hazard, scaled_tail
 from feint.numerics.sorting import sort_by
@@ -73,6 +74,7 @@ _BEFORE, _AFTER = 1.0 / float(_WEIGHTS[-2]), 1.0 / float(_WEIGHTS[-1])
 
 _RIGHT_CUT = 2e-15  # share of an arm's mass left out on the right
 _SATURATED = 8.2  # 1 − Φ(8.2) = 1.2e-16: the factor is 1 in float64
+_ONE_FROM = 8.3  # 1 − Φ(8.3) = 5.2e-17 is below half the distance from 1 to the float before it
 _FAR_RIGHT = 25.0  # exp(−25²/2) = 2e-136 is still far from underflow within one panel
 _DEEP_LEFT = -30.0  # below this 1 − curvature of log Φ is under 1e-3 and h(h + z) cancels
 _DECAY_ENOUGH = 45.0  # e^−45 = 3e-20
@@ -132,8 +134,8 @@ def _cut_width(width: float) -> float:
 def _on_grid(x: float, width: float) -> float:
     """Return x moved left to a multiple of the last bit of a short half-width."""
     _, exponent = math.frexp(width)
-    scaled = math.ldexp(x, 6 - exponent)
-    return math.ldexp(math.floor(scaled), exponent - 6) if abs(scaled) < 9007199254740992.0 else x
+    scaled = times_power_of_two(x, 6 - exponent)
+    return times_power_of_two(math.floor(scaled), exponent - 6) if abs(scaled) < 9007199254740992.0 else x
 
 
 @inlined
@@ -153,10 +155,26 @@ def _panel_factor(
     shift: float,
     scale: float,
 ) -> None:
-    """Multiply Φ_a into the node products and leave g_a/F in `ratios`. The loops vectorise."""
+    """Multiply Φ_a into the node products and leave g_a/F in `ratios`. The loops vectorise.
+
+    Far to the right Φ_a is 1 in float64, and left of the mean the density is not needed; both are the general case bit
+    for bit.
+    """
+    if fma(step, _NODES[0], z0) > _ONE_FROM:
+        for i in range(NODES):
+            z = fma(step, _NODES[i], z0)
+            ratios[a, i] = exp_or_little(-0.5 * z * z - shift)
+        return
     # Two loops, because one would need more registers than there are.
     for i in range(NODES):
         ratios[a, i] = scaled_tail(abs(fma(step, _NODES[i], z0)))
+    if fma(step, _NODES[NODES - 1], z0) < 0.0:
+        for i in range(NODES):
+            z = fma(step, _NODES[i], z0)
+            exponents[i] += -0.5 * z * z
+            mantissas[i] *= ratios[a, i]
+            ratios[a, i] = 1.0 / ratios[a, i]
+        return
     for i in range(NODES):
         z = fma(step, _NODES[i], z0)
         q = -0.5 * z * z

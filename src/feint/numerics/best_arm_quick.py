@@ -32,13 +32,14 @@ def quick_log_best(means: FloatArray, variances: FloatArray) -> FloatArray:
 @kernel
 def _fill(means: FloatArray, variances: FloatArray, order: IntArray, scratch: FloatArray, found: FloatArray) -> None:
     sorted_means, sorted_variances, log_p, moments = scratch[0], scratch[1], scratch[2], scratch[3]
-    _sort(means, variances, order, sorted_means, sorted_variances)
-    _condition(sorted_means, sorted_variances, moments, log_p)
-    _normalise(log_p, moments[0], order, found)
+    sort_arms(means, variances, order, sorted_means, sorted_variances)
+    for a in range(means.shape[0]):
+        condition_arm(a, sorted_means, sorted_variances, moments, log_p)
+    normalise_sorted(log_p, moments[0], order, found)
 
 
 @part
-def _sort(
+def sort_arms(
     means: FloatArray, variances: FloatArray, order: IntArray, sorted_means: FloatArray, sorted_variances: FloatArray
 ) -> None:
     """Sort by insertion, largest means first; for a few arms per column NumPy's sort takes four times as long."""
@@ -66,29 +67,28 @@ def _log_phi(z: float) -> tuple[float, float]:
 
 
 @part
-def _condition(means: FloatArray, variances: FloatArray, scratch: FloatArray, log_p: FloatArray) -> None:
-    """Add up log Φ of every difference. Arms are in the order of their means, so the innermost loop is over rows and
-    vectorises. Two rows of `scratch` hold what d has gained, and v and c have lost, by the conditions so far.
+def condition_arm(a: int, means: FloatArray, variances: FloatArray, scratch: FloatArray, log_p: FloatArray) -> None:
+    """Add up log Φ of every difference to arm a. Arms are in the order of their means, so the innermost loop is over
+    rows and vectorises. Two rows of `scratch` hold what d has gained, and v and c have lost, by the conditions so far.
     """
-    for a in range(means.shape[0]):
-        for i in range(means.shape[1]):
-            scratch[0, i] = 0.0
-            scratch[1, i] = 0.0
-            log_p[a, i] = 0.0
-        for j in range(means.shape[0]):
-            if j != a:
-                for i in range(means.shape[1]):
-                    root = np.sqrt(variances[a, i] + variances[j, i] - scratch[1, i])
-                    z = min((means[a, i] - means[j, i] + scratch[0, i]) / root, _SATURATED)
-                    log_phi, hazard = _log_phi(z)
-                    slope = (variances[a, i] - scratch[1, i]) / root
-                    log_p[a, i] += log_phi
-                    scratch[0, i] += slope * hazard
-                    scratch[1, i] += slope * slope * hazard * (hazard + z)
+    for i in range(means.shape[1]):
+        scratch[0, i] = 0.0
+        scratch[1, i] = 0.0
+        log_p[a, i] = 0.0
+    for j in range(means.shape[0]):
+        if j != a:
+            for i in range(means.shape[1]):
+                root = np.sqrt(variances[a, i] + variances[j, i] - scratch[1, i])
+                z = min((means[a, i] - means[j, i] + scratch[0, i]) / root, _SATURATED)
+                log_phi, hazard = _log_phi(z)
+                slope = (variances[a, i] - scratch[1, i]) / root
+                log_p[a, i] += log_phi
+                scratch[0, i] += slope * hazard
+                scratch[1, i] += slope * slope * hazard * (hazard + z)
 
 
 @part
-def _normalise(log_p: FloatArray, totals: FloatArray, order: IntArray, found: FloatArray) -> None:
+def normalise_sorted(log_p: FloatArray, totals: FloatArray, order: IntArray, found: FloatArray) -> None:
     """Normalise to a sum of 1 and put the arms back into their own order."""
     for i in range(totals.size):
         totals[i] = 0.0

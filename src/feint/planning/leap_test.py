@@ -36,11 +36,11 @@ class Rules(NamedTuple):
     prior: FloatArray  # (M,)
     share: float  # η
     threshold: float  # log(1/α)
-    logs: FloatArray  # (J, M, K) log r
-    shares: FloatArray  # (M, K) of the experts
+    logs: FloatArray  # (J, K, M) log r; experts come last, so that loops over them vectorise
+    shares: FloatArray  # (K, M) of the experts
     ratios: FloatArray  # (2, K) r_b(b) − r_b(another arm), and r_b(another arm)
     pulls: FloatArray  # (K, _MOST) in each stride
-    gains: FloatArray  # (M,)
+    gains: FloatArray  # (M,) scratch
 
 
 class Bettors(NamedTuple):
@@ -72,7 +72,7 @@ def rules(n_arms: int, threshold: float) -> Rules:
     test = bets(n_arms, np.array(EPSILONS))
     e = test.experts
     n_experts = e.prior.size
-    shapes = (e.stakes.size, n_experts, n_arms), (n_experts, n_arms), (2, n_arms), (n_arms, _MOST), (n_experts,)
+    shapes = (e.stakes.size, n_arms, n_experts), (n_arms, n_experts), (2, n_arms), (n_arms, _MOST), (n_experts,)
     return Rules(test.table, e.stakes, e.prior, e.share, threshold, *(np.empty(shape) for shape in shapes))
 
 
@@ -122,19 +122,21 @@ def _bet_stride(
     rules: Rules, log_invested: FloatArray, weights: FloatArray, stride: int, kept: float, held: float, released: float
 ) -> float:
     """Test one stride and return log E; `held` is still held back, and `released` is invested now."""
-    n_arms, n_experts = rules.pulls.shape[0], rules.prior.size
+    n_arms, n_experts, gains = rules.pulls.shape[0], rules.prior.size, rules.gains
     log_released, highest, wealth = math.log(released), math.log(held), 1.0
     for j in range(rules.stakes.size):
+        for m in range(n_experts):
+            gains[m] = 0.0
+        for a in range(n_arms):
+            for m in range(n_experts):
+                gains[m] += rules.pulls[a, stride] * rules.logs[j, a, m]
         top = -math.inf
         for m in range(n_experts):
-            gain = 0.0
-            for a in range(n_arms):
-                gain += rules.pulls[a, stride] * rules.logs[j, m, a]
-            rules.gains[m] = gain
-            top = max(top, gain)
+            top = max(top, gains[m])
+        for m in range(n_experts):
+            weights[j, m] *= exp_nonpositive(gains[m] - top)
         total = 0.0
         for m in range(n_experts):
-            weights[j, m] *= exp_nonpositive(rules.gains[m] - top)
             total += weights[j, m]
         for m in range(n_experts):
             weights[j, m] = kept * weights[j, m] / total + (1.0 - kept) * rules.prior[m]
@@ -183,30 +185,32 @@ def _set_logs(rules: Rules, tested: FloatArray, log_pi: FloatArray) -> None:
     """Compute log r of every expert for every arm: mixtures of r_b with the shares S_b of `boost_mixture`,
     Σ_b S_b·r_b(a) = Σ_b S_b·r_b(another arm) + S_a·(r_a(a) − r_a(another arm)).
     """
-    n, n_experts, shares = log_pi.size, rules.prior.size, rules.shares
+    n, n_experts, shares, usual = log_pi.size, rules.prior.size, rules.shares, rules.gains
     inverse = 0.0
     for b in range(n):
         for m in range(n_experts):
-            shares[m, b] = 1.0 if m == b else 0.0
+            shares[b, m] = 1.0 if m == b else 0.0
         inverse += 1.0 / (1.0 + tested[b])
     m = n
     if n_experts > n + 1:
         for b in range(n):
             for c in range(b):
-                shares[m, b] = (1.0 + tested[c]) / (2.0 + tested[b] + tested[c])
-                shares[m, c] = 1.0 - shares[m, b]
+                shares[b, m] = (1.0 + tested[c]) / (2.0 + tested[b] + tested[c])
+                shares[c, m] = 1.0 - shares[b, m]
                 m += 1
     for b in range(n):
-        shares[m, b] = 1.0 / ((1.0 + tested[b]) * inverse)
+        shares[b, m] = 1.0 / ((1.0 + tested[b]) * inverse)
     for j in range(rules.stakes.size):
+        for m in range(n_experts):
+            usual[m] = 0.0
         for b in range(n):
             q, others = boosted_at(rules.table, place_of(log_pi[b]), j)
             rest = -math.expm1(log_pi[b])
             rules.ratios[1, b] = others / rest if rest > 0.0 else 0.0
             rules.ratios[0, b] = q * math.exp(min(_DEEPEST, -log_pi[b])) - rules.ratios[1, b]
-        for m in range(n_experts):
-            usual = 0.0
-            for b in range(n):
-                usual += shares[m, b] * rules.ratios[1, b]
-            for a in range(n):
-                rules.logs[j, m, a] = log_positive(max(_NOT_POSSIBLE, usual + shares[m, a] * rules.ratios[0, a]))
+            for m in range(n_experts):
+                usual[m] += shares[b, m] * rules.ratios[1, b]
+        for a in range(n):
+            for m in range(n_experts):
+                ratio = usual[m] + shares[a, m] * rules.ratios[0, a]
+                rules.logs[j, a, m] = log_positive(max(_NOT_POSSIBLE, ratio))

@@ -16,7 +16,7 @@ from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.goals import BestArm
 from feint.planning.path_setup import draw_paths
-from feint.planning.paths import Paths
+from feint.planning.path_state import Paths
 
 PATHS = 500
 _SHARES = (0.1, 0.5, 0.9)
@@ -59,11 +59,8 @@ def watch_paths(
 
 
 def path_count(bandit: Bandit, n: int) -> int:
-    """Return how many paths to draw: n, or fewer with many arms, whose steps are more and take longer; also fewer where
-    rewards are not normal, since their posteriors are integrated.
-    """
-    few = n if all(family.kernel().normal for family in bandit.families if hasattr(family, "kernel")) else int(0.6 * n)
-    return max(min(few, 64), min(few, int(few * (8.0 / bandit.n_arms) ** 2)))
+    """Return how many paths to draw: n, or fewer with many arms, whose steps are more and take longer."""
+    return max(min(n, 64), min(n, int(n * (8.0 / bandit.n_arms) ** 2)))
 
 
 def notice_of(alarms: FloatArray) -> Notice:

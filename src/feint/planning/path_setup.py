@@ -15,7 +15,8 @@ from feint.goals import BestArm
 from feint.numerics._jit import kernel
 from feint.planning.lift import Lift
 from feint.planning.path_goal import PathGoal
-from feint.planning.paths import Paths, PathSettings, walk_paths
+from feint.planning.path_state import Paths, PathSettings
+from feint.planning.paths import walk_paths
 from feint.planning.seldom_seen import private_side
 from feint.planning.sides import Side
 from feint.support.printable import short_repr

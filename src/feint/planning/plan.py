@@ -21,7 +21,7 @@ from feint.numerics._validate import check_level
 from feint.planning.facts import facts_of_plan
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
-from feint.planning.paths import Paths
+from feint.planning.path_state import Paths
 from feint.support.own_parts import fresh
 from feint.support.printable import short_repr
 from feint.support.progress import shows_progress

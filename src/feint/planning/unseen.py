@@ -34,7 +34,7 @@ from feint.numerics._validate import as_number, check_level, is_whole
 from feint.planning.facts import facts_of_unseen
 from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
-from feint.planning.paths import Paths
+from feint.planning.path_state import Paths
 from feint.support.progress import shows_progress
 from feint.theory.instance import public_divergences
 from feint.theory.limits import evidence_by_arm

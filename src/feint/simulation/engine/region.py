@@ -26,12 +26,10 @@ from feint.families.base import (
     MEAN_HIGH,
     MEAN_LOW,
     MOST,
-    OTHERS_HIGH,
-    OTHERS_LOW,
     OWN_HIGH,
     OWN_LOW,
     Belief,
-    fill_log_best,
+    fill_log_others,
     fill_region,
     log_best_of,
     slack,
@@ -78,6 +76,7 @@ def enter(region: Region, known: Known, dominant: int, bounds_private: bool, bou
     fill_region(known.private.family, known.private, dominant, radius, max_pulls, region.private_box, region.extremes)
     if bounds_private:
         bound_private_in_region(known.private, dominant, region)
+        fill_all_cuts(region.private, region.logs, region.logs[LOG_LOW], region.logs[LOG_HIGH])
     fill_region(known.public.family, known.public, dominant, radius, max_pulls, region.public_box, region.extremes)
     if bounds_reference:
         bound_reference_in_region(known.public, dominant, region)
@@ -127,10 +126,7 @@ def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float,
     wide = slack(belief.family)
     logs, extremes = region.logs, region.extremes
     first, second = belief.posterior[0, dominant], belief.posterior[1, dominant]
-    _set_dominant(belief, dominant, extremes[OTHERS_HIGH, 0], extremes[OTHERS_HIGH, 1])
-    fill_log_best(belief.family, belief.posterior, belief.ws, logs[LOG_HIGH])
-    _set_dominant(belief, dominant, extremes[OTHERS_LOW, 0], extremes[OTHERS_LOW, 1])
-    fill_log_best(belief.family, belief.posterior, belief.ws, logs[LOG_LOW])
+    fill_log_others(belief.family, belief.posterior, belief.ws, dominant, extremes, logs[LOG_HIGH], logs[LOG_LOW])
     _set_dominant(belief, dominant, first, second)
     low = 0.0
     high = 0.0
@@ -145,7 +141,7 @@ def _bound_others(belief: Belief, dominant: int, region: Region) -> tuple[float,
 
 @part
 def bound_private_in_region(belief: Belief, dominant: int, region: Region) -> None:
-    """Bound the private best-arm probabilities and the cuts that they make."""
+    """Bound the private best-arm probabilities."""
     wide = slack(belief.family)
     bounds, logs, extremes = region.private, region.logs, region.extremes
     others_low, others_high = _bound_others(belief, dominant, region)
@@ -164,7 +160,6 @@ def bound_private_in_region(belief: Belief, dominant: int, region: Region) -> No
     for a in range(logs.shape[1]):
         bounds[P_LOW, a] = math.exp(logs[LOG_LOW, a]) * (1.0 - wide)
         bounds[P_HIGH, a] = math.exp(logs[LOG_HIGH, a]) * (1.0 + wide)
-    fill_all_cuts(bounds, logs, logs[LOG_LOW], logs[LOG_HIGH])
 
 
 @part

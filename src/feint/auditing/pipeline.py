@@ -53,6 +53,7 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     if wanted and not getattr(log, "can_be_read_again", True):
         return replace(report, warnings=(*report.warnings, _READ_ONCE))
     if wanted and report.rejected_at is not None:
+        progress("explaining", 0)
         cause = find_cause(
             chunks(log, columns, arms, lambda done: None),
             make_mode(columns.mode, claim, arms, grouped=grouped),

@@ -84,6 +84,25 @@ class Tab:
         """Set the size of the window."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
+    def prefer(self, scheme):
+        """Let the visitor prefer light or dark pages."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def key(self, name, code=0):
+        """Press and release a key, wherever the focus is."""
+        text = {"text": "\r"} if name == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=name, code=name, windowsVirtualKeyCode=code, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=name, code=name, windowsVirtualKeyCode=code)
+
+    def controls(self):
+        """Return (role, name) of everything that can have the focus, as a screen reader is told."""
+        found = []
+        for node in self.call("Accessibility.getFullAXTree")["nodes"]:
+            properties = {entry["name"]: entry["value"].get("value") for entry in node.get("properties", [])}
+            if not node.get("ignored") and properties.get("focusable"):
+                found.append((node["role"]["value"], node.get("name", {}).get("value", "")))
+        return found
+
     def js(self, expression):
         """Evaluate a JavaScript expression and return its value."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

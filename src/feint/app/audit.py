@@ -9,11 +9,14 @@ import weakref
 from collections.abc import Callable
 from html import escape as escape_markup
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import panel as pn
 
+from feint.agent.public_log import write_log
 from feint.app.background import in_background
+from feint.app.claims import CLAIMS, NUMBERS
+from feint.app.logs import SAMPLES, ReadyLog
 from feint.app.messages import Line, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Claim
 from feint.auditing.columns import choose_columns
@@ -21,61 +24,11 @@ from feint.auditing.command_line import WrittenClaim, read_words
 from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
-from feint.references.base import takes_contexts
-from feint.registry import format_usual, registered
-from feint.registry.names import arguments, signature
 from feint.support.html import escape
 
 MOST_MEGABYTES = 20
 _SECONDS = 60
 _MOST_ARMS = 1_000
-
-
-class Choice(NamedTuple):
-    """A claim that a visitor can choose: options of `feint audit`, and what its number is called."""
-
-    mode: str | None
-    reference: str
-    number: str | None = None
-    usual: str = ""
-    has_context: bool = False
-
-
-CLAIMS = {
-    "the strongest that the log allows": Choice(None, "thompson-sampling", "sigma", "1"),
-    "Thompson Sampling, normal rewards": Choice("rewards", "thompson-sampling", "sigma", "1"),
-    "Thompson Sampling, 0/1 rewards": Choice("rewards", "beta"),
-    "Thompson Sampling, counts": Choice("rewards", "poisson"),
-    "Thompson Sampling, waiting times": Choice("rewards", "exponential"),
-    "uniform": Choice(None, "uniform"),
-    "softmax": Choice("rewards", "softmax", "reference", "1"),
-    "ε-greedy": Choice("rewards", "epsilon-greedy", "reference", "0.1"),
-    "a split with these shares": Choice(None, "thompson-sampling", "split", "0.5,0.5"),
-}
-_NUMBER = {"sigma": "σ of the rewards", "reference": "Its arguments", "split": "Shares, with commas"}
-_NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"}  # UCB does not draw its arms
-
-
-def _example(cls: Any) -> str:
-    """Return arguments that a visitor can edit: those that are needed, with a reference inside, an arm, small shares
-    and a number for each of two arms; otherwise the first, with its usual value.
-    """
-    needed = [argument for argument in arguments(cls) if not argument.optional]
-    if not needed:
-        usual = format_usual(cls)
-        return "" if usual is None else usual
-    texts = {int: "0", float: "0.05"}
-    return ",".join(
-        "thompson-sampling" if argument.sort else "1;1" if argument.is_list else texts.get(argument.types[0], "0.05")
-        for argument in needed
-    )
-
-
-CLAIMS |= {
-    signature(cls): Choice("rewards", name, "reference" if _example(cls) else None, _example(cls), takes_contexts(cls))
-    for name, cls in registered("reference").items()
-    if name not in _NOT_LISTED
-}
 
 
 class Audit:
@@ -94,7 +47,7 @@ class Audit:
             css_classes=["drop"], height=90, margin=4,
         )  # fmt: skip
         self.claim = pn.widgets.Select(label="What is claimed", options=list(CLAIMS), css_classes=["claim"], **stretch)
-        self.number = pn.widgets.TextInput(label=_NUMBER["sigma"], value="1", css_classes=["number"], **stretch)
+        self.number = pn.widgets.TextInput(label=NUMBERS["sigma"], value="1", css_classes=["number"], **stretch)
         self.alpha = pn.widgets.TextInput(label="Level α", value="0.05", css_classes=["alpha"], **stretch)
         self.arm = pn.widgets.Select(label="Column of arms", options=["arm"], css_classes=["arm"], **stretch)
         self.reward = pn.widgets.Select(
@@ -136,8 +89,15 @@ class Audit:
             pn.Column(*group, sizing_mode="stretch_width", **flexible)
             for group in ((self.claim, self.number, self.context), (self.arm, self.reward), (self.arms, self.alpha))
         ]
+        samples = [
+            pn.widgets.Button(label=name, sizing_mode="fixed", width=200, height=34, margin=4) for name in SAMPLES
+        ]
+        for button in samples:
+            button.on_click(lambda event: in_background(SAMPLES[event.obj.label], self.take, self._line))
         self.view = pn.Column(
-            self.drop, self._line.view, self._seen, pn.FlexBox(*fields, sizing_mode="stretch_width"), self.more,
+            pn.pane.HTML("<p>No log at hand? Try a sample:</p>", sizing_mode="stretch_width", margin=(0, 4)),
+            pn.FlexBox(*samples, sizing_mode="stretch_width"), self.drop, self._line.view, self._seen,
+            pn.FlexBox(*fields, sizing_mode="stretch_width"), self.more,
             self.skip_bad, self.ask, self._verdict.view, self._command, self._downloads, self._found,
             sizing_mode="stretch_width",
         )  # fmt: skip
@@ -159,10 +119,26 @@ class Audit:
             # Only the last part of a name, so that no file elsewhere can be meant.
             path = Path(self._directory) / (Path(name.replace("\\", "/")).name or "log")
             path.write_bytes(data)
-            with self._without_directory():
-                self._recognise(path)
-            self._log, self.ask.disabled = path, False
+            self._open(path)
             self._line.say(f"{path.name}, {len(data):,} bytes: choose what is claimed, and audit it.")
+
+    def take(self, log: ReadyLog) -> None:
+        """Audit a log that need not be dropped."""
+        self.drop.value = {}
+        path = Path(self._directory) / log.name
+        with self._line.wrong():
+            write_log(log.table, path)
+            self._open(path)
+            self.claim.value, self.arms.value = log.claim, str(log.arms)
+            self.number.value = log.number
+            self.context.value = self.more.value = ""
+            self._line.say(f"{path.name}, {len(log.table['arm']):,} rows; the claim is filled in below. {log.note}")
+            self._audit(None)
+
+    def _open(self, path: Path) -> None:
+        with self._without_directory():
+            self._recognise(path)
+        self._log, self.ask.disabled = path, False
 
     def _recognise(self, path: Path) -> None:
         """Say what the columns allow."""
@@ -186,7 +162,7 @@ class Audit:
         self.number.visible = choice.number is not None
         self.context.visible = choice.has_context
         if choice.number is not None:
-            self.number.param.update(label=_NUMBER[choice.number], value=choice.usual)
+            self.number.param.update(label=NUMBERS[choice.number], value=choice.usual)
         self._outdated()
 
     def _outdated(self) -> None:
@@ -199,7 +175,7 @@ class Audit:
         """Return the claim that the fields describe."""
         choice, number = CLAIMS[self.claim.value], self.number.value.strip()
         if choice.number is not None and number == "":
-            raise ValueError(f"{_NUMBER[choice.number]} is empty; give it, as {choice.usual}.")
+            raise ValueError(f"{NUMBERS[choice.number]} is empty; give it, as {choice.usual}.")
         if choice.has_context and not self.context.value.strip():
             raise ValueError("The columns of the context are empty; name them, as age,clicks.")
         arms = self.arms.value.strip()
@@ -257,8 +233,7 @@ class Audit:
         # from outside, which is what "same origin" allows.
         self._found.object = (
             f"<iframe title='The audit' sandbox='allow-same-origin' srcdoc='{escape_markup(self._text)}' "
-            'onload="this.style.height = this.contentDocument.documentElement.scrollHeight + 4 + `px`" '
-            "style='width:100%;height:900px;border:1px solid #e3e3e3;border-radius:8px'></iframe>"
+            'onload="this.style.height = this.contentDocument.documentElement.scrollHeight + 4 + `px`"></iframe>'
         )
         self._downloads.visible = True
 

@@ -13,7 +13,9 @@ _T = TypeVar("_T")
 _TURNS = threading.BoundedSemaphore(4)
 
 
-def in_background(work: Callable[[], _T], then: Callable[[_T], object], line: Line, end: Callable[[], object]) -> None:
+def in_background(
+    work: Callable[[], _T], then: Callable[[_T], object], line: Line, end: Callable[[], object] = lambda: None
+) -> None:
     """Run `work` in a thread, then call `then` with its result, under the document's lock.
 
     `line` says what went wrong; `end` is called in any case.

@@ -22,27 +22,54 @@ from bokeh.plotting import figure
 from panel.io import unlocked
 
 from feint.app.unfolding import ALPHA, Watched
-from feint.support.style import COLOURS, GREY
+from feint.support.style import COLOURS
 
 _POINTS = 300  # more points are thinned out: a screen has no room for them
 _HEIGHT = 230
 _FIRST = 20  # a chart has room for at least this many pulls
-_PAIR = (("A", "B"), ("#222222", GREY), ("solid", "dashed"))  # arms have the colours
+_PURPLE, _GREY = "#8a63d2", "#8c8c8c"  # arms have the other colours; these can be seen on light and on dark
+_PAIR = (("A", "B"), (_PURPLE, _GREY), ("solid", "dashed"))
 
 
-def new_chart(title: str, x: str, y: str, **options: Any) -> Any:
-    """Return an empty figure as wide as its place."""
+def new_chart(words: str, x: str, y: str, **options: Any) -> Any:
+    """Return an empty figure as wide as its place; `words` are what a screen reader says of it.
+
+    It has no background and no small ticks, and the page's style colours its axes (`style`).
+    """
     chart = figure(
-        title=title, x_axis_label=x, y_axis_label=y, height=_HEIGHT, sizing_mode="stretch_width", tools="",
-        toolbar_location=None, min_border_right=22, **options,
+        x_axis_label=x, y_axis_label=y, height=_HEIGHT, sizing_mode="stretch_width", tools="", toolbar_location=None,
+        min_border_right=22, background_fill_color=None, border_fill_color=None, outline_line_color=None,
+        html_attributes={"role": "img", "aria-label": words}, **options,
     )  # fmt: skip
-    chart.outline_line_color = None
-    chart.title.text_font_size = "13px"
-    chart.title.text_font_style = "normal"
     for axis in (*chart.xaxis, *chart.yaxis):
         axis.axis_label_text_font_style = "normal"
-    chart.grid.grid_line_color = "#eeeeee"
+        axis.minor_tick_line_color = None
     return chart
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return ticks for a logarithmic axis, far enough apart that their labels do not run into each other."""
+    factors = (1, 2, 5) if high < 100 * low else (1, 3) if high < 10_000 * low else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high]
+
+
+class LogRange:
+    """The range of a figure's logarithmic vertical axis, whose numbers are written out."""
+
+    def __init__(self) -> None:
+        self.range, self._ticker = Range1d(0.9, _FIRST), FixedTicker(ticks=[])
+
+    def put_on(self, chart: Any) -> None:
+        """Use the ticks of this range for a figure that has it."""
+        chart.yaxis.ticker = self._ticker
+        chart.yaxis.formatter = NumeralTickFormatter(format="0,0")
+
+    def span(self, low: float, high: float) -> None:
+        """Show what lies from `low` to `high`."""
+        with unlocked():
+            self.range.start, self.range.end = low, high
+            self._ticker.ticks = log_ticks(low, high)
 
 
 def arm_colour(arm: int) -> str:
@@ -56,6 +83,7 @@ class Lines:
     def __init__(
         self, title: str, y: str, names: Sequence[str], colours: Sequence[str], dashes: Sequence[str], **options: Any
     ) -> None:
+        self.title = title
         self.source = ColumnDataSource({"t": [], **{name: [] for name in names}})
         self._x = Range1d(0, _FIRST)
         self.figure = new_chart(title, "pulls made", y, x_range=self._x, **options)
@@ -80,48 +108,50 @@ class RunCharts:
         self.n_arms = n_arms
         arms = [str(a) for a in range(n_arms)]
         colours = [arm_colour(a) for a in range(n_arms)]
-        self._most = Range1d(0.9, _FIRST)
+        self._most = LogRange()
         # One arm has hundreds of pulls, the others tens: on a linear scale these would all look like 0.
         self.pulls = Lines(
-            "Pulls by arm: A solid, B dashed",
-            "pulls",
+            "How often each arm was pulled",
+            "pulls of an arm",
             [f"{who}{a}" for who in "AB" for a in arms],
             colours * 2,
             ["solid"] * n_arms + ["dashed"] * n_arms,
             y_axis_type="log",
-            y_range=self._most,
+            y_range=self._most.range,
         )
-        self.pulls.figure.yaxis.formatter = NumeralTickFormatter(format="0,0")
-        self.evidence = Lines("Evidence against A (solid), B (dashed); dotted: alarm", "log₁₀ e-value", *_PAIR)
-        threshold = Span(location=-math.log10(ALPHA), dimension="width", line_color=GREY, line_dash="dotted")
-        self.evidence.figure.add_layout(threshold)
-        # Without this, a threshold that no line has come near to would lie outside the picture.
-        self.evidence.figure.scatter([1.0], [-math.log10(ALPHA)], size=0.1, alpha=0.0)
-        self.error = Lines("Error of the best private arm: A solid, B dashed", "log₁₀ error", *_PAIR)
+        self._most.put_on(self.pulls.figure)
+        alarm = -math.log10(ALPHA)
+        self.evidence = Lines("The observer's evidence; dotted: the alarm", "log₁₀ e-value", *_PAIR)
+        self.evidence.figure.add_layout(Span(location=alarm, dimension="width", line_color=_GREY, line_dash="dotted"))
+        # Without these, a threshold that no line has come near to would lie outside the picture.
+        self.evidence.figure.scatter([1.0, 1.0], [-0.5, alarm + 0.2], size=0.1, alpha=0.0)
+        self.error = Lines("How likely the agent's answer is wrong", "log₁₀ probability", *_PAIR)
+        self.error.figure.scatter([1.0, 1.0], [-1.0, 0.0], size=0.1, alpha=0.0)
         self._bars = ColumnDataSource(
             {"arm": arms, "policy": [0.0] * n_arms, "expected": [0.0] * n_arms, "colour": colours}
         )
-        self.policy = new_chart("", "arm", "probability", x_range=FactorRange(*arms), y_range=(0, 1))
-        self.policy.vbar("arm", 0.7, "policy", source=self._bars, color="colour", alpha=0.75)
-        dashes = {"marker": "dash", "size": 36, "line_width": 3, "color": "#222222"}
-        self.policy.scatter("arm", "expected", source=self._bars, **dashes)
-        self.of_both = (self.pulls.figure, self.evidence.figure)
-        self.of_knowing = (self.policy, self.error.figure)  # whoever sees these knows who deceives
+        title = "The deceiver's next pull; outlined: expected"
+        policy = new_chart(title, "arm", "probability", x_range=FactorRange(*arms), y_range=(0, 1))
+        policy.vbar("arm", 0.5, "policy", source=self._bars, color="colour", alpha=0.8)
+        policy.vbar("arm", 0.8, "expected", source=self._bars, fill_color=None, line_color=_GREY, line_width=2)
+        self.of_both = {self.pulls.title: self.pulls.figure}
+        # Whoever sees these knows who deceives.
+        self.of_knowing = {
+            self.evidence.title: self.evidence.figure, title: policy, self.error.title: self.error.figure,
+        }  # fmt: skip
 
     def fill(self, first: Watched, second: Watched) -> None:
         """Show what both agents have done."""
         pulls = np.concatenate([np.array(trace.pulls, float).T for trace in (first, second)])
-        with unlocked():
-            self._most.end = max(1.5 * float(pulls.max()), _FIRST)
+        self._most.span(0.9, max(1.5 * float(pulls.max()), _FIRST))
         self.pulls.fill(np.where(pulls == 0, math.nan, pulls), first.time)
         for lines, name in ((self.evidence, "log_e_values"), (self.error, "log_errors")):
             lines.fill([np.array(getattr(trace, name)) / math.log(10) for trace in (first, second)], first.time)
 
-    def fill_policy(self, name: str, trace: Watched) -> None:
-        """Show the policy of one agent for its next pull."""
+    def fill_policy(self, trace: Watched) -> None:
+        """Show the deceiver's policy for its next pull."""
         policy, expected = trace.policy()
         with unlocked():
-            self.policy.title.text = f"{name}'s coming pull: bars; what is expected: dashes"
             self._bars.data = {**self._bars.data, "policy": policy, "expected": expected}
 
 
@@ -136,16 +166,17 @@ class TimeChart:
         self._names = [f"{what}_{point}" for what in _TIMES for point in _POINTS_OF_TIMES]
         self.source = ColumnDataSource()
         # Ranges of its own: Bokeh's would complain of logarithms of nothing until there is a point.
-        self._y = Range1d(1, 10)
+        self._y = LogRange()
         self._rows: list[tuple[float, ...]] = []
         self.clear()
         self.figure = new_chart(
-            "", "ε, nats per step", "pulls", x_axis_type="log", y_axis_type="log",
-            x_range=Range1d(low / 1.5, high * 1.5), y_range=self._y,
+            "Pulls until sure and until noticed, by ε", "ε, nats per pull", "pulls",
+            x_axis_type="log", y_axis_type="log",
+            x_range=Range1d(low / 1.5, high * 1.5), y_range=self._y.range,
         )  # fmt: skip
         self.figure.xaxis.ticker = FixedTicker(ticks=[0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
         self.figure.xaxis.formatter = PrintfTickFormatter(format="%g")
-        self.figure.yaxis.formatter = NumeralTickFormatter(format="0,0")
+        self._y.put_on(self.figure)
         self.figure.add_tools("tap")
         for what, colour in _TIMES.items():
             low_name, median, high_name = (f"{what}_{point}" for point in _POINTS_OF_TIMES)
@@ -173,8 +204,8 @@ class TimeChart:
     def _show(self) -> None:
         rows = self._rows
         values = [value for row in rows for value in row[1:] if not math.isnan(value)] or [2.0, 5.0]
+        self._y.span(min(values) / 2, max(values) * 2)
         with unlocked():
-            self._y.start, self._y.end = min(values) / 2, max(values) * 2
             self.source.data = {name: [row[i] for row in rows] for i, name in enumerate(("epsilon", *self._names))}
 
     def clicked(self, action: Callable[[float], object]) -> None:

@@ -13,10 +13,12 @@ from feint.app.background import in_background
 from feint.app.charts import TimeChart
 from feint.app.instance import EPSILONS, InstanceForm
 from feint.app.messages import Line
+from feint.app.style import CARD
 from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
 from feint.explorers.base import explorer_settings
+from feint.goals import BestArm
 from feint.planning.facts import facts_of_plan, facts_of_unseen
 from feint.planning.path_setup import says_shares
 from feint.registry import needs_arguments, parse, registered
@@ -56,8 +58,9 @@ class PlanTab:
         self._epsilon = _USUAL
         small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
         self.delta = pn.widgets.Select(
-            options={f"until sure to {100 * (1 - d):g} %": d for d in (0.1, 0.05, 0.01, 0.001)}, value=0.05, width=170,
-            css_classes=["delta"], **small,
+            label="How sure the agent wants to be", value=0.05,
+            options={f"{100 * (1 - d):g} %": d for d in (0.1, 0.05, 0.01, 0.001)}, width=210, margin=4,
+            css_classes=["delta"],
         )  # fmt: skip
         self.ask = pn.widgets.Button(label="Plan it", color="primary", width=90, **small)
         self.use = pn.widgets.Button(label="Take into Explore", width=190, disabled=True, **small)
@@ -65,8 +68,8 @@ class PlanTab:
         self._words, self._unseen = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(2))
         self._answers = pn.Column(
             pn.pane.HTML(self._chart.legend, sizing_mode="stretch_width"),
-            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width"), self._words, self._unseen,
-            sizing_mode="stretch_width", visible=False,
+            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width", stylesheets=[CARD]),
+            self._words, self._unseen, sizing_mode="stretch_width", visible=False,
         )  # fmt: skip
         self.ask.on_click(self._plan)
         self.use.on_click(lambda event: self._into_explore(self._epsilon))
@@ -76,10 +79,10 @@ class PlanTab:
         if pn.state.curdoc is not None:
             pn.state.on_session_destroyed(lambda context: self._stop())
         self.view = pn.Column(
-            pn.FlexBox(self.delta, self.ask, self.use, sizing_mode="stretch_width"), self._line.view, self._answers,
-            sizing_mode="stretch_width",
+            pn.FlexBox(self.delta, self.ask, self.use, sizing_mode="stretch_width", align_items="end"),
+            self._line.view, self._answers, sizing_mode="stretch_width",
         )  # fmt: skip
-        self._line.say("Plan it: how long the instance in the settings takes to be learnt, at what cost, and unseen.")
+        self._line.say("Plan it: how many pulls until the agent knows, and until it is noticed, for seven budgets ε.")
 
     def _stop(self) -> None:
         """Leave what is still to be planned."""
@@ -90,11 +93,26 @@ class PlanTab:
         with self._line.wrong():
             if self._about is not None and self._about != self._question():
                 self._stop()
+                self._grey(True)
                 self._line.say("The settings have changed since: plan it again.")
 
-    def _question(self) -> tuple[Bandit, str, float]:
+    def _grey(self, old: bool) -> None:
+        """Mark the answers as those to another question, or as those to this one."""
+        self._old = old
+        self._answers.css_classes = ["old"] if old else []
+
+    def _renew(self) -> None:
+        """Remove the answers to another question, as soon as there is one to this."""
+        if self._old:
+            self._chart.clear()
+            self._words.object = self._unseen.object = ""
+            self._answers.visible = True
+            self._grey(False)
+
+    def _question(self) -> tuple[Bandit, str, float, Any]:
         chosen = self._form.explorer.value
-        return self._form.bandit(), chosen if chosen in _PLANNED else TopTwo.name, self.delta.value
+        explorer = chosen if chosen in _PLANNED else TopTwo.name
+        return self._form.bandit(), explorer, self.delta.value, self._form.goal.part()
 
     def _into_explore(self, epsilon: float) -> None:
         """Take a plan into Explore, with as many pulls as nine runs of ten need, if Explore goes that far."""
@@ -106,14 +124,14 @@ class PlanTab:
         self._about = None
         with self._line.wrong():
             setting, question = self._form.setting(), self._question()
-            bandit, self._explorer, delta = self._about = question
+            bandit, self._explorer, delta, goal = self._about = question
             chosen = setting.epsilon if setting.epsilon in _EPSILONS else _USUAL
             order = sorted(_EPSILONS, key=lambda epsilon: abs(math.log(epsilon / chosen)))  # the chosen one first
             explorer = parse(self._explorer, "explorer")
             jobs = [
                 Job(
                     f"ε = {epsilon:g}",
-                    partial(feint.plan, bandit, epsilon, delta, explorer=explorer, alpha=ALPHA, goal=setting.goal),
+                    partial(feint.plan, bandit, epsilon, delta, explorer=explorer, alpha=ALPHA, goal=goal),
                     partial(self._planned, chosen),
                 )
                 for epsilon in order
@@ -125,10 +143,10 @@ class PlanTab:
                     self._had_unseen,
                 )
                 for power in _POWERS
+                if isinstance(goal, BestArm)
             ]
             self._plans, self._wrong = {}, {}
-            self._chart.clear()
-            self._words.object = self._unseen.object = ""
+            self._grey(True)
             self.use.disabled = self.ask.loading = True
             self._next(self._asked, jobs, time.monotonic() + _SECONDS)
 
@@ -163,23 +181,33 @@ class PlanTab:
                 with self._line.wrong():
                     raise ValueError(" ".join(f"{about}: {text}" for text, about in self._wrong.items()))
             else:
-                self._line.say(f"Planned with {self._explorer}. Click a point to take its ε into Explore.")
+                self._line.say(f"{self._planned_words()} Click a point to take its ε into Explore.")
 
         def end() -> None:
             self.ask.loading = more
 
         in_background(work, show, self._line, end)
 
+    def _planned_words(self) -> str:
+        """Return what was planned, and what of the settings could not be."""
+        chosen, words = self._form.explorer.value, f"Planned with {self._explorer}."
+        if chosen != self._explorer:
+            words = f"Planned with {self._explorer}, since plans do not know {chosen}."
+        if not isinstance(self._form.goal.part(), BestArm):
+            words += " What can be had unseen is planned for the best arm only."
+        return words
+
     def _planned(self, chosen: float, answer: Any) -> None:
+        self._renew()
         self._plans[float(answer.epsilon)] = answer
         self._chart.add(answer)
-        self._answers.visible = True
         if answer.epsilon == chosen:
             self._epsilon = chosen
             self.use.param.update(disabled=False, label=f"Take ε = {chosen:g} into Explore")
             self._words.object = section(facts_of_plan(answer))
 
     def _had_unseen(self, answer: Any) -> None:
+        self._renew()
         self._unseen.object += section(facts_of_unseen(answer))
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import IntArray
+from feint.agent.public_log import public_log
 from feint.agent.trace import Trace
 from feint.bandit import Bandit
 from feint.goals import BestArm
@@ -44,10 +45,11 @@ class Watched(Trace):
 class Unfolding:
     """The deceiver and, from the same random numbers, the twin that does what is expected: ε = 0."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, pulls: int = 0) -> None:
         self.setting = setting
         self.deceiver, self.twin = Watched(setting, setting.epsilon), Watched(setting, 0.0)
-        self.advance(setting.bandit.n_arms)
+        self.advance(max(pulls, setting.bandit.n_arms))
+        self.deceiver.policy()  # which compiles what the first drawing asks for
 
     @property
     def time(self) -> int:
@@ -69,6 +71,14 @@ class Unfolding:
         """Let both pull until the deceiver's observer raises the alarm, or to the horizon."""
         while self.deceiver.detected_at is None and not self.finished:
             self.advance(1)
+
+    def log(self, trace: Watched) -> dict[str, Any]:
+        """Return what the observer of one of the two has seen so far, as a table for an audit."""
+        chosen = self.setting
+        return public_log(
+            chosen.bandit, chosen.explorer, epsilon=chosen.epsilon if trace is self.deceiver else 0.0,
+            horizon=self.time, seed=chosen.seed, goal=chosen.goal,
+        )  # fmt: skip
 
     def accused(self, name: str, deceiver: bool) -> str:
         """Return what to tell a visitor who accuses the agent of this name; `deceiver` says whether it deceives."""

@@ -10,7 +10,7 @@
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -81,7 +81,35 @@ def digest_settings(size: Size) -> str:
     return sha256(settings.encode()).hexdigest()[:8]
 
 
+def join_words(texts: Sequence[str]) -> str:
+    """Return a list as it is read.
+
+    >>> join_words(["2", "3", "4"]), join_words(["2"])
+    ('2, 3 and 4', '2')
+    """
+    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
+
+
+def in_words(value: Any) -> str:
+    """Return a setting as it is read: numbers of runs that differ from point to point as a range.
+
+    >>> in_words(100_000), in_words((60, 60)), in_words((150, 700, 500)), in_words((0.2, 0.5, 0.0))
+    ('100,000', '60', '150 to 700', '0.2, 0.5 and 0')
+    >>> in_words({"public": (0.6, 0.3), "sigma": 1.0})
+    'public 0.6 and 0.3; sigma 1'
+    """
+    if isinstance(value, dict):
+        return "; ".join(f"{key} {in_words(item)}" for key, item in value.items())
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+    if not isinstance(value, list | tuple):
+        return str(value)
+    if value and all(isinstance(item, int) for item in value):
+        low, high = min(value), max(value)
+        return in_words(low) if low == high else f"{low:,} to {high:,}"
+    return join_words([in_words(item) for item in value])
+
+
 def caption_of(experiment: Experiment, settings: dict[str, Any]) -> str:
-    """Return the caption with the numbers of this run."""
-    numbers = {key: f"{value:,}" if isinstance(value, int) else value for key, value in settings.items()}
-    return experiment.CAPTION.format(**numbers)
+    """Return the caption with the numbers of this run, in words."""
+    return experiment.CAPTION.format(**{key: in_words(value) for key, value in settings.items()})

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from feint.experiments import PAPER_FIGURES, TITLES
-from feint.experiments.claims_page import ARMS_WORDS, changes, level_words, marked
-from feint.experiments.contract import Size, caption_of, load_experiment, settings_of
+from feint.experiments.claim_rows import claims_table
+from feint.experiments.claims_page import ARMS_WORDS, level_words
+from feint.experiments.contract import Size, caption_of, in_words, load_experiment, settings_of
 from feint.experiments.findings import Finding, count_lines
 from feint.support.files import write_whole
 from feint.version import VERSION
 
+DPI = 200  # of the figures as PNG
 _LIBRARIES = ("numpy", "scipy", "numba", "xarray", "zarr", "matplotlib")
 
 _ERRATA = (
@@ -31,73 +33,76 @@ _SIZES: dict[Size, str] = {
     "full": "A full run: as many seeds as a pilot on other seeds asked for.",
 }
 _STYLE = """
-:root { color-scheme: light dark; --text: #1b1b1b; --muted: #666; --line: #ddd; --back: #fff; --card: #fff;
-  --yes: #00664b; --no: #b3261e; --open: #8a5a00; }
-@media (prefers-color-scheme: dark) { :root { --text: #e8e8e8; --muted: #a0a0a0; --line: #3a3a3a; --back: #16181b;
-  --card: #f6f6f6; --yes: #5fd3ae; --no: #ff8a80; --open: #f0c060; } }
-body { margin: 0 auto; max-width: 60rem; padding: 1rem; background: var(--back); color: var(--text);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-figure { margin: 1rem 0; padding: .5rem; background: var(--card); border-radius: 8px; }
-figure img { display: block; width: 100%; height: auto; }
+:root { color-scheme: light dark; --text: #1b1b1b; --muted: #5f6368; --line: #ddd; --back: #fff; --yes: #00664b;
+  --no: #b3261e; --open: #8a5a00; --link: #005a9c; }
+@media screen and (prefers-color-scheme: dark) { :root { --text: #e8e8e8; --muted: #a9aeb5; --line: #3a3a3a;
+  --back: #16181b; --yes: #5fd3ae; --no: #ff8a80; --open: #f0c060; --link: #7fc1f0; }
+  figure img { filter: invert(.915) hue-rotate(180deg); } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--back); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
+main { padding: 1rem 1.2rem 4rem; min-width: 0; max-width: 66rem; }
+a { color: var(--link); }
+h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
+section, h2 { scroll-margin-top: 3.2rem; }
+figure { margin: 1rem 0; } .scroll { overflow-x: auto; }
+figure img { display: block; height: auto; }
+figcaption { color: var(--muted); font-size: .9rem; max-width: 45rem; padding-top: .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+td:nth-child(2) { width: 45%; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
-.shown { color: var(--yes); font-weight: 600; } .refuted { color: var(--no); font-weight: 600; }
-.undecided { color: var(--open); font-weight: 600; }
-small, .muted { color: var(--muted); }
-td, dd, figcaption { overflow-wrap: anywhere; }
-figcaption { color: #444; font-size: .85rem; padding: .4rem .2rem 0; }
-nav ul { columns: 2; padding-left: 1.2rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; font-size: .8rem; margin: .4rem 0; }
-dd { margin: 0; }
+.verdict, .number span { white-space: nowrap; } .number { font-variant-numeric: tabular-nums; }
+.verdict { font-weight: 600; }
+.shown { color: var(--yes); } .refuted { color: var(--no); } .undecided { color: var(--open); }
+small, .muted { color: var(--muted); } small { font-size: .85em; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; font-size: .85rem; margin: .4rem 0; }
+dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
 summary { color: var(--muted); font-size: .9rem; cursor: pointer; }
-@media (max-width: 600px) { thead { display: none; } tr { display: block; padding: .5rem 0;
-  border-bottom: 1px solid var(--line); } td { display: block; border: 0; padding: .1rem 0; }
-  td[data-label]::before { content: attr(data-label) " "; color: var(--muted); } nav ul { columns: 1; }
-  dl { grid-template-columns: 1fr; } }
+nav { position: sticky; top: 0; z-index: 1; display: flex; gap: 1.2rem; overflow-x: auto; white-space: nowrap;
+  padding: .5rem 1.2rem; background: var(--back); border-bottom: 1px solid var(--line); font-size: .9rem; }
+nav b { display: none; } nav ul { display: contents; } nav li { list-style: none; }
+@media (min-width: 1100px) { body { display: grid; grid-template-columns: 17rem minmax(0, 1fr); }
+  nav { display: block; height: 100vh; overflow: auto; white-space: normal; padding: 1rem; border: 0;
+  border-right: 1px solid var(--line); } nav b { display: block; margin-top: .6rem; }
+  nav ul { display: block; margin: .2rem 0; padding: 0; } nav li { margin: .3rem 0; line-height: 1.3; }
+  section, h2 { scroll-margin-top: 1rem; } }
+@media screen and (max-width: 700px) { thead { display: none; } tr { display: block; padding: .5rem 0;
+  border-bottom: 1px solid var(--line); } td { display: block; border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
+  td[data-label]::before { content: attr(data-label) ": "; color: var(--muted); } dl { grid-template-columns: 1fr; } }
+@media print { body { display: block; } nav, details { display: none; } main { padding: 0; max-width: none; }
+  figure, tr, h2 { break-inside: avoid; } h1, h2 { break-after: avoid; } figure img { max-width: 100%; } }
 """
 
 
-def _claims_table(claims: list[Finding]) -> str:
-    rows = []
-    for claim in claims:
-        interval = f"<br><small>{claim.interval}</small>" if claim.interval else ""
-        notes = [f"The paper: “{html.escape(claim.stated)}”"] if claim.stated else []
-        notes += [f"* {changes(claim)}"] if claim.exploratory else []
-        notes += [f"<strong>{html.escape(claim.words_in_doubt)}</strong>"] if claim.words_in_doubt else []
-        stated = "".join(f"<br><small>{note}</small>" for note in notes)
-        rows.append(
-            f'<tr><td class="{claim.verdict}">{claim.verdict}</td>'
-            f"<td>{html.escape(marked(claim))} <small>({claim.kind})</small>{stated}</td>"
-            f"<td data-label='measured'>{claim.measured:.4g}{interval}</td>"
-            f"<td data-label='claimed'>{claim.claimed}</td><td>{html.escape(claim.quantity)}</td></tr>"
-        )
-    head = "<th></th><th>claim</th><th>measured</th><th>claimed</th><th>what was measured</th>"
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
 def _pairs(values: dict[str, Any]) -> str:
-    return (
-        "<dl>" + "".join(f"<dt>{key}</dt><dd>{html.escape(str(value))}</dd>" for key, value in values.items()) + "</dl>"
-    )
+    told = "".join(f"<dt>{html.escape(key)}</dt><dd>{html.escape(in_words(v))}</dd>" for key, v in values.items())
+    return f"<dl>{told}</dl>"
+
+
+def _image(picture: bytes, words: str) -> str:
+    """Return a figure in the size in which it was drawn, so that type has one size in all of them."""
+    pixels = int.from_bytes(picture[16:20], "big")  # the width that a PNG states
+    source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    return f"<img alt='{words}' style='width:{pixels / DPI:.4g}in' src='{source}'>"
 
 
 def _experiment_section(name: str, found: list[Finding], picture: bytes, size: Size) -> str:
     experiment = load_experiment(name)
     settings = settings_of(experiment, size)
     title, caption = html.escape(TITLES[name]), html.escape(caption_of(experiment, settings))
-    source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
     return (
-        f"<section id='{name}'><h2>{title}</h2>"
-        f"<figure><img alt='{title}' src='{source}'><figcaption>{caption}</figcaption></figure>"
-        f"{_claims_table(found)}<details><summary>Settings</summary>{_pairs(settings)}</details></section>"
+        f"<section id='{name}'><h2>{title}</h2><figure><div class='scroll'>{_image(picture, title)}</div>"
+        f"<figcaption>{caption}</figcaption></figure>"
+        f"{claims_table(found)}<details><summary>Settings</summary>{_pairs(settings)}</details></section>"
     )
 
 
-def _contents(title: str, places: dict[str, str]) -> str:
-    links = "".join(f"<li><a href='#{place}'>{html.escape(text)}</a></li>" for place, text in places.items())
-    return f"<nav><h2>{html.escape(title)}</h2><ul>{links}</ul></nav>"
+def _contents(parts: dict[str, dict[str, str]]) -> str:
+    """Return the table of contents, which stays in sight: beside the text, or above it where there is little room."""
+    lists = ""
+    for title, places in parts.items():
+        links = "".join(f"<li><a href='#{place}'>{html.escape(text)}</a></li>" for place, text in places.items())
+        lists += f"<b>{html.escape(title)}</b><ul>{links}</ul>" if links else ""
+    return f"<nav aria-label='Contents'>{lists}</nav>"
 
 
 def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, size: Size) -> None:
@@ -113,14 +118,17 @@ def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, size
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         "<title>Deceptive exploration, reproduced</title>",
         f"<style>{_STYLE}</style></head><body>",
+        _contents(
+            {title: {name: TITLES[name] for name in names} for title, names in parted.items()}
+            | {"And": {"errata": "Errata that matter", "versions": "Versions"}}
+        ),
+        "<main>",
         "<h1>Deceptive Exploration in Multi-armed Bandits, reproduced</h1>",
         f"<p class='muted'>feint {VERSION}, seed {seed}.",
         f" <strong>{_SIZES[size]}</strong>",
         "</p><ul>",
         *(f"<li>{html.escape(line)}</li>" for line in count_lines(everything)),
         f"</ul><p>{html.escape(level_words(claims, seed))} {ARMS_WORDS}</p>",
-        *(_contents(title, {name: TITLES[name] for name in names}) for title, names in parted.items() if names),
-        _contents("And", {"errata": "Errata that matter", "versions": "Versions"}),
     ]
     for title, names in parted.items():
         parts += [f"<h1>{html.escape(title)}</h1>"] if names else []
@@ -128,6 +136,6 @@ def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, size
             parts.append(_experiment_section(name, claims[name], (out / "figures" / f"{name}.png").read_bytes(), size))
     parts.append("<h2 id='errata'>Errata that matter</h2><ul>")
     parts += [f"<li><strong>{html.escape(a)}.</strong> {html.escape(b)}</li>" for a, b in _ERRATA]
-    parts.append(f"</ul><h2 id='versions'>Versions</h2>{_pairs(versions)}</body></html>")
+    parts.append(f"</ul><h2 id='versions'>Versions</h2>{_pairs(versions)}</main></body></html>")
     page = "".join(parts)
     write_whole(out / "report.html", lambda name: name.write_text(page, encoding="utf-8"), force=True)

@@ -18,7 +18,7 @@ from feint.experiments import choose_experiments
 from feint.experiments.claims_page import write_claims
 from feint.experiments.contract import Size, Tick, digest_settings, load_experiment, settings_of
 from feint.experiments.findings import Finding
-from feint.experiments.report import write_report
+from feint.experiments.report import DPI, write_report
 from feint.experiments.resumable import keep_blocks
 from feint.support.extras import need
 from feint.support.files import remove_leftovers, write_whole
@@ -82,7 +82,7 @@ def write_figure(name: str, data: "Dataset", out: Path) -> None:
         if not path.exists():
             # Without the date, the same data give the same bytes.
             metadata = {"CreationDate": None} if suffix == "pdf" else None
-            write_whole(path, partial(figure.savefig, dpi=200, metadata=metadata))
+            write_whole(path, partial(figure.savefig, dpi=DPI, metadata=metadata))
 
 
 def check_claims(name: str, data: "Dataset", size: Size) -> list[Finding]:

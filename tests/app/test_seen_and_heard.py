@@ -1,0 +1,70 @@
+"""The page for those who see it light or dark, wide or narrow, and who hear it."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
+pytest.importorskip("websocket", reason="websocket-client is not installed")
+
+from chromium import CHROMIUM
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="left out for want of a browser: Debian's package chromium")
+
+WIDTHS = (390, 800, 1600)
+# Of the first chart: how many of its opaque pixels are light, and how many dark.
+TONES = """(() => {
+  const canvas = deep('canvas').find(seen);
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const tones = [0, 0];
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] < 250) continue;
+    const [low, high] = [Math.min(data[i], data[i + 1], data[i + 2]), Math.max(data[i], data[i + 1], data[i + 2])];
+    tones[0] += low > 200; tones[1] += high < 60;
+  }
+  return tones;
+})()"""
+
+
+def luminance(colour):
+    """Relative luminance of a CSS colour, rgb(r, g, b), as WCAG 2 defines it."""
+    channels = np.array([float(part) for part in colour[4:-1].split(",")]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_at_every_width(visit, scheme):
+    """Nothing sticks out, text can be read (7:1, WCAG's AAA), and charts are drawn in the colours of the scheme."""
+    tab = visit()
+    tab.prefer(scheme)
+    for pulls, width in enumerate(WIDTHS, 5):
+        tab.resize(width)
+        tab.click("One pull")  # which draws the charts
+        tab.until(f"+texts('.pull') == {pulls} && charts() == 4")
+        assert tab.overflow() <= 0
+        assert tab.js("['.intro svg', '.verbs', '.preset', '.epsilon'].every(part => deep(part).some(seen))")
+    back, text = (luminance(tab.js(f"getComputedStyle(document.body).{name}")) for name in ("backgroundColor", "color"))
+    assert (back < text) == (scheme == "dark")
+    assert (max(back, text) + 0.05) / (min(back, text) + 0.05) >= 7
+    light, dark = tab.until(f"(() => {{ const tones = {TONES}; return tones[0] + tones[1] > 50 && tones; }})()")
+    # The labels of the axes: dark on light, where the grid is light too, or light on dark.
+    assert (dark > 50) if scheme == "light" else (light > 50 > dark)
+
+
+def test_every_control_has_a_name(visit):
+    tab = visit()
+    seen = set()
+    for verb, button in (("Explore", "Play"), ("Plan", "Plan it"), ("Audit", "An honest agent")):
+        tab.click(verb)
+        tab.until(f"!!button({button!r})")
+        tab.until("deep('.noUi-handle').filter(seen).every(node => node.ariaLabel)")
+        tab.until("deep('input[type=checkbox]').filter(seen).every(node => node.ariaLabel)")
+        named = [control for control in tab.controls() if control[0] != "generic"]
+        assert [role for role, name in named if not name.strip()] == []
+        seen |= set(named)
+    assert {
+        ("slider", "Arm 0, public"), ("slider", "ε: how far each pull may bend (0 is honest)"), ("combobox", "Speed"),
+        ("combobox", "How sure the agent wants to be"), ("checkbox", "Leave bad rows out"),
+        ("button", "An honest agent"),
+    } <= seen  # fmt: skip
+    tab.until("button('Audit a log').ariaPressed == 'true' && button('Plan ahead').ariaPressed == 'false'")

@@ -52,6 +52,7 @@ class Observer:
 
     It bets on boosts alone, as `simulate(..., observe=True)` does step by step, and gives the same numbers. It does not
     bet on serial dependence or wrong shares, as audits do: an agent that boosts has neither, and each stake costs time.
+    So E differs from an audit's E of the same pulls, of which it is one part: `audit(...).log_e_values["boosts"]`.
 
     The first K pulls are not tested; nor, where the reference has no prior, are those before every arm has been pulled.
     The test is whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so

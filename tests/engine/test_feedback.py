@@ -391,3 +391,13 @@ def test_parts_that_do_not_know_the_feedback_are_refused(explorer, reference, ba
         return
     with pytest.raises(ValueError, match=words):
         feint.Agent(4, explorer, reference, epsilon=0.1, feedback=bandit.feedback)
+
+
+def test_goals_that_a_feedback_leaves_open_are_refused():
+    class Own:
+        def answer(self, means):
+            return means > 0
+
+    for goal, words in ((feint.TopArms(2), "spread leaves the answer open"), (Own(), "all private rewards are seen")):
+        with pytest.raises(ValueError, match=words):
+            feint.Agent(3, feint.RoundRobin([1]), goal=goal, epsilon=0.1, feedback=LINK)

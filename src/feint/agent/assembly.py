@@ -90,11 +90,14 @@ def _check_feedback(agent: Assembly) -> None:
     """Refuse what does not know how little is seen."""
     feedback = agent.feedback
     feedback.check(agent.n_arms, agent.families)
-    counts_pulls = isinstance(agent.explorer, Tracking | TopTwoTransport) and not feedback.alike
+    best_arm = isinstance(agent.goal, BestArm)
+    counts_pulls = isinstance(agent.explorer, Tracking | TopTwoTransport) and best_arm and not feedback.alike
     obstacles = {
-        f"the goal {short_repr(agent.goal)}, which is answered where all private rewards are seen": not isinstance(
-            agent.goal, BestArm
+        f"the goal {short_repr(agent.goal)}, which is answered where all private rewards are seen": not hasattr(
+            agent.goal, "kernel"
         ),
+        f"the goal {short_repr(agent.goal)}, since its spread leaves the answer open": not best_arm
+        and feedback.spread > 0.0,
         f"the explorer {short_repr(agent.explorer)}, which earns by private rewards": agent.tilts,
         f"the explorer {short_repr(agent.explorer)}, which takes pulls of all arms for worth the same": counts_pulls,
         f"the reference {short_repr(agent.reference)}, whose public rewards are the observer's own": agent.own_samples

@@ -4,39 +4,87 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from feint._types import FloatArray
+from feint._types import FloatArray, IntArray
 from feint.explorers.base import Uniforms, View
-from feint.families.base import move_inside
-from feint.numerics._jit import inlined, parts
+from feint.families.base import divergence_to, move_inside
+from feint.feedback.base import worth
+from feint.goals.base import fill_weights
+from feint.numerics._jit import Plain, inlined, part, parts, shared_inlined
 from feint.theory.maximin_kernel import optimal_weights
+
+
+@shared_inlined
+def _neglected(boosts: IntArray) -> tuple[int, int]:
+    """Return (the arm that forced exploration boosts, or −1 if there is none; the number of boosts so far)."""
+    made = 0
+    least = 0
+    for a in range(boosts.size):
+        made += boosts[a]
+        if boosts[a] < boosts[least]:
+            least = a
+    return (least if boosts[least] < math.sqrt(made) - 0.5 * boosts.size else -1), made
+
+
+@shared_inlined
+def _furthest_behind(weights: FloatArray, boosts: IntArray, made: int) -> int:
+    chosen = 0
+    for a in range(1, boosts.size):
+        if (made + 1) * weights[a] - boosts[a] > (made + 1) * weights[chosen] - boosts[chosen]:
+            chosen = a
+    return chosen
+
+
+@shared_inlined
+def _estimate(view: View) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return both estimates of the means, inside their families' ranges, and space for weights."""
+    public, private, weights = view.scratch[0], view.scratch[1], view.scratch[2]
+    for a in range(view.pulls.size):
+        public[a] = move_inside(view.public_family, view.public_means[a], view.pulls[a])
+        private[a] = move_inside(view.private_family, view.private_means[a], view.pulls[a])
+    return public, private, weights
 
 
 @inlined
 def _choose(settings: "TrackingKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
-    n = view.boosts.size
-    made = 0
-    least = 0
-    for a in range(n):
-        made += view.boosts[a]
-        if view.boosts[a] < view.boosts[least]:
-            least = a
-    if view.boosts[least] < math.sqrt(made) - 0.5 * n:
+    least, made = _neglected(view.boosts)
+    if least >= 0:
         return least
-    public, private, weights = view.scratch[0], view.scratch[1], view.scratch[2]
-    for a in range(n):
-        public[a] = move_inside(view.public_family, view.public_means[a], view.pulls[a])
-        private[a] = move_inside(view.private_family, view.private_means[a], view.pulls[a])
+    public, private, weights = _estimate(view)
     optimal_weights(view.public_family, view.private_family, public, private, weights, view.scratch[3:])
-    chosen = 0
-    for a in range(1, n):
-        if (made + 1) * weights[a] - view.boosts[a] > (made + 1) * weights[chosen] - view.boosts[chosen]:
-            chosen = a
-    return chosen
+    return _furthest_behind(weights, view.boosts, made)
 
 
 @parts(uses_posterior=False, choose=_choose)
 class TrackingKernel(NamedTuple):
     """`Tracking` for kernels."""
+
+
+@part
+def _choose_for_goal(settings: "GoalTrackingKernel", view: View, bounds: FloatArray, uniforms: Uniforms) -> int:
+    least, made = _neglected(view.boosts)
+    if least >= 0:
+        return least
+    public, private, weights = _estimate(view)
+    best, cost, free = 0, view.scratch[3], 0
+    for a in range(public.size):
+        if public[a] > public[best]:
+            best = a
+    for a in range(public.size):
+        # A pull that is worth κ is one of a cost lower by κ² (`theory.maximin`).
+        value = worth(view.private_family, a)
+        cost[a] = divergence_to(view.public_family, public[a], public[best] - public[a]) / (value * value)
+        free += 1 if cost[a] == 0.0 else 0
+    if free > 1 or not fill_weights(settings.goal, view.private_family, private, cost, weights):
+        for a in range(public.size):
+            weights[a] = 0.0 if a == best else 1.0 / (public.size - 1)
+    return _furthest_behind(weights, view.boosts, made)
+
+
+@parts(uses_posterior=False, choose=_choose_for_goal)
+class GoalTrackingKernel(NamedTuple):
+    """`Tracking` for kernels, with the settings of a goal other than the best arm."""
+
+    goal: Any
 
 
 @dataclass(frozen=True)
@@ -45,7 +93,8 @@ class Tracking:
 
     This is D-tracking after Garivier & Kaufmann (2016) with boosts B_a instead of pulls. After s boosts, if some arm
     has B_a < √s − K/2, boost the least boosted arm (forced exploration, without which a wrong estimate could starve an
-    arm for good). Otherwise boost argmax_a (s + 1)·ŵ_a − B_a. Ties go to the first arm.
+    arm for good). Otherwise boost argmax_a (s + 1)·ŵ_a − B_a. Ties go to the first arm. For a goal other than
+    `BestArm`, ŵ is optimal for that goal.
 
     Examples
     --------
@@ -62,9 +111,11 @@ class Tracking:
         """Return empty settings."""
         return TrackingKernel()
 
-    def for_goal(self, goal: Any) -> Any:
-        """Refuse: the kernel solves the problem of the best arm only."""
-        raise ValueError(
-            "Tracking follows the shares that are optimal for the best arm; for another goal use TopTwo() or "
-            "TopTwoTransport(), or FixedBoosting(optimal_boosting(bandit, goal=…).weights)."
-        )
+    def for_goal(self, goal: Any) -> GoalTrackingKernel:
+        """Return the settings for a goal other than the best arm."""
+        if isinstance(goal, Plain):
+            raise ValueError(
+                "Tracking knows the optimal shares of the goals of feint; for one of your own use TopTwo() or "
+                "TopTwoTransport(), or FixedBoosting(optimal_boosting(bandit, goal=…).weights)."
+            )
+        return GoalTrackingKernel(goal)

@@ -146,6 +146,9 @@ NORMAL_PARTS: dict[str, Any] = {
     "draw_mean": _draw_mean,
     "divergence_to": _divergence_to,
     "workspace": allocate_normal_workspace,
+    "axis": allocate_normal_axis,
+    "place_on_axis": place_normal,
+    "middle_point": sharpest_mean,
 }
 
 
@@ -157,9 +160,6 @@ NORMAL_PARTS: dict[str, Any] = {
     draw_sum=_draw_sum,
     draw_part=_draw_part,
     nats_to_cross=_nats_to_cross,
-    axis=allocate_normal_axis,
-    place_on_axis=place_normal,
-    middle_point=sharpest_mean,
 )
 class GaussianKernel(NamedTuple):
     """`Gaussian` for kernels."""

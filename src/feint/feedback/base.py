@@ -132,5 +132,5 @@ def is_between(family: Any, belief: Belief, arm: int, lines: tuple[float, float]
 
 @by_type
 def worth(family: Any, arm: int) -> float:
-    """Return what a pull of an arm is worth against one of another arm, up to a common factor."""
+    """Return what a pull of an arm is worth in private rewards that are seen, in units of the settings' σ."""
     return 1.0

@@ -156,6 +156,11 @@ def _is_between(family: "SometimesKernel", belief: Belief, arm: int, lines: tupl
     return bool(lines[0] <= mean <= lines[1])
 
 
+@inlined
+def _worth(family: "SometimesKernel", arm: int) -> float:
+    return float(family.share / (family.share + (1.0 - family.share) * family.unexplained))
+
+
 @parts(
     **NORMAL_PARTS
     | {
@@ -174,6 +179,7 @@ def _is_between(family: "SometimesKernel", belief: Belief, arm: int, lines: tupl
         "draw_learnt": _draw_learnt,
         "inner_lines": _inner_lines,
         "is_between": _is_between,
+        "worth": _worth,
     }
 )
 class SometimesKernel(NamedTuple):

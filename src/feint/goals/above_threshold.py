@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to
 from feint.families.placing import place_on_axis
 from feint.goals.base import axis_of, log_any, relative_doubt
@@ -44,7 +44,7 @@ def _log_error_of(goal: "AboveThresholdKernel", belief: Belief, answer: BoolArra
 
 @part
 def _fill_boost_shares(
-    goal: "AboveThresholdKernel", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+    goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
     least = math.inf
     for a in range(means.size):
@@ -59,7 +59,33 @@ def _fill_boost_shares(
     return least
 
 
-@parts(fill_answer=_fill_answer, log_error_of=_log_error_of, fill_boost_shares=_fill_boost_shares)
+@part
+def _fill_weights(
+    goal: "AboveThresholdKernel", family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray
+) -> bool:
+    """Fill in w_a ∝ d_a/D(μ_a, c)², in logarithms because squares of gaps may leave float64's range."""
+    largest = -math.inf
+    for a in range(means.size):
+        evidence = divergence_to(family, means[a], goal.threshold - means[a])
+        if evidence == 0.0:
+            return False
+        weights[a] = math.log(cost[a]) - 2.0 * math.log(evidence) if cost[a] > 0.0 else -math.inf
+        largest = max(largest, weights[a])
+    total = 0.0
+    for a in range(means.size):
+        weights[a] = math.exp(weights[a] - largest)
+        total += weights[a]
+    for a in range(means.size):
+        weights[a] /= total
+    return True
+
+
+@parts(
+    fill_answer=_fill_answer,
+    log_error_of=_log_error_of,
+    fill_boost_shares=_fill_boost_shares,
+    fill_weights=_fill_weights,
+)
 class AboveThresholdKernel(NamedTuple):
     """`AboveThreshold` for kernels, with space of its own."""
 

@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import Plain, by_type, inlined
 from feint.numerics.normal import scaled_tail
@@ -63,9 +63,18 @@ def surely_above(goal: Any, belief: Belief, answer: BoolArray, log_delta: float)
 
 @by_type
 def fill_boost_shares(
-    goal: Any, family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+    goal: Any, family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
     """Fill in the probability with which Algorithm 1 boosts each arm, and return the least evidence."""
+    raise NotImplementedError
+
+
+@by_type
+def fill_weights(goal: Any, family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray) -> bool:
+    """Fill in w*, the optimal shares of boosts at these private means, and return True; False if means tie.
+
+    `cost` has the public divergence of every arm from the best public arm, 0 for that one alone.
+    """
     raise NotImplementedError
 
 
@@ -110,7 +119,7 @@ class PlainGoal(Plain):
 
     @staticmethod
     def fill_boost_shares(
-        settings: "PlainGoal", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+        settings: "PlainGoal", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
     ) -> float:
         """Ask the goal for its rows."""
         from scipy.special import log_ndtr

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to, fill_log_best
 from feint.families.placing import middle_point, place_on_axis
 from feint.goals.base import axis_of, relative_doubt
+from feint.goals.top_arms_weights import SPACE_ROWS, fill_top_weights
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import is_whole
 from feint.numerics.best_arm_rows import log_rest
@@ -74,7 +75,7 @@ def _surely_above(goal: "TopArmsKernel", belief: Belief, answer: BoolArray, log_
 
 @part
 def _fill_boost_shares(
-    goal: "TopArmsKernel", family: Any, pulls: IntArray, means: FloatArray, sampled: bool, shares: FloatArray
+    goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
     n = means.size
     _choose_largest(means, goal.size, goal.inside)
@@ -103,11 +104,18 @@ def _fill_boost_shares(
     return least
 
 
+@part
+def _fill_weights(goal: "TopArmsKernel", family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray) -> bool:
+    _choose_largest(means, goal.size, goal.inside)
+    return fill_top_weights(family, means, goal.inside, cost, goal.pairs, goal.newton, weights)
+
+
 @parts(
     fill_answer=_fill_answer,
     log_error_of=_log_error_of,
     surely_above=_surely_above,
     fill_boost_shares=_fill_boost_shares,
+    fill_weights=_fill_weights,
 )
 class TopArmsKernel(NamedTuple):
     """`TopArms` for kernels, with space of its own."""
@@ -118,6 +126,7 @@ class TopArmsKernel(NamedTuple):
     values: FloatArray  # (K,) scratch
     inside: BoolArray  # (K,) scratch
     pairs: FloatArray  # (2, K, K) scratch: the evidence of a pair and the share of its first arm
+    newton: FloatArray  # (K + SPACE_ROWS, K) scratch of `top_arms_weights`
 
 
 @dataclass(frozen=True)
@@ -174,5 +183,6 @@ class TopArms:
 
     def kernel(self, n_arms: int, family: Any) -> TopArmsKernel:
         """Return the settings for kernels."""
-        space = np.empty(n_arms), np.empty(n_arms, dtype=bool), np.empty((2, n_arms, n_arms))
+        pairs, newton = np.empty((2, n_arms, n_arms)), np.empty((n_arms + SPACE_ROWS, n_arms))
+        space = np.empty(n_arms), np.empty(n_arms, dtype=bool), pairs, newton
         return TopArmsKernel(self.m, axis_of(family, n_arms, self), allocate_integral(n_arms), *space)

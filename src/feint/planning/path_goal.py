@@ -15,7 +15,9 @@ from feint.families.base import Belief, belief, usual_prior
 from feint.goals.base import answer_of, fill_answer, fill_boost_shares, goal_settings, log_error_of
 from feint.numerics._jit import Plain, kernel
 from feint.numerics._threads import run_slices
+from feint.planning.sides import Side
 from feint.support.printable import short_repr
+from feint.theory.instance import information
 
 _NEAR = 1.5  # standard deviations below the bar from which errors are exact
 _ROWS_PER_SLICE = 50
@@ -24,8 +26,9 @@ _ROWS_PER_SLICE = 50
 class PathGoal:
     """A goal of the paths of an instance; arrays have arms along the first axis and paths along the last."""
 
-    def __init__(self, goal: Any, bandit: Bandit) -> None:
-        self._goal, self._family, self._n_arms = goal, bandit.families[1], bandit.n_arms
+    def __init__(self, goal: Any, bandit: Bandit, private: Side) -> None:
+        self._goal, self._family, self._n_arms, self._private = goal, bandit.families[1], bandit.n_arms, private
+        self._worth = information(bandit)[:, None]
         if isinstance(self.settings(), Plain):
             raise ValueError(f"Plans need a goal with a kernel; simulate {short_repr(goal)} (docs/extending.md).")
         self._truth = answer_of(goal, np.array(bandit.private))
@@ -48,8 +51,8 @@ class PathGoal:
 
     def _fill(self, pulls: FloatArray, sums: FloatArray, bar: float, own: bool) -> tuple[FloatArray, FloatArray]:
         family = self._family
-        first, second = family.posterior(usual_prior(family), pulls, sums)
-        rows = [np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, first, second)]
+        posterior = self._private.posterior(pulls, sums)
+        rows = [np.ascontiguousarray(found.T) for found in (pulls * self._worth, sums / pulls, *posterior)]
         errors, shares = np.empty(pulls.shape[1]), np.empty(rows[0].shape)
 
         def fill(start: int, stop: int) -> None:

@@ -46,9 +46,7 @@ def draw_paths(
         raise ValueError("Plans need families with a kernel; simulate this one (docs/extending.md).")
     n_arms = bandit.n_arms
     public, private = Side(bandit.families[0], np.array(bandit.public)), private_side(bandit)
-    if bandit.feedback is not None and not isinstance(goal, BestArm):
-        raise ValueError(f"Plans for {short_repr(goal)} need all private rewards seen; leave the feedback out.")
-    aim = None if isinstance(goal, BestArm) else PathGoal(goal, bandit)
+    aim = None if isinstance(goal, BestArm) else PathGoal(goal, bandit, private)
     shares, weights = _shares_of(explorer, bandit, aim)
     common = PathSettings(
         public=public,

@@ -54,10 +54,15 @@ class _SometimesSide(Side):
         noise = np.sqrt(more * self._noise * self._unexplained) * ndtri(u)
         return np.asarray(pulls / seen * (learnt + more * self._own_means + noise) + self._slope * public[1])
 
+    def posterior(self, pulls: FloatArray, sums: FloatArray) -> Sums:
+        """Return means and standard deviations."""
+        variances = self._noise * (self._unexplained / self._seen(pulls) + (1.0 - self._unexplained) / pulls)
+        return sums / pulls, np.sqrt(variances)
+
     def log_best(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
         """Return log P(arm is the best), to about 1 %."""
-        variances = self._noise * (self._unexplained / self._seen(pulls) + (1.0 - self._unexplained) / pulls)
-        return quick_log_best(sums / pulls, variances)
+        means, sds = self.posterior(pulls, sums)
+        return quick_log_best(means, sds**2)
 
 
 class _LinkedSide(Side):
@@ -71,3 +76,7 @@ class _LinkedSide(Side):
     def learn(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: Sums) -> FloatArray:
         """Return estimate × pulls after these pulls."""
         return np.asarray(self._line[0] * pulls + self._line[1] * public[1])
+
+    def posterior(self, pulls: FloatArray, sums: FloatArray) -> Sums:
+        """Return means and standard deviations."""
+        return sums / pulls, np.sqrt(self.variances / pulls)

@@ -45,11 +45,16 @@ class Side:
         """Return what is learnt from these pulls, as sums of rewards; `public` has the public sums before and after."""
         return self.after(sums, pulls, counts, u)
 
+    def posterior(self, pulls: FloatArray, sums: FloatArray) -> Sums:
+        """Return the two parameters of every posterior."""
+        first, second = self._family.posterior(self._prior, pulls, sums)
+        return first, second
+
     def log_best(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
         """Return log P(arm is the best) to about 1 %, or exactly for a family that has no quicker way."""
         if self._is_normal:
             return quick_log_best(sums / pulls, self.variances / pulls)
-        first, second = self._family.posterior(self._prior, pulls, sums)
+        first, second = self.posterior(pulls, sums)
         if hasattr(self._family, "quick_log_probabilities"):
             return np.asarray(self._family.quick_log_probabilities(first, second))
         found = self._family.log_probabilities(np.ascontiguousarray(first.T), np.ascontiguousarray(second.T))

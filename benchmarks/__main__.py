@@ -20,6 +20,7 @@ from benchmarks import (
     observer,
     own_explorers,
     plans,
+    reading,
     shards,
     sweeps,
 )
@@ -47,8 +48,8 @@ def main() -> None:
     parts = [f"# Benchmarks\n\n{datetime.date.today()}, {machine()}. Made by `make bench`; absolute times vary.\n"]
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
-    sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, first_use.first_use]
-    sections += [own_explorers.choose_many, plans.speed, plans.families]
+    sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, reading.long_logs]
+    sections += [first_use.first_use, own_explorers.choose_many, plans.speed, plans.families]
     sections += [sweeps.overhead, sweeps.workers, sweeps.many_tasks, shards.workers]
     for section in sections:
         parts.append(section())

@@ -10,6 +10,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import api_pages  # noqa: E402 - beside this file
 import feint  # noqa: E402
+import notebook  # noqa: E402 - beside this file
 import paper_figures  # noqa: E402 - beside this file
 
 project = "feint"
@@ -74,6 +75,9 @@ html_theme_options = {
 
 
 def setup(app):
-    """Write the pages of the reference, and draw the paper's figures, before Sphinx reads anything."""
+    """Write the pages of the reference, draw the paper's figures, and run the tutorial's notebook, before Sphinx reads
+    anything.
+    """
     app.connect("builder-inited", lambda app: api_pages.write(HERE / "built" / "api"))
     app.connect("builder-inited", lambda app: paper_figures.write(HERE / "built" / "figures"))
+    app.connect("builder-inited", lambda app: notebook.run())

@@ -5,6 +5,8 @@ another sigma, …), `bend(pi, t, before, pulls)` turns its probabilities into t
 the same: Thompson Sampling with prior Beta(1, 1) or N(0, 1), sigma 1, and every reward known at once.
 """
 
+import math
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,3 +87,38 @@ def others(binary):
         views += [("prior", f"prior N(0, {s:g}²)", View(prior_sd=s)) for s in (0.1, 0.3, 3.0, 10.0)]
         views += [("sigma", f"sigma {s:g}", replace(CLAIM, sigma=s)) for s in (0.5, 0.7, 1.4, 2.0)]
     return views
+
+
+CLEAR = 3.0  # nats between the true kind and the next one
+UNNAMED = 0.001  # share of the evidence, at most, of a kind that is not among the explanations of a diagnosis
+
+
+def next_kind(diagnosis, kind):
+    """Return (the likeliest kind besides `kind`, by how many nats `kind` exceeds it)."""
+    shares = {explanation.kind: explanation.share for explanation in diagnosis.explanations}
+    own = shares.pop(kind, UNNAMED)
+    rival = max(shares, key=shares.get, default=None)
+    return rival, math.log(own / max(shares.get(rival, 0.0), UNNAMED))
+
+
+def count_named(kind, found):
+    """Return (how many diagnoses put the kind first, how many name it and the next one, median margin, rivals).
+
+    A kind that is 1,000 times likelier than all others has no rival worth a name.
+    """
+    rivals, margins = zip(*(next_kind(diagnosis, kind) for diagnosis in found), strict=True)
+    right = sum(diagnosis.kind == kind for diagnosis in found)
+    both = sum(
+        rival is not None and any(explanation.kind == kind for explanation in diagnosis.explanations)
+        for rival, diagnosis in zip(rivals, found, strict=True)
+    )
+    return right, both, float(np.median(margins)), Counter(rivals)
+
+
+def check_named(name, kind, found, fewest):
+    """Ask that at least `fewest(n)` of n diagnoses put the kind first where it exceeds the next one by 3 nats in the
+    median log, and that elsewhere as many name both.
+    """
+    right, both, margin, rivals = count_named(kind, found)
+    print(f"{name:32} rejected {len(found):3} right {right:3} both {both:3} margin {margin:6.1f} {dict(rivals)}")
+    assert (right if margin >= CLEAR else both) >= fewest(len(found)), [diagnosis.words for diagnosis in found]

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 from operator import attrgetter
 from pathlib import Path
 
@@ -140,3 +141,15 @@ def test_every_page_and_picture_is_used():
 def test_the_workflow_is_what_runs_here():
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert re.findall(r"- run: (.*)", workflow) == [".ci/run"]
+
+
+def test_the_notebook_is_the_tutorial():
+    """`python docs/notebook.py` writes it, and the book's build runs it."""
+    made = runpy.run_path(str(ROOT / "docs" / "notebook.py"))
+    assert made["NOTEBOOK"].read_text(encoding="utf-8") == made["notebook"](made["PAGE"].read_text(encoding="utf-8"))
+    code = "\n".join(
+        source for kind, source in made["cells"](made["PAGE"].read_text(encoding="utf-8")) if kind == "code"
+    )
+    for shown in ("class Greedy", "feint.Sweep(", "feint.plan(", "feint.audit("):
+        assert shown in code
+    compile(code, "tutorial.ipynb", "exec")

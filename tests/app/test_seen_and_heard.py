@@ -1,4 +1,4 @@
-"""The page for those who see it light or dark, wide or narrow, and who hear it."""
+"""The page for those who see it light or dark, wide or narrow, who hear it, and who have no mouse."""
 
 import numpy as np
 import pytest
@@ -23,6 +23,9 @@ TONES = """(() => {
   }
   return tones;
 })()"""
+FOCUS = """(() => { let node = document.activeElement;
+  while (node.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+  return node.ariaLabel || (node.innerText ?? '').trim(); })()"""
 
 
 def luminance(colour):
@@ -68,3 +71,26 @@ def test_every_control_has_a_name(visit):
         ("button", "An honest agent"),
     } <= seen  # fmt: skip
     tab.until("button('Audit a log').ariaPressed == 'true' && button('Plan ahead').ariaPressed == 'false'")
+
+
+def test_with_the_keyboard_alone(visit):
+    """Tab leads to the verbs, the story, ε, and the buttons, in this order; keys work them."""
+    tab = visit()
+    tab.until("deep('.noUi-handle').filter(seen).every(node => node.ariaLabel)")
+    tab.js("document.body.focus()")
+
+    def go_to(name):
+        for _ in range(40):
+            tab.key("Tab", 9)
+            if tab.js(FOCUS).startswith(name):
+                return
+        raise AssertionError(f"Tab does not lead to {name}")
+
+    for name in ("Explore a run", "ε: how far"):
+        go_to(name)
+    tab.key("ArrowRight", 39)
+    tab.until("texts('.cell').includes('ε = 0.3') && +texts('.pull') == 4 && deep('.old').length == 0")
+    go_to("One pull")
+    tab.key("Enter", 13)
+    tab.until("+texts('.pull') == 5")
+    go_to("Arm 3, private")

@@ -1,31 +1,18 @@
-"""The guide docs/check.md, typed: its commands, its test for pytest and its step of a CI file."""
+"""The guide docs/check.md: its test for pytest, its step of CI, its fields; test_guides.py types its commands."""
 
 import re
 import runpy
 import shlex
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 import feint
-from consoles import assert_shown, typed
 from feint.cli import app
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
-COMMANDS = list(typed(GUIDE))
 SHOP = ROOT / "docs" / "policies" / "shop.py"
-
-
-@pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[command for command, _ in COMMANDS])
-def test_prints_what_the_guide_shows(command, shown, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    program, *arguments = shlex.split(command)
-    assert program == "feint"
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
-    assert result.exit_code == (0 if "within" in shown[0] else 1), result.output
-    assert_shown(shown, result.stdout)
 
 
 def test_the_example_for_pytest():

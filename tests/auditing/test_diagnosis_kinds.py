@@ -1,6 +1,5 @@
 """Kinds of departures from whole audits: planted in logs by plain NumPy, and named with the option that is missing."""
 
-import math
 import shlex
 
 import numpy as np
@@ -9,81 +8,16 @@ from scipy import stats
 
 import feint
 import feint.auditing.facts
+from departing_agents import MEANS, alternating, blocks, coin, exp3, repeats, thompson, treatment, urn
 from feint.auditing.arms import LogArms
 from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.other_claims import change_claim, other_claims, write_option
 from feint.auditing.reference_text import read_reference
-from planted_logs import draw
+from planted_logs import check_named, draw
 
 SEED = 27
-MEANS = [0.3, 0.5, 0.55]
 BETA = {"family": feint.Bernoulli(), "initial_round": False, "n_arms": 3}
 EVEN = {"reference": feint.Split([0.5, 0.5]), "n_arms": 2}
-
-
-def thompson(rng, rows, means, bend=lambda t, pi: pi, burn_in=0):
-    """Beta sampling, or where it is bent a draw by shares of 2,000 draws; returns arms and rewards."""
-    n_arms = len(means)
-    counts = np.ones((n_arms, 2))
-    arms, rewards = np.empty(rows, dtype=np.int64), np.empty(rows)
-    for t in range(rows):
-        best = rng.beta(counts[:, 0], counts[:, 1], (2000, n_arms)).argmax(1)
-        pi = bend(t, np.bincount(best, minlength=n_arms) / 2000)
-        arm = rng.integers(n_arms) if t < burn_in else rng.choice(n_arms, p=pi / pi.sum())
-        rewards[t] = rng.random() < means[arm]
-        counts[arm, 0 if rewards[t] else 1] += 1
-        arms[t] = arm
-    return arms, rewards
-
-
-def blocks(rng, block, rows=1200):
-    return np.concatenate([rng.permutation(block) for _ in range(rows // len(block))])
-
-
-def coin(rng, p, rows=1500):
-    arms, ahead = np.empty(rows, dtype=np.int64), 0  # ahead: pulls of arm 1 less those of arm 0
-    for t in range(rows):
-        arms[t] = rng.random() < (0.5 if ahead == 0 else p if ahead < 0 else 1 - p)
-        ahead += 2 * arms[t] - 1
-    return arms
-
-
-def repeats(rng, n_arms, share, rows=6000):
-    arms, again = rng.integers(n_arms, size=rows), rng.random(rows) < share
-    for t in range(1, rows):
-        arms[t] = arms[t - 1] if again[t] else arms[t]
-    return arms
-
-
-def alternating(rng, share, rows=1000):
-    """Of two arms, the other one with this probability."""
-    return (rng.integers(2) + np.cumsum(rng.random(rows) < share)) % 2
-
-
-def urn(rng, rows=600):
-    balls, arms, rewards = np.ones(2), np.empty(rows, dtype=np.int64), np.empty(rows)
-    for t in range(rows):
-        arms[t] = rng.random() >= balls[0] / balls.sum()
-        rewards[t] = rng.random() < (0.3, 0.6)[arms[t]]
-        balls[arms[t] if rewards[t] else 1 - arms[t]] += 1
-    return arms, rewards
-
-
-def treatment(rng, shape, rows=2000):
-    """A trial that logs P(arm = 1)."""
-    p = 0.2 + 0.6 * rng.beta(*shape, rows)
-    return (rng.random(rows) < p).astype(int), p
-
-
-def exp3(rng, rows, forced):
-    """EXP3 that logs its probabilities, and pulls arm 2 in some rows whatever they are."""
-    scores, arms, table = np.zeros(3), np.empty(rows, dtype=np.int64), np.empty((rows, 3))
-    for t in range(rows):
-        weights = np.exp(0.1 / 3 * (scores - scores.max()))
-        table[t] = 0.9 * weights / weights.sum() + 0.1 / 3
-        arms[t] = 2 if rng.random() < forced else draw(rng, table[t : t + 1])[0]
-        scores[arms[t]] += (rng.random() < MEANS[arms[t]]) / table[t, arms[t]]
-    return arms, table
 
 
 def sorted_within(rng, rows=600, size=100):
@@ -148,38 +82,16 @@ KINDS = {
 }
 
 
-def margin(diagnosis, kind):
-    """By how many nats the kind exceeds the next one; a kind that is not named has less than 1 % of the evidence."""
-    shares = {explanation.kind: explanation.share for explanation in diagnosis.explanations}
-    own, rest = shares.pop(kind, 0.01), max(shares.values(), default=0.01)
-    return math.log(own / rest)
-
-
-def run(name, n_logs):
-    """Return (rejected, named right, named at all, median margin, whose missing option is suggested)."""
+def check(name, n_logs, fewest):
     kind, option, report_of = KINDS[name]
     reports = [report_of(np.random.default_rng([SEED, i])) for i in range(n_logs)]
     found = [report.diagnosis for report in reports if report.rejected]
-    right = sum(diagnosis.kind == kind for diagnosis in found)
-    named = sum(any(e.kind == kind for e in diagnosis.explanations) for diagnosis in found)
-    suggested = sum(
-        any(option is not None and e.option.startswith(option) for e in diagnosis.explanations) for diagnosis in found
-    )
-    middle = float(np.median([margin(diagnosis, kind) for diagnosis in found]))
-    print(
-        f"{name:26} rejected {len(found):3} right {right:3} named {named:3} margin {middle:5.1f} option {suggested:3}"
-    )
-    return len(found), right, named, middle, suggested
-
-
-def check(name, n_logs, fewest):
-    """Ask for `fewest` of n right names where the kind stands out by 3 nats, and elsewhere that it is named."""
-    rejected, right, named, middle, suggested = run(name, n_logs)
-    assert rejected >= n_logs / 2
-    assert (right if middle >= 3 else named) >= fewest(rejected)
+    assert len(found) >= n_logs / 2
+    check_named(name, kind, found, fewest)
     # The true claim is rejected on these rows with probability 5 % at most, a fitted one a little more often.
-    if KINDS[name][1] is not None:
-        assert suggested >= stats.binom.ppf(1e-6, rejected, 0.85)
+    if option is not None:
+        suggested = sum(any(e.option.startswith(option) for e in diagnosis.explanations) for diagnosis in found)
+        assert suggested >= stats.binom.ppf(1e-6, len(found), 0.85)
 
 
 @pytest.mark.parametrize("name", ["blocks of 4", "biased coin 2/3", "strict alternation", "P(arm = 1)"])
@@ -243,7 +155,7 @@ def test_the_end_of_a_burn_in():
     ids=["beta", "normal", "split", "tempered"],
 )
 def test_a_suggested_reference_is_read_as_the_claim_that_was_tested(claim):
-    settings = [other.setting for other in other_claims(claim, "rewards", LogArms(2))]
+    settings = [other.setting for other in other_claims(claim, "rewards", LogArms(2), binary=True)]
     settings += [("power", 0.5)] if claim.needs_rewards else [("coin", 0.7)]
     n_references = 0
     for setting in settings:

@@ -173,13 +173,6 @@ def test_an_interrupt_ends_every_thread_at_its_next_piece(monkeypatch):
         assert not thread.is_alive()
 
 
-def test_progress_shows_speed(capsys):
-    feint.simulate(PAPER, epsilon=0.1, horizon=1000, replications=2, progress=True)
-    shown = capsys.readouterr()
-    assert "steps/s" in shown.err
-    assert not shown.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

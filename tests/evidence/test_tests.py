@@ -207,7 +207,7 @@ def test_wrong_settings_are_refused():
         LikelihoodRatio(2, alternative=lambda log_pi: log_pi + 0.1).extend([0], np.log([[0.5, 0.5]]))
 
 
-@given(key=st.sampled_from(["tested", "log_e_value", "weights", "log_e", "share", "epsilons", "n_arms", "kind"]))
+@given(key=st.sampled_from(["tested", "log_e_value", "weights", "invested", "share", "epsilons", "n_arms", "kind"]))
 def test_damaged_states_are_refused(key):
     test = BoostMixture(3)
     test.extend([0, 1], np.log(np.full((2, 3), 1 / 3)))

@@ -14,10 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from consoles import typed
+from consoles import commands
 from matrix.environments import ROOM, ROOT, SETS, Interpreter, find_interpreters, new_environment, pins_of, pip, wanted
 
-TESTS = ("tests/test_readme.py", "README.md", "tests/matrix/every_part.py", "tests/numerics", "tests/families")
+README = "tests/test_guides.py::test_every_command_runs_and_prints_what_is_shown[README.md]"
+TESTS = (README, "README.md", "tests/matrix/every_part.py", "tests/numerics", "tests/families")
 
 
 class Cell(NamedTuple):
@@ -74,7 +75,8 @@ def _failure(cell: Cell, wheel: Path, fresh: bool) -> str | None:
 
 def _first_uses() -> list[list[str]]:
     """Return the README's commands, to compile their kernels: the test of what they print expects nothing else."""
-    return [shlex.split(command) for command, _ in typed((ROOT / "README.md").read_text(encoding="utf-8"))]
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    return [shlex.split(command) for command, _ in commands(page) if command.startswith("feint ")]
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import feint
-from feint.sweep import SweepWarning, store_writer
+from feint.sweep import SweepWarning
 from feint.sweep.store_writer import StoreWriter
 from shell import typed
 from sweep_cases import PAPER, contents, count_tasks, missing_blocks, small_sweep, unpack
@@ -123,11 +123,6 @@ class TestChunks:
         unpack({f"{CHUNK}.part": b"half", "public_mean/c/0/0.part": b"half"}, out)
         small_sweep().run(out)
         assert contents(out) == whole[1]
-
-    def test_verifying_tells_how_far_it_is(self, out, whole, monkeypatch, capsys):
-        monkeypatch.setattr(store_writer, "_LONG", 0)
-        StoreWriter(out, small_sweep(), progress=True)
-        assert "verifying" in capsys.readouterr().err
 
     def test_in_object_stores(self, whole):
         url, system = "memory://damaged/out.zarr", fsspec.filesystem("memory")

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from feint._types import FloatArray
 from feint.bandit import family_pair
 from feint.evidence.base import IMPOSSIBLE
-from feint.evidence.boost_mixture import EPSILONS, Bets, BoostMixture, bet
+from feint.evidence.boost_bet import Bets, bet, bets_of
+from feint.evidence.boost_mixture import EPSILONS, BoostMixture
 from feint.evidence.fixed_share import SHARE
 from feint.families import Family
 from feint.families.base import Belief, is_observable, observable_rewards
@@ -25,7 +26,7 @@ from feint.registry import config_of, from_config
 from feint.support.files import load_state, save_state
 from feint.support.printable import short_repr
 
-_VERSION = 4
+_VERSION = 5
 
 
 @kernel
@@ -51,6 +52,7 @@ class Observer:
 
     It bets on boosts alone, as `simulate(..., observe=True)` does step by step, and gives the same numbers. It does not
     bet on serial dependence or wrong shares, as audits do: an agent that boosts has neither, and each stake costs time.
+    So E differs from an audit's E of the same pulls, of which it is one part: `audit(...).log_e_values["boosts"]`.
 
     The first K pulls are not tested; nor, where the reference has no prior, are those before every arm has been pulled.
     The test is whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so
@@ -95,6 +97,7 @@ class Observer:
         share: float = SHARE,
     ) -> None:
         self._test = BoostMixture(n_arms, epsilons=epsilons, share=share)
+        self._bets = bets_of(self._test.experts)
         side = family_pair(family, sigma)[0]
         self._initial_round = check_flag(initial_round, "initial_round")
         follow = ContextExpectation if takes_contexts(reference) else Expectation
@@ -155,7 +158,7 @@ class Observer:
         if expected.tests_next_pull:
             if not expected.plain:
                 pi = self._pi, self._log_pi
-                log_e = float(_watch(expected.settings, expected.belief, self._test.bets, *pi, arm, reward))
+                log_e = float(_watch(expected.settings, expected.belief, self._bets, *pi, arm, reward))
                 if log_e == math.inf:
                     raise ValueError(IMPOSSIBLE)
                 self._test.count(1, log_e, log_e)
@@ -201,7 +204,7 @@ class Observer:
                 epsilons=test.epsilons,
                 share=test.share,
             )
-            observer._test = test
+            observer._test, observer._bets = test, bets_of(test.experts)
             observer._expected.recall(state)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None

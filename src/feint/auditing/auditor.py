@@ -15,7 +15,7 @@ from feint.auditing.units import Units
 from feint.evidence import BoostMixture
 from feint.numerics._validate import restore_counts
 
-_VERSION = 5
+_VERSION = 6
 EXAMPLES = 20  # of bad rows named in the report
 _SUSPICIOUS = math.log(1e-12)
 

@@ -1,7 +1,8 @@
 """Which rows of a log cannot be tested, and why: found one by one, never dropped in silence."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,7 @@ class Chunk(NamedTuple):
     contexts: Sequence[Column] = ()
     order: Sequence[Any] | None = None  # cells by which the rows are in order
     file: str | None = None  # which of several files they are from
+    spare: Mapping[str, Any] = MappingProxyType({})  # cells of columns that no option names
 
 
 def first_rows(chunk: Chunk, n: int) -> Chunk:
@@ -72,6 +74,7 @@ def first_rows(chunk: Chunk, n: int) -> Chunk:
         available=None if chunk.available is None else chunk.available[:n],
         units=[cells[:n] for cells in chunk.units],
         contexts=[column(found) for found in chunk.contexts],
+        spare={name: cells[:n] for name, cells in chunk.spare.items()},
         malformed={i: reason for i, reason in chunk.malformed.items() if i < n},
     )
 

@@ -65,6 +65,7 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
         contexts=_contexts([table[name] for name in columns.contexts], with_commas),
         order=cells(columns.order),
         file=batch.file,
+        spare={name: cells(name) for name in columns.spare},
     )
 
 

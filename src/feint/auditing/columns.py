@@ -14,6 +14,7 @@ from feint.numerics._validate import is_whole
 from feint.references.base import has_context_per_arm
 
 _TIME_NAMES = ("time", "timestamp")
+_MOST_SPARE = 20
 # What others call the probability of the pulled arm, or of all arms.
 _LOOKS_LIKE_A_CLAIM = re.compile(
     r"(p|prob|probs|probability|probabilities|pscore|propensity|propensity_score|weight)(_.*)?", re.I
@@ -41,13 +42,20 @@ class LogColumns(NamedTuple):
     order: str | None = None  # by which the rows are in order
     decimal: str = "."
     contexts: list[str] = []  # noqa: RUF012 - never changed; by arm and then by feature where arms have their own
+    spare: Sequence[str] = ()  # that no option names; a diagnosis looks at them
 
     def used(self) -> list[str]:
         """Return the columns that are read."""
         wanted = [self.arm, self.reward, self.propensity, *self.probabilities, self.listed]
         wanted += [self.time, self.reward_time, self.group, self.stage, self.available, *self.units, *self.contexts]
-        wanted.append(self.order)
+        wanted += [self.order, *self.spare]
         return [name for name in dict.fromkeys(wanted) if name is not None]
+
+
+def with_spare_columns(found: LogColumns, columns: Sequence[str]) -> LogColumns:
+    """Return the columns that matter, and those that no option names: few, since all of them are read."""
+    used = {*found.used(), *found.unused}
+    return found._replace(spare=[name for name in columns if name not in used][:_MOST_SPARE])
 
 
 def choose_columns(columns: list[str], claim: Claim) -> LogColumns:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from feint.auditing.report import ArmReport, AuditReport, Cause
 
 _EXPLANATIONS = 5
+_SMALLEST_SHARE = 0.005  # that is written as a number
 _BETS = {
     "boosts": "boosts",
     "calibration": "shares",
@@ -157,7 +158,7 @@ def _explanation(diagnosis: "Diagnosis") -> FactTable:
     return FactTable(
         head=(best, "share of the evidence", "rows"),
         rows=[
-            (found.words, f"{100 * found.share:.0f} %", f"{found.first_row:,} … {found.last_row:,}")
+            (found.words, _share_text(found.share), f"{found.first_row:,} … {found.last_row:,}")
             for found in diagnosis.explanations[:_EXPLANATIONS]
         ],
         says=diagnosis.words,
@@ -167,6 +168,10 @@ def _explanation(diagnosis: "Diagnosis") -> FactTable:
             *_suggestion([found.option for found in diagnosis.explanations if found.option]),
         ],
     )
+
+
+def _share_text(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= _SMALLEST_SHARE else "below 1 %"
 
 
 def _suggestion(options: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import BoolArray, FloatArray
-from feint.auditing.readers.base import Texts
+from feint.auditing.readers.base import WORTH_ARROW, Texts
 from feint.support.extras import is_there
 
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
@@ -19,7 +19,6 @@ _ZONE_NAME = re.compile(r"\s*(UTC|GMT)$", re.IGNORECASE)
 NEVER = np.iinfo(np.int64).max  # a moment that does not come, among whole numbers; NaN among others
 _END_OF_TIME = 1e300  # what a float64 cannot hold is no time
 _WORDS = {"true": 1.0, "false": 0.0}
-_WORTH_ARROW = 10_000  # cells; Arrow imports pandas to take Python's strings
 _MISSING = {"", "na", "nan", "null", "none"}
 
 
@@ -87,7 +86,7 @@ def _numbers_by_arrow(raws: list[Any]) -> FloatArray | None:
     """Return the numbers (columns, n) where every text is a plain number, otherwise None. Arrow reads them in a quarter
     of Python's time, to the same bits, and refuses whatever Python might read more into.
     """
-    if not all(isinstance(raw, Texts) or len(raw) >= _WORTH_ARROW for raw in raws) or not is_there("pyarrow"):
+    if not all(isinstance(raw, Texts) or len(raw) >= WORTH_ARROW for raw in raws) or not is_there("pyarrow"):
         return None
     import pyarrow as pa
 

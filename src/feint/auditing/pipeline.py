@@ -9,7 +9,7 @@ from feint.auditing.auditor import Auditor
 from feint.auditing.cause import find_cause
 from feint.auditing.chunks import chunks
 from feint.auditing.claim import Claim
-from feint.auditing.columns import LogColumns, choose_columns
+from feint.auditing.columns import LogColumns, choose_columns, with_spare_columns
 from feint.auditing.diagnosis.alternatives import explain_log
 from feint.auditing.find_arms import find_arms
 from feint.auditing.modes import LoggedPropensities, RecomputedReference, make_mode
@@ -53,6 +53,7 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
     if wanted and not getattr(log, "can_be_read_again", True):
         return replace(report, warnings=(*report.warnings, _READ_ONCE))
     if wanted and report.rejected_at is not None:
+        progress("explaining", 0)
         cause = find_cause(
             chunks(log, columns, arms, lambda done: None),
             make_mode(columns.mode, claim, arms, grouped=grouped),
@@ -61,7 +62,7 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
         )
         report = replace(report, cause=cause)
         if mode.calibration is not None:
-            again = chunks(log, columns, arms, lambda done: None)
+            again = chunks(log, with_spare_columns(columns, log.columns), arms, lambda done: None)
             report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
     return report
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Unpack
@@ -14,11 +15,12 @@ from feint.auditing.claim import NO_TIME, ClaimOptions, LogOptions, Names, list_
 from feint.auditing.pipeline import audit_opened, audit_source
 from feint.auditing.readers import Source
 from feint.auditing.readers.arrays import TABLE_OF_CONTEXTS, ArrayLog, as_cells, as_contexts, as_table, as_vector
-from feint.auditing.readers.base import Progress, no_progress
+from feint.auditing.readers.base import Progress
 from feint.auditing.report import AuditReport
 from feint.auditing.sharded import Where
 from feint.numerics._validate import check_flag
 from feint.references.base import has_context_per_arm
+from feint.support.progress import progress_bars
 
 _COLUMNS = tuple(field.name for field in fields(Names))
 _SELDOM = ("stages", "available", "units")
@@ -136,7 +138,8 @@ def audit(
         columns[TABLE_OF_CONTEXTS] = as_contexts(contexts, chosen.size, has_context_per_arm(claim.reference))
     if claim.needs_rewards and not {"reward", "propensity", "probabilities"} & columns.keys():
         raise ValueError("Give rewards, propensities or probabilities; arms alone make no claim that can be tested.")
-    return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"))
+    with progress_bars() as progress:
+        return audit_opened(ArrayLog(columns), claim, explain=check_flag(explain, "explain"), progress=progress)
 
 
 def _seldom(options: ArrayOptions, size: int) -> dict[str, Any]:
@@ -159,7 +162,7 @@ def audit_log(
     source: Source,
     *,
     explain: bool = True,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
     scheduler: Any = None,
     workers: int | None = None,
     out: str | Path | None = None,
@@ -179,6 +182,7 @@ def audit_log(
     explain
         Whether to look for what explains a rejected log best, which takes longer than the audit.
     progress
+        By default bars appear after two seconds, in a terminal or a notebook. Otherwise
         `progress(what, total)` returns a function to call with progress.
     scheduler, workers, out
         With `group`, audit shards on a Dask cluster at this address, or on this many processes.
@@ -208,7 +212,8 @@ def audit_log(
         others["names"] = Names(**columns)
     claim = read_options(audit_log, others, LogOptions)
     where = Where(scheduler, workers, None if out is None else Path(out))
-    return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=progress, where=where)
+    with nullcontext(progress) if progress is not None else progress_bars() as bars:
+        return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=bars, where=where)
 
 
 for _verb, _known in ((audit, ClaimOptions), (audit_log, LogOptions)):

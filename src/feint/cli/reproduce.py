@@ -1,18 +1,17 @@
 """`feint reproduce`: the paper's figures and claims, and our own experiments."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from feint.cli.shared import app
 from feint.experiments import OWN_EXPERIMENTS, PAPER_FIGURES
+from feint.support.progress import ticking
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
     from xarray import Dataset
 
@@ -57,8 +56,8 @@ def reproduce(
         raise typer.BadParameter("a run is either --quick or --full; give one of them, or neither for some minutes")
     console = Console()
     size: Size = "quick" if quick else "full" if full else "usual"
-    bar = _experiment_bar(Console(stderr=True))
-    claims = run(names or ["paper"], out, seed=seed, size=size, force=force, progress=bar)
+    show = partial(ticking, True, unit="")
+    claims = run(names or ["paper"], out, seed=seed, size=size, force=force, progress=show)
     if claims.keys() >= PAPER_FIGURES.keys():
         console.print(_reference_table(reference_table.run()))
     found = [claim for part in claims.values() for claim in part]
@@ -66,23 +65,6 @@ def reproduce(
         console.print(line, highlight=False, soft_wrap=True)
     where = f"{out / 'report.html'} and {out / 'claims.md'}"
     console.print(f"\n{where}{'' if size == 'usual' else f' (a {size} run)'}", highlight=False, soft_wrap=True)
-
-
-def _experiment_bar(console: "Console") -> Any:
-    """Return a function that shows one progress bar per experiment, with the time left."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    @contextmanager
-    def bar(name: str, total: int) -> Iterator[Any]:
-        columns = (TextColumn(f"{name:>15}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"))
-        with Progress(
-            *columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console
-        ) as shown:
-            task = shown.add_task("", total=total)
-            yield lambda steps: shown.advance(task, steps)
-            shown.update(task, completed=total)
-
-    return bar
 
 
 _STYLES = {"shown": "green", "refuted": "red", "undecided": "yellow", "measured": "cyan"}

@@ -8,7 +8,8 @@ from feint.evidence.boost_mixture import BoostMixture
 from feint.evidence.calibration import Calibration
 from feint.evidence.likelihood_ratio import LikelihoodRatio
 from feint.evidence.propensity_mixture import PropensityMixture
-from feint.evidence.serial import PropensitySerialMixture, SerialMixture
+from feint.evidence.propensity_serial import PropensitySerialMixture
+from feint.evidence.serial import SerialMixture
 
 __all__ = [
     "BoostMixture", "Calibration", "EProcess", "LikelihoodRatio", "PropensityMixture", "PropensitySerialMixture",

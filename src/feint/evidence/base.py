@@ -16,8 +16,8 @@ Without times every pull is an instant. A test is a subclass of `EProcess` with
 
 - its settings as arguments of the constructor (all but `n_arms` by keyword), which `settings()` returns again;
 - `_arrays()`, which returns what it has learned so far as a dictionary of float arrays;
-- `_extend(arms, log_pi, begins, log_e)`, which writes log E after every row into `log_e`, such that E after an instant
-  does not depend on the order of its rows.
+- `_extend(arms, claimed, begins, log_e)`, which writes log E after every row into `log_e`, such that E after an instant
+  does not depend on the order of its rows; `claimed` is what `_prepare` makes of log π.
 """
 
 import math
@@ -28,11 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import BoolArray, FloatArray, IntArray
+from feint.evidence.claimed import check_logs
 from feint.numerics._validate import as_floats, as_integers, is_whole, restore
 
-_VERSION = 2
+_VERSION = 3
 IMPOSSIBLE = "An arm was pulled that the claim gives probability 0; that refutes it without a test."
-_SUM_TOLERANCE = 1e-9
 
 
 class EProcess(ABC):
@@ -77,12 +77,20 @@ class EProcess(ABC):
         `begins` (n,) says which pulls begin an instant, None that all do.
         """
         chosen, claimed = self._checked(arms, log_pi)
-        log_e = np.empty(chosen.size)
-        if chosen.size:
-            begins = np.ones(chosen.size, dtype=bool) if begins is None else begins
-            self._extend(chosen, claimed, begins, log_e)
+        begins = np.ones(chosen.size, dtype=bool) if begins is None else begins
+        return self.extend_prepared(chosen, self._prepare(claimed), begins)
+
+    def extend_prepared(self, arms: IntArray, claimed: Any, begins: BoolArray) -> FloatArray:
+        """Test pulls as `extend` does, without checking them; `claimed` is what `_prepare` makes of log π."""
+        log_e = np.empty(arms.size)
+        if arms.size:
+            self._extend(arms, claimed, begins, log_e)
             self._count_rows(begins, log_e)
         return log_e
+
+    def _prepare(self, log_pi: FloatArray) -> Any:
+        """Return what `_extend` needs of log π, where that is the same for several tests."""
+        return log_pi
 
     def _count_rows(self, begins: BoolArray, log_e: FloatArray) -> None:
         """Record the results of these rows; E is read after instants, the last row among them."""
@@ -135,7 +143,7 @@ class EProcess(ABC):
         """Raise ValueError if the arrays come from a damaged state."""
 
     @abstractmethod
-    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None: ...
+    def _extend(self, arms: IntArray, claimed: Any, begins: BoolArray, log_e: FloatArray) -> None: ...
 
     def _checked(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
         if np.size(arms) == 0:
@@ -153,12 +161,7 @@ class EProcess(ABC):
             of_chosen = claimed[np.arange(chosen.size), chosen] if claimed.shape == expected else claimed
         if claimed.shape != expected:
             raise ValueError(f"log_pi has shape {claimed.shape}; {chosen.size} pulls need {expected}.")
-        if (claimed > 0).any():
-            raise ValueError(f"log_pi contains {claimed.max()}; the logarithm of a probability is at most 0.")
-        if self.NEEDS_ALL_ARMS and claimed.size:
-            totals = np.exp(claimed).sum(1)
-            if abs(totals - 1).max() > _SUM_TOLERANCE:
-                raise ValueError(f"Probabilities sum to {totals[abs(totals - 1).argmax()]}; normalise them to 1.")
+        check_logs(claimed, np.exp(claimed) if self.NEEDS_ALL_ARMS else None)
         if np.isneginf(of_chosen).any():
             raise ValueError(IMPOSSIBLE)
         return chosen, np.ascontiguousarray(claimed)

@@ -25,52 +25,47 @@ probability lies `within` a share w of π (and so does that of every set of arms
 so r_b is divided by this bound. Mixtures of such ratios stay valid.
 
 **Digits.** 1 − π_b is −expm1(log π_b), which keeps its digits where π_b is near 1. q/π_b leaves float64's range where
-π_b is below 1e-308, so all ratios are relative to that of the pulled arm, which is kept as a logarithm.
+π_b is below 1e-308. Where that of the pulled arm is below e^−300, all ratios are relative to its own, which is kept as
+a logarithm.
+
+Here the ratios of many pulls are computed at once, in NumPy: compiling them would take longer than most audits.
+`boost_bet` tests pull by pull.
 """
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts, reopen_instant, settle_bets
-from feint.evidence.slack import ABOVE, BELOW, fill_slack
-from feint.numerics._jit import inlined, kernel, part
+from feint.evidence.claimed import ABOVE, BELOW, LOG_P, REST, Claimed, P, read_claimed
+from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts
+from feint.numerics._jit import inlined
 from feint.numerics._validate import as_floats
-from feint.numerics.normal import exp_and_complement, log_positive
 
 EPSILONS = (0.001, 0.016, 0.12, 1.0)  # being off by a factor of 3 costs a few per cent of the power
 _STAKES = (0.3, 1.5, 2.3, 1.9)  # relative stakes on each
 _SINGLE, _PAIRED, _ALL = 0.24, 0.3, 0.46  # shares of the three kinds of experts
-_MOST_PAIRED = 12
+MOST_PAIRED = 12
 _SMALLEST = 1e-12  # below it, 1 − π_b of an almost certain arm would need more digits than log π has
 _CELLS, _CELLS_PER_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 to 16
 _BISECTIONS = 60
+_DEEP = -300.0  # of log π: below it, ratios are relative to the pulled arm's
+LEAST_RATIO = 1e-300
 
 
-class Bets(NamedTuple):
-    """The experts, the table of q*, and scratch space for one pull."""
-
-    experts: Experts
-    table: FloatArray  # (_CELLS + 1, J)
-    ratios: FloatArray  # (J, K) r_b(A), relative to exp(gains)
-
-
-def bets(n_arms: int, epsilons: FloatArray, share: float = SHARE, within: float = 0.0, floor: float = 0.0) -> Bets:
-    """Return the bets before the first pull."""
+def boost_experts(n_arms: int, epsilons: FloatArray, share: float = SHARE) -> Experts:
+    """Return the experts before the first pull."""
     usual = epsilons.size == len(EPSILONS) and bool((epsilons == np.array(EPSILONS)).all())
     stakes = np.array(_STAKES) if usual else np.ones(epsilons.size)
-    pairs = n_arms * (n_arms - 1) // 2 if n_arms <= _MOST_PAIRED else 0
+    pairs = n_arms * (n_arms - 1) // 2 if n_arms <= MOST_PAIRED else 0
     prior = np.concatenate([np.full(n_arms, _SINGLE / n_arms), np.full(pairs, _PAIRED / max(pairs, 1)), [_ALL]])
-    made = experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share, within, floor)
-    return Bets(made, _kept_table(tuple(epsilons)).copy(), np.empty((epsilons.size, n_arms)))
+    return experts(n_arms, epsilons, stakes / stakes.sum(), prior / prior.sum(), share)
 
 
 @lru_cache
-def _kept_table(epsilons: tuple[float, ...]) -> FloatArray:
+def kept_table(epsilons: tuple[float, ...]) -> FloatArray:
     """Cache the table, because an audit that looks for explanations makes dozens of these tests."""
     return boosted_table(epsilons)
 
@@ -97,44 +92,6 @@ def nearly_boosted(log_p: FloatArray, epsilon: npt.ArrayLike) -> FloatArray:
     return np.where(-log_p <= budget, 1.0, low)
 
 
-@part
-def bet(bets: Bets, log_pi: FloatArray, arm: int) -> float:
-    """Test one pull, an instant by itself, and return log E; `log_pi` (K,) was claimed before the pull."""
-    _multiply_weights(bets, log_pi, arm)
-    return settle_bets(bets.experts, arm, True)
-
-
-@part
-def _multiply_weights(bets: Bets, log_pi: FloatArray, arm: int) -> None:
-    e, ratios = bets.experts, bets.ratios
-    n_sizes, n_arms = ratios.shape
-    if e.floor > 0.0:
-        fill_slack(e.floor, e.within, log_pi, e.slack)
-    _set_ratios(bets, log_pi[arm], arm, True)
-    for b in range(n_arms):
-        if b != arm:
-            _set_ratios(bets, log_pi[b], b, False)
-    inverse = 0.0
-    for b in range(n_arms):
-        inverse += 1.0 / (1.0 + e.counts[b])
-    for j in range(n_sizes):
-        total, all_arms = 0.0, 0.0
-        for b in range(n_arms):
-            all_arms += ratios[j, b] / (1.0 + e.counts[b])
-            e.weights[j, b] *= ratios[j, b]
-            total += e.weights[j, b]
-        m = n_arms
-        if n_arms <= _MOST_PAIRED:
-            for i in range(n_arms):
-                for k in range(i):
-                    share = (1.0 + e.counts[k]) / (2.0 + e.counts[i] + e.counts[k])
-                    e.weights[j, m] *= share * ratios[j, i] + (1.0 - share) * ratios[j, k]
-                    total += e.weights[j, m]
-                    m += 1
-        e.weights[j, m] *= all_arms / inverse
-        e.totals[j] = total + e.weights[j, m]
-
-
 @inlined
 def place_of(log_p: float) -> float:
     """Return the place of log π in the table."""
@@ -147,41 +104,6 @@ def boosted_at(table: FloatArray, place: float, j: int) -> tuple[float, float]:
     cell = int(place)
     here, there = table[cell, j], table[cell + 1, j]
     return here + (place - cell) * (there - here), (1.0 - here) + (place - cell) * (here - there)
-
-
-@inlined
-def _set_ratios(bets: Bets, log_p: float, b: int, pulled: bool) -> None:
-    """Set r_b for every size; the pulled arm comes first, and its ratio is the unit of the others."""
-    e = bets.experts
-    p, rest = exp_and_complement(log_p)
-    place = place_of(log_p)
-    for j in range(e.sizes.size):
-        q, others = boosted_at(bets.table, place, j)
-        most = 1.0
-        if e.floor > 0.0:
-            slope = q / p - others / rest if p > 0.0 and rest > 0.0 else 0.0
-            most += e.slack[ABOVE, b] * slope if slope > 0.0 else -e.slack[BELOW, b] * slope
-        elif e.within > 0.0:  # the largest possible mean of the ratio, in a form that cannot overflow
-            most += e.within * abs(q - p * others / rest if p <= 0.5 else rest * q / p - others)
-        if pulled:
-            e.gains[j] = math.log(q / most) - log_p
-            e.totals[j] = math.exp(-e.gains[j])  # the unit, until the sums are known
-            bets.ratios[j, b] = 1.0
-            e.alone[j, b] += e.gains[j]
-        else:
-            # Where b has probability 1, before or after the boost, nothing is left for the others.
-            ratio = others / (rest * most) if others > 0.0 and rest > 0.0 else 0.0
-            bets.ratios[j, b] = ratio * e.totals[j]
-            e.alone[j, b] += log_positive(ratio) if ratio > 1e-300 else REFUTED
-
-
-@kernel
-def _bet_rows(bets: Bets, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
-    for i in range(arms.size):
-        if not begins[i]:
-            reopen_instant(bets.experts)
-        _multiply_weights(bets, log_pi[i], arms[i])
-        log_e[i] = settle_bets(bets.experts, arms[i], begins[i])
 
 
 class BoostMixture(FixedShare):
@@ -223,12 +145,56 @@ class BoostMixture(FixedShare):
         super().__init__(n_arms, share, within)
 
     def _experts(self) -> Experts:
-        self.bets = bets(self.n_arms, np.array(self.epsilons), self.share, self.within, self.floor)
-        return self.bets.experts
+        return boost_experts(self.n_arms, np.array(self.epsilons), self.share)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
         return ("n_arms", "epsilons", "share", "within", "floor")
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
-        _bet_rows(self.bets, arms, log_pi, begins, log_e)
+    def _prepare(self, log_pi: FloatArray) -> Claimed:
+        return read_claimed(log_pi, self.within, self.floor)
+
+    def _ratios(self, arms: IntArray, claimed: Claimed, begins: BoolArray) -> tuple[FloatArray, FloatArray]:
+        counts, rows, n_arms = self._pulls_before(arms, begins), np.arange(arms.size), self.n_arms
+        q, missed, most = _single_ratios(kept_table(tuple(self.epsilons)), claimed.table)
+        log_p = claimed.table[claimed.places, LOG_P, arms]
+        log_hits = np.log((q / most)[claimed.places, arms]) - log_p[:, np.newaxis]
+        with np.errstate(divide="ignore"):
+            log_missed = np.where(missed > LEAST_RATIO, np.log(missed), REFUTED)
+        self._add_alone(arms, log_missed.transpose(0, 2, 1)[claimed.places], log_hits)
+        deep = log_p < _DEEP
+        gains = np.where(deep[:, np.newaxis], log_hits, 0.0)
+        ratios = np.empty((arms.size, len(self.epsilons), self.experts.prior.size))
+        single = ratios[:, :, :n_arms]
+        single[:] = missed.transpose(0, 2, 1)[claimed.places]
+        single[deep] *= np.exp(-gains[deep])[:, :, np.newaxis]
+        single[rows, :, arms] = np.exp(log_hits - gains)
+        if n_arms <= MOST_PAIRED:
+            pairs = [(b, c) for b in range(n_arms) for c in range(b)]
+            for m, (b, c) in enumerate(pairs, start=n_arms):
+                share = ((1.0 + counts[:, c]) / (2.0 + counts[:, b] + counts[:, c]))[:, np.newaxis]
+                ratios[:, :, m] = share * single[:, :, b] + (1.0 - share) * single[:, :, c]
+        shares = 1.0 / (1.0 + counts)
+        shares /= shares.sum(axis=1, keepdims=True)
+        ratios[:, :, -1] = 0.0
+        for b in range(n_arms):  # in a fixed order
+            ratios[:, :, -1] += shares[:, b, np.newaxis] * single[:, :, b]
+        return ratios, gains
+
+
+def _single_ratios(table: FloatArray, claims: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return q, r_b of a pull of another arm, and what both r_b are divided by, their largest mean; each (m, K, J)."""
+    place = np.minimum(np.log1p(-claims[:, LOG_P]) * _CELLS_PER_UNIT, _CELLS - 1e-9)
+    cell = place.astype(np.int64)
+    part, (here, there) = (place - cell)[..., np.newaxis], (table[cell], table[cell + 1])
+    q, others = here + part * (there - here), (1.0 - here) + part * (here - there)
+    p, rest, below, above = (claims[:, row, :, np.newaxis] for row in (P, REST, BELOW, ABOVE))
+    most = np.ones(q.shape)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if above.any() or below.any():
+            # In a form that cannot overflow.
+            slope = np.where(p <= 0.5, q - p * others / rest, rest * q / p - others)
+            most += slope * np.where(slope > 0.0, above, -below)
+        # Where b has probability 1, before or after the boost, nothing is left for the others.
+        missed = np.where((others > 0.0) & (rest > 0.0), others / (rest * most), 0.0)
+    return q, missed, most

@@ -8,10 +8,10 @@ the likelihood ratio of a coin whose odds are e^λ times those claimed. With til
 is pulled too often or too rarely, for whatever reason. Five sevenths of E are the mean of these ratios over arms and
 tilts; small tilts have more weight, since most wrong splits are small. The rest is the mean of the bets 1 ± λ_k·(X −
 π_a) with the λ_k of the confidence sequence below, whose supermartingales they exceed. So if an interval at level 2α/7
-leaves out 0, then E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms, so a row costs only
-multiplications. A pull of an arm with π_a = 0 refutes the claim without a test, but X − π_a is defined there too:
-`refute` adds such pulls to the sums of the confidence sequence. Leaving them out because of what was pulled would bias
-it.
+leaves out 0, then E ≥ 1/α. Wealth is kept as numbers in a common unit, not as logarithms, and what multiplies it is
+computed once per claim (`claimed`), so a row costs only multiplications. A pull of an arm with π_a = 0 refutes the
+claim without a test, but X − π_a is defined there too: `refute` adds such pulls to the sums of the confidence sequence.
+Leaving them out because of what was pulled would bias it.
 
 **Confidence sequence.** Let p_t(a) be the agent's true probabilities, D_t = Σ (X − π_a) the excess of observed over
 expected pulls, and V_t = Σ (X − π_a)². With X − π_a ≥ −1 and 0 ≤ λ < 1, exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ for
@@ -36,58 +36,67 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
+from feint.evidence.claimed import ABOVE, BELOW, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import check_within
-from feint.evidence.slack import ABOVE, BELOW, fill_slack
-from feint.numerics._jit import inlined, kernel, part
+from feint.numerics._jit import kernel, part
 from feint.numerics._validate import check_level
-from feint.numerics.normal import exp_and_complement
+from feint.numerics.sums import sum_products
 
 _SIZES = np.array([0.003, 0.01, 0.03, 0.06, 0.12, 0.3, 1.0, 3.0])  # |λ|
 _SIZE_WEIGHTS = np.array([0.02, 0.08, 0.3, 0.3, 0.15, 0.07, 0.05, 0.03])
 _TILTS = np.concatenate([_SIZES, -_SIZES])
 _WEIGHTS = np.concatenate([_SIZE_WEIGHTS, _SIZE_WEIGHTS]) / (2.0 * _SIZE_WEIGHTS.sum())
-_EXP_TILTS, _EXPM1_TILTS = np.exp(_TILTS), np.expm1(_TILTS)
 _MIXED = np.geomspace(0.9, 1e-4, 16)  # λ_k: optimal for V from 10 to 10⁹
 _PSI = -np.log1p(-_MIXED) - _MIXED
 _BETS = np.concatenate([_MIXED, -_MIXED])
 BETS_SHARE = 2.0 / 7.0  # a fifth of the audit, so that its intervals hold with probability 1 − α/5
+_SIZES_OF_BETS = np.concatenate([np.expm1(_TILTS), _BETS])  # e^λ − 1, and ±λ_k
+_SHARES = np.concatenate([(1.0 - BETS_SHARE) * _WEIGHTS, np.full(_BETS.size, BETS_SHARE / _BETS.size)])
 _LARGEST = 1e150  # wealth in the unit exp(scale)
 _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
 _LOST = 1e-290
 _SMALLEST = 1e-300  # stands for 0, and has a logarithm
+_NEVER = -1.0  # a place in no table
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
 
 
 class _Wealth(NamedTuple):
-    """What has been won so far, in the unit exp(scale)."""
+    """What has been won so far, in the unit exp(scale), and what is computed once per claim."""
 
-    tilts: FloatArray  # (K, len(_TILTS))
-    bets: FloatArray  # (K, len(_BETS))
+    won: FloatArray  # (K, len(_SHARES)) first the tilts, then the bets
     scale: FloatArray  # (1,)
     sums: FloatArray  # (4, K) see above
+    factors: FloatArray  # (2, K, len(_SHARES)) of a pull of another arm, and of this one
+    made: FloatArray  # (2, K) the place of the claim that these are of
 
 
 @kernel
-def _test_rows(
-    within: float,
-    floor: float,
-    slack: FloatArray,
-    wealth: _Wealth,
-    arms: IntArray,
-    log_pi: FloatArray,
-    log_e: FloatArray,
-) -> None:
-    """Test pulls; `slack` (2, K) is scratch space."""
-    n_arms = wealth.tilts.shape[0]
+def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, log_e: FloatArray) -> None:
+    n_arms = wealth.made.shape[1]
     for i in range(arms.size):
         total = 0.0
-        _fill_slack(floor, within, log_pi[i], slack)
+        place = claimed.places[i]
         for a in range(n_arms):
-            total += _update(slack[BELOW, a], slack[ABOVE, a], wealth, a, log_pi[i, a], a == arms[i])
+            pulled = 1 if a == arms[i] else 0
+            if wealth.made[pulled, a] != place:
+                wealth.made[pulled, a] = place
+                _set_factors(wealth.factors[pulled, a], claimed.table[place], a, pulled)
+            p, rest = claimed.table[place, P, a], claimed.table[place, REST, a]
+            below, above = claimed.table[place, BELOW, a], claimed.table[place, ABOVE, a]
+            surprise = rest if pulled == 1 else -p
+            wealth.sums[OBSERVED, a] += pulled
+            wealth.sums[EXCESS, a] += surprise
+            wealth.sums[VARIANCE, a] += surprise * surprise
+            wealth.sums[ALLOWED, a] += (below if below > above else above) * (p if p < rest else rest)
+            won, factors = wealth.won[a], wealth.factors[pulled, a]
+            for k in range(_SHARES.size):
+                won[k] *= factors[k]
+            total += sum_products(won, _SHARES)
         if total > _LARGEST or wealth.scale[0] > 1.0:
             total *= _change_unit(wealth, total)
-        log_e[i] = math.log(max(total / n_arms, _SMALLEST)) + wealth.scale[0]
+        mean = total / n_arms
+        log_e[i] = math.log(mean if mean > _SMALLEST else _SMALLEST) + wealth.scale[0]
 
 
 @part
@@ -98,50 +107,29 @@ def _change_unit(wealth: _Wealth, total: float) -> float:
     there. Wealth below the range is lost. It must not stay at the smallest number, which is not small in a large unit.
     """
     factor = 1.0 / _LARGEST if total > _LARGEST else _LARGEST if total < 1.0 / _LARGEST else 1.0
-    for a in range(wealth.tilts.shape[0]):
-        for k in range(_TILTS.size):
-            wealth.tilts[a, k] = factor * wealth.tilts[a, k] if wealth.tilts[a, k] > _LOST else 0.0
-        for k in range(_BETS.size):
-            wealth.bets[a, k] = factor * wealth.bets[a, k] if wealth.bets[a, k] > _LOST else 0.0
+    for a in range(wealth.won.shape[0]):
+        for k in range(_SHARES.size):
+            wealth.won[a, k] = factor * wealth.won[a, k] if wealth.won[a, k] > _LOST else 0.0
     wealth.scale[0] -= math.log(factor)
     return factor
 
 
 @part
-def _fill_slack(floor: float, within: float, log_pi: FloatArray, slack: FloatArray) -> None:
-    """Fill `slack` (2, K) with how far each true probability may lie below and above the one claimed."""
-    if floor > 0.0:
-        fill_slack(floor, within, log_pi, slack)
-        return
-    for a in range(log_pi.size):
-        allowed = 0.0
-        if within > 0.0:
-            p, rest = exp_and_complement(log_pi[a])
-            allowed = within * min(p, rest)
-        slack[BELOW, a] = slack[ABOVE, a] = allowed
-
-
-@inlined
-def _update(below: float, above: float, wealth: _Wealth, a: int, log_p: float, pulled: bool) -> float:
-    """Test one arm and return its mean wealth."""
-    p, rest = exp_and_complement(log_p)
-    surprise = rest if pulled else -p
-    wealth.sums[OBSERVED, a] += 1.0 if pulled else 0.0
-    wealth.sums[EXCESS, a] += surprise
-    wealth.sums[VARIANCE, a] += surprise * surprise
-    wealth.sums[ALLOWED, a] += max(below, above)
-    tilted, bet, half = 0.0, 0.0, _SIZES.size
-    for k in range(_TILTS.size):
-        expected = p + above if k < half else p - below
-        wealth.tilts[a, k] *= (_EXP_TILTS[k] if pulled else 1.0) / (1.0 + expected * _EXPM1_TILTS[k])
-        tilted += _WEIGHTS[k] * wealth.tilts[a, k]
-    if below > 0.0 or above > 0.0:
-        for k in range(_BETS.size):
-            wealth.bets[a, k] /= 1.0 + abs(_BETS[k]) * (above if _BETS[k] > 0.0 else below)
-    for k in range(_BETS.size):
-        wealth.bets[a, k] *= 1.0 + _BETS[k] * surprise
-        bet += wealth.bets[a, k]
-    return (1.0 - BETS_SHARE) * tilted + BETS_SHARE * (bet / _BETS.size)
+def _set_factors(factors: FloatArray, claim: FloatArray, a: int, pulled: int) -> None:
+    """Set what the wealth is multiplied by: (1 + c·X)/(1 + c·(π ± slack)) for a tilt with c = e^λ − 1, and
+    (1 + λ·(X − π))/(1 + |λ|·slack) for a bet.
+    """
+    p, rest = claim[P, a], claim[REST, a]
+    smaller = p if p < rest else rest
+    below, above = claim[BELOW, a] * smaller, claim[ABOVE, a] * smaller
+    surprise = rest if pulled == 1 else -p
+    for k in range(_SHARES.size):
+        size = _SIZES_OF_BETS[k]
+        slack = above if size > 0.0 else -below
+        if k < _TILTS.size:
+            factors[k] = (1.0 + size * pulled) / (1.0 + size * (p + slack))
+        else:
+            factors[k] = (1.0 + size * surprise) / (1.0 + size * slack)
 
 
 class Calibration(EProcess):
@@ -160,8 +148,9 @@ class Calibration(EProcess):
     def __init__(self, n_arms: int, *, within: float = 0.0, floor: float = 0.0) -> None:
         super().__init__(n_arms)
         self.within, self.floor = check_within(within), float(floor)
-        tilts, bets = (np.ones((self.n_arms, kinds.size)) for kinds in (_TILTS, _BETS))
-        self._wealth = _Wealth(tilts, bets, np.zeros(1), np.zeros((4, self.n_arms)))
+        won = np.ones((self.n_arms, _SHARES.size))
+        sums, made = np.zeros((4, self.n_arms)), np.empty((2, self.n_arms))
+        self._wealth = _Wealth(won, np.zeros(1), sums, np.empty((2, *won.shape)), made)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
@@ -185,9 +174,9 @@ class Calibration(EProcess):
     @property
     def strongest(self) -> tuple[int, float]:
         """The arm whose bets have won most, and its tilt λ that has won most."""
-        tilts = _WEIGHTS * self._wealth.tilts
-        arm = int(((1.0 - BETS_SHARE) * tilts.sum(axis=1) + BETS_SHARE * self._wealth.bets.mean(axis=1)).argmax())
-        return arm, float(_TILTS[tilts[arm].argmax()])
+        won = _SHARES * self._wealth.won
+        arm = int(won.sum(axis=1).argmax())
+        return arm, float(_TILTS[won[arm, : _TILTS.size].argmax()])
 
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return (low, high) for Σ (p_t(a) − π_t(a)), valid for all arms at all times with probability 1 − α."""
@@ -199,29 +188,28 @@ class Calibration(EProcess):
         """Count pulls (n,) of arms that the claim gives probability 0, with log π (n, K). The wealth stays as it is,
         since E is infinite.
         """
-        p, rest = np.exp(log_pi), -np.expm1(log_pi)
+        places, table = self._prepare(log_pi)
+        p, rest, below, above = (table[places, row] for row in (P, REST, BELOW, ABOVE))
         pulled = np.arange(self.n_arms) == arms[:, np.newaxis]
         surprise = np.where(pulled, rest, -p)
-        allowed = self.within * np.minimum(p, rest)
-        if self.floor:
-            slack = np.empty((2, self.n_arms))
-            for i, row in enumerate(log_pi):
-                fill_slack(self.floor, self.within, row, slack)
-                allowed[i] = slack.max(axis=0)
         for row, terms in (
             (OBSERVED, pulled),
             (EXCESS, surprise),
             (VARIANCE, surprise**2),
-            (ALLOWED, allowed),
+            (ALLOWED, np.maximum(below, above) * np.minimum(p, rest)),
         ):
             self._wealth.sums[row] += terms.sum(axis=0)
 
     def _arrays(self) -> dict[str, Any]:
-        return self._wealth._asdict()
+        return {name: getattr(self._wealth, name) for name in ("won", "scale", "sums")}
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+    def _prepare(self, log_pi: FloatArray) -> Claimed:
+        return read_claimed(log_pi, self.within, self.floor)
+
+    def _extend(self, arms: IntArray, claimed: Claimed, begins: BoolArray, log_e: FloatArray) -> None:
         # Products of fixed bets do not depend on the order of an instant's rows.
-        _test_rows(self.within, self.floor, np.empty((2, self.n_arms)), self._wealth, arms, log_pi, log_e)
+        self._wealth.made[:] = _NEVER
+        _test_rows(self._wealth, arms, claimed, log_e)
 
 
 def _radius(variance: FloatArray, log_goal: float) -> FloatArray:

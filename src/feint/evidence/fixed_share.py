@@ -9,24 +9,26 @@ in parts s_j that sum to 1:
     E_t = c_t + Σ_j I_j.
 
 Rows of one instant (`base`) count as one pull here: what is released, the shares η·v⁰ and the pulls that experts know
-of change only between instants.
+of change only between instants, when the next one begins.
 
 This is a mixture over the moment at which the deceiver begins. Without it, E would keep falling while the agent is
 honest and would not recover in time: after 10⁶ honest pulls, a boost of ε = 0.03 stayed hidden for more than 20,000
 pulls; now 720 reveal it. The share η lets the bet follow a deceiver who turns to another arm. A test multiplies the
-weights by its ratios, relative to exp(gains) so that none overflows, and `settle_bets` does the rest. Weights cannot
-underflow, since η·v⁰ bounds them from below.
+weights by its ratios, and `settle_size` does the rest; audits compute the ratios of many rows at once. Wealth is kept
+as numbers, each in a unit of its own, a power of 2⁵⁰⁰ that changes where it leaves float64's range, so a row costs one
+logarithm.
 """
 
 import math
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint._types import FloatArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
-from feint.numerics._jit import inlined, part
+from feint.evidence.claimed import Claimed
+from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import as_number
 
 SHARE = 0.007  # measured: less is better against one boosted arm, more against an arm that changes every step
@@ -34,8 +36,12 @@ _SMALLEST_SHARE = 1e-12
 _SMALLEST_WEIGHT = 1e-280
 _SMALLEST_TOTAL = 1e-300  # a single pull stays far above it, since η·v⁰ bounds the weights
 _HELD_BACK = 0.5
-_NOTHING = -700.0  # log I_j at the start: a finite number that stands for log 0
+_CELLS = 2**17  # ratios in memory at once
+_UNIT = 2.0**500
+_LOG_UNIT = 500.0 * math.log(2.0)
 REFUTED = -1e15  # log ratio of an expert that gave the pulled arm probability 0: finite, and stands for −∞
+
+_INSTANTS, _HELD = 0, 1  # places in `facts`
 
 
 class Experts(NamedTuple):
@@ -45,62 +51,36 @@ class Experts(NamedTuple):
     stakes: FloatArray  # (J,) s_j
     prior: FloatArray  # (M,) v⁰
     share: float  # η
-    within: float  # the null hypothesis: every probability lies within this share of the one claimed
-    floor: float  # and smaller probabilities were logged rounded (`slack`)
-    pulls: FloatArray  # (1,) t
-    counts: FloatArray  # (K,) tested pulls of each arm
-    log_e: FloatArray  # (J,) log I_j
-    weights: FloatArray  # (J, M) v for the coming pull
+    facts: FloatArray  # (2,) t, the instants so far, and c_t
+    counts: FloatArray  # (K,) tested pulls of each arm before the instant of the last pull
+    instant: FloatArray  # (K,) tested pulls of each arm in this instant
+    invested: FloatArray  # (J,) I_j, in units
+    units: FloatArray  # (J,) the unit is 2⁵⁰⁰ to this power
+    weights: FloatArray  # (J, M) v after the last pull, without the share
     alone: FloatArray  # (J, K) Σ_t log r_b: the log-likelihood ratio of each single arm's expert by itself
-    unshared: FloatArray  # (J, M) v after the last pull, without the share
-    instant: FloatArray  # (K,) tested pulls of each arm in the instant of the last pull
-    totals: FloatArray  # (J,) Σ_m v_m·r_m, relative to exp(gains)
-    gains: FloatArray  # (J,)
-    slack: FloatArray  # (2, K) how far the true probabilities may lie below and above those claimed, with a floor
 
 
-def experts(
-    n_arms: int,
-    sizes: FloatArray,
-    stakes: FloatArray,
-    prior: FloatArray,
-    share: float,
-    within: float,
-    floor: float = 0.0,
-) -> Experts:
+def experts(n_arms: int, sizes: FloatArray, stakes: FloatArray, prior: FloatArray, share: float) -> Experts:
     """Return the experts before the first pull."""
     n_sizes = sizes.size
-    empty = Experts(
-        sizes,
-        stakes,
-        prior,
-        share,
-        within,
-        floor,
-        np.zeros(1),
-        np.zeros(n_arms),
-        np.empty(n_sizes),
-        np.empty((n_sizes, prior.size)),
-        np.empty((n_sizes, n_arms)),
-        np.empty((n_sizes, prior.size)),
-        np.zeros(n_arms),
-        np.zeros(n_sizes),
-        np.zeros(n_sizes),
-        np.zeros((2, n_arms)),
+    weights = np.tile(prior, (n_sizes, 1))
+    counts, instant = np.zeros((2, n_arms))
+    invested, units = np.zeros((2, n_sizes))
+    facts = np.array([0.0, 1.0])
+    return Experts(
+        sizes, stakes, prior, share, facts, counts, instant, invested, units, weights, np.zeros((n_sizes, n_arms))
     )
-    empty.log_e[:], empty.weights[:], empty.alone[:], empty.unshared[:] = _NOTHING, prior, 0.0, prior
-    return empty
 
 
 @part
 def reset_experts(experts: Experts) -> None:
     """Put the experts back to the state before the first pull."""
     n_sizes, n_experts = experts.weights.shape
-    experts.pulls[0] = 0.0
+    experts.facts[_INSTANTS], experts.facts[_HELD] = 0.0, 1.0
     for b in range(experts.counts.size):
-        experts.counts[b] = 0.0
+        experts.counts[b] = experts.instant[b] = 0.0
     for j in range(n_sizes):
-        experts.log_e[j] = _NOTHING
+        experts.invested[j] = experts.units[j] = 0.0
         for m in range(n_experts):
             experts.weights[j, m] = experts.prior[m]
         for b in range(experts.counts.size):
@@ -114,54 +94,88 @@ def held_back(pulls: float) -> float:
 
 
 @part
-def reopen_instant(experts: Experts) -> None:
-    """Take back what the last pull ended, since another pull of the same instant follows."""
+def begin_instant(experts: Experts) -> None:
+    """Release what is due, and share the weights."""
+    facts = experts.facts
     n_sizes, n_experts = experts.weights.shape
+    facts[_INSTANTS] += 1.0
+    held = held_back(facts[_INSTANTS])
+    released = facts[_HELD] - held
+    facts[_HELD] = held
     for j in range(n_sizes):
-        for m in range(n_experts):  # what is below float64's range must not stay at its smallest number, and win later
-            kept = experts.unshared[j, m]
-            experts.weights[j, m] = kept if kept > _SMALLEST_WEIGHT else 0.0
-    for b in range(experts.counts.size):
-        experts.counts[b] -= experts.instant[b]
+        if experts.units[j] < 0.0:  # below 2⁻⁵⁰⁰, which is nothing beside what is released
+            experts.invested[j] = experts.units[j] = 0.0
+        unit = math.exp(-_LOG_UNIT * experts.units[j]) if experts.units[j] > 0.0 else 1.0
+        experts.invested[j] += released * experts.stakes[j] * unit
+        for m in range(n_experts):
+            experts.weights[j, m] = (1.0 - experts.share) * experts.weights[j, m] + experts.share * experts.prior[m]
 
 
 @part
-def settle_bets(experts: Experts, arm: int, begins: bool) -> float:
-    """Turn the weights, already multiplied by the ratios, into those for the next pull, and return log E; `begins` says
-    whether the pull began an instant, which it does unless `reopen_instant` was called before it.
+def settle_size(experts: Experts, j: int, total: float, gain: float) -> None:
+    """Multiply I_j by total·exp(gain), where `total` is the sum of its weights, already multiplied by the ratios
+    relative to exp(gain), and normalise these.
     """
-    n_sizes, n_experts = experts.weights.shape
-    log_released = -math.inf
-    if begins:
-        log_released = math.log(held_back(experts.pulls[0]) - held_back(experts.pulls[0] + 1.0))
-        experts.pulls[0] += 1.0
-    for b in range(experts.counts.size):
-        experts.instant[b] = (0.0 if begins else experts.instant[b]) + (1.0 if b == arm else 0.0)
-        experts.counts[b] += experts.instant[b]
-    log_held = math.log(held_back(experts.pulls[0]))
-    highest = log_held
-    for j in range(n_sizes):
-        released = log_released + math.log(experts.stakes[j])
-        larger, smaller = max(experts.log_e[j], released), min(experts.log_e[j], released)
-        invested = larger + math.log1p(math.exp(smaller - larger))
-        if experts.totals[j] < _SMALLEST_TOTAL:  # a long instant has refuted all experts
-            experts.totals[j], experts.gains[j] = 1.0, REFUTED
-            for m in range(n_experts):
-                experts.weights[j, m] = experts.prior[m]
-        experts.log_e[j] = invested + math.log(experts.totals[j]) + experts.gains[j]
-        highest = max(highest, experts.log_e[j])
-        kept = (1.0 - experts.share) / experts.totals[j]
-        for m in range(n_experts):
-            experts.unshared[j, m] = experts.weights[j, m] / experts.totals[j]
-            experts.weights[j, m] = kept * experts.weights[j, m] + experts.share * experts.prior[m]
-    total = math.exp(log_held - highest)
-    for j in range(n_sizes):
-        total += math.exp(experts.log_e[j] - highest)
-    return highest + math.log(total)
+    invested, units, weights = experts.invested, experts.units, experts.weights
+    if total < _SMALLEST_TOTAL:  # a long instant has refuted all experts
+        invested[j] = units[j] = 0.0
+        for m in range(experts.prior.size):
+            weights[j, m] = experts.prior[m]
+        return
+    inverse = 1.0 / total
+    for m in range(experts.prior.size):
+        kept = weights[j, m] * inverse
+        # What is below float64's range must not stay at its smallest number, and win later.
+        weights[j, m] = kept if kept > _SMALLEST_WEIGHT else 0.0
+    if total < 1.0 / _UNIT:
+        total *= _UNIT
+        units[j] -= 1.0
+    invested[j] *= total
+    if gain != 0.0:
+        jump = math.floor(gain / _LOG_UNIT + 0.5)
+        invested[j] *= math.exp(gain - jump * _LOG_UNIT)
+        units[j] += jump
+    if invested[j] > _UNIT or (units[j] < 0.0 and invested[j] > 1.0):
+        invested[j] /= _UNIT
+        units[j] += 1.0
+    elif 0.0 < invested[j] < 1.0 / _UNIT:
+        invested[j] *= _UNIT
+        units[j] -= 1.0
+    units[j] = units[j] if invested[j] > 0.0 else 0.0
+
+
+@part
+def read_log_e(experts: Experts) -> float:
+    """Return log E."""
+    total, highest = experts.facts[_HELD], 0.0
+    for j in range(experts.sizes.size):
+        highest = experts.units[j] if experts.units[j] > highest else highest
+        total += experts.invested[j] if experts.units[j] == 0.0 else 0.0
+    if highest == 0.0:  # what has a smaller unit is nothing beside what is held back
+        return math.log(total)
+    total = experts.facts[_HELD] * math.exp(-_LOG_UNIT * highest)
+    for j in range(experts.sizes.size):
+        total += experts.invested[j] * math.exp(_LOG_UNIT * (experts.units[j] - highest))
+    return math.log(total) + _LOG_UNIT * highest
+
+
+@kernel
+def _bet_rows(experts: Experts, ratios: FloatArray, gains: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
+    """Bet on rows, given the ratios (n, J, M) relative to exp(gains), (n, J)."""
+    for i in range(begins.size):
+        if begins[i]:
+            begin_instant(experts)
+        for j in range(ratios.shape[1]):
+            total = 0.0
+            for m in range(ratios.shape[2]):
+                experts.weights[j, m] *= ratios[i, j, m]
+                total += experts.weights[j, m]
+            settle_size(experts, j, total, gains[i, j])
+        log_e[i] = read_log_e(experts)
 
 
 class FixedShare(EProcess):
-    """A test with such experts; a subclass defines the experts and multiplies their weights."""
+    """A test with such experts; a subclass defines the experts and their ratios."""
 
     def __init__(self, n_arms: int, share: float, within: float) -> None:
         super().__init__(n_arms)
@@ -175,6 +189,39 @@ class FixedShare(EProcess):
     @abstractmethod
     def _experts(self) -> Experts: ...
 
+    @abstractmethod
+    def _ratios(self, arms: IntArray, claimed: Any, begins: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ratios of the experts for these pulls, (n, J, M), relative to exp of the second, (n, J)."""
+
+    def _extend(self, arms: IntArray, claimed: Any, begins: BoolArray, log_e: FloatArray) -> None:
+        at_once = max(1, _CELLS // self.experts.weights.size)
+        for start in range(0, arms.size, at_once):
+            rows = slice(start, start + at_once)
+            piece = claimed.part(rows) if isinstance(claimed, Claimed) else claimed[rows]
+            _bet_rows(self.experts, *self._ratios(arms[rows], piece, begins[rows]), begins[rows], log_e[rows])
+
+    def _add_alone(self, arms: IntArray, log_missed: FloatArray, log_hits: FloatArray) -> None:
+        """Add to what each single arm's expert has won by itself: the log ratios (n, J, K) of an arm that was not
+        pulled, which are overwritten, and those of the pulled one, (n, J).
+        """
+        log_missed[np.arange(arms.size), :, arms] = log_hits
+        log_missed[0] += self.experts.alone  # one after another, so that pieces do not matter
+        self.experts.alone[:] = np.cumsum(log_missed, axis=0, out=log_missed)[-1]
+
+    def _pulls_before(self, arms: IntArray, begins: BoolArray) -> FloatArray:
+        """Return how often each arm was pulled before the instant of each row, (n, K), and count these pulls."""
+        counts, instant = self.experts.counts, self.experts.instant
+        hits = np.zeros((arms.size + 1, self.n_arms))
+        hits[np.arange(1, arms.size + 1), arms] = 1.0
+        np.cumsum(hits, axis=0, out=hits)
+        starts = np.maximum.accumulate(np.where(begins, np.arange(arms.size), -1))
+        found = np.where(starts[:, np.newaxis] < 0, counts, counts + instant + hits[starts])
+        if starts[-1] >= 0:
+            counts += instant + hits[starts[-1]]
+            instant[:] = -hits[starts[-1]]
+        instant += hits[-1]
+        return found
+
     @property
     def likeliest(self) -> tuple[int, float]:
         """The (arm, size) on the grid whose constant boost explains the pulls best, even if it explains them poorly."""
@@ -182,15 +229,15 @@ class FixedShare(EProcess):
         return int(arm), float(self.experts.sizes[size])
 
     def _arrays(self) -> dict[str, FloatArray]:
-        saved = "pulls", "counts", "log_e", "weights", "alone", "unshared", "instant"
+        saved = "facts", "counts", "instant", "invested", "units", "weights", "alone"
         return {name: getattr(self.experts, name) for name in saved}
 
     def _check_arrays(self) -> None:
-        weights = np.concatenate([self.experts.weights, self.experts.unshared])
-        if (weights < 0).any() or abs(weights.sum(1) - 1).max() > 1e-9 or self.experts.pulls[0] < 0:
+        e = self.experts
+        if (e.weights < 0).any() or abs(e.weights.sum(1) - 1).max() > 1e-9:
             raise ValueError("The state is damaged: the weights of its experts are not probabilities.")
-        if (self.experts.instant < 0).any() or (self.experts.counts < self.experts.instant).any():
-            raise ValueError("The state is damaged: pulls cannot be negative.")
+        if (e.instant < 0).any() or (e.counts < 0).any() or (e.invested < 0).any() or not 0 < e.facts[_HELD] <= 1:
+            raise ValueError("The state is damaged: pulls and stakes cannot be negative.")
 
 
 def check_within(within: float) -> float:

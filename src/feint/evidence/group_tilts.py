@@ -41,8 +41,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.evidence.slack import ABOVE, BELOW, fill_slack
-from feint.numerics._jit import inlined, kernel
+from feint.evidence.claimed import ABOVE, BELOW, REST, Claimed, P, read_claimed
+from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import restore, restore_counts
 
 _TILTS = np.array([sign * size for size in (0.1, 0.4, 1.2, 3.0) for sign in (1.0, -1.0)])
@@ -73,29 +73,20 @@ def _sum_up(tree: FloatArray) -> None:
 
 @kernel
 def _tilt(
-    allowed: tuple[float, float],
-    slack: FloatArray,
-    found: _Evidence,
-    groups: IntArray,
-    arms: IntArray,
-    log_pi: FloatArray,
-    log_m: FloatArray,
+    steps: FloatArray, found: _Evidence, groups: IntArray, arms: IntArray, claimed: Claimed, log_m: FloatArray
 ) -> None:
-    n_arms, size = log_pi.shape[1], found.log_e.size
-    floor, within = allowed
+    """Test pulls; `steps` (K, len(_TILTS)) is scratch space."""
+    n_arms, size = steps.shape[0], found.log_e.size
+    made = -1
     for i in range(arms.size):
-        if floor > 0.0:
-            fill_slack(floor, within, log_pi[i], slack)
+        place = claimed.places[i]
+        if place != made:
+            made = place
+            _set_steps(steps, claimed.table[place])
         logs, highest = found.logs[groups[i]], -math.inf
         for a in range(n_arms):
-            p = math.exp(log_pi[i, a])
-            below = above = within * min(p, -math.expm1(log_pi[i, a]))
-            if floor > 0.0:
-                below, above = slack[BELOW, a], slack[ABOVE, a]
             for k in range(_TILTS.size):
-                expected = p + above if _TILTS[k] > 0.0 else p - below
-                step = -math.log1p(expected * _EXPM1_TILTS[k])
-                logs[a, k] += step + _TILTS[k] if a == arms[i] else step
+                logs[a, k] += steps[a, k] + _TILTS[k] if a == arms[i] else steps[a, k]
                 highest = max(highest, logs[a, k])
         total = 0.0
         for a in range(n_arms):
@@ -108,6 +99,16 @@ def _tilt(
             node //= 2
             found.tree[node] = _log_add(found.tree[2 * node], found.tree[2 * node + 1])
         log_m[i] = _log_add(found.tree[1], found.tree[0])
+
+
+@part
+def _set_steps(steps: FloatArray, claim: FloatArray) -> None:
+    """Set what a pull of another arm adds to every log E."""
+    for a in range(steps.shape[0]):
+        smaller = min(claim[P, a], claim[REST, a])
+        for k in range(_TILTS.size):
+            slack = claim[ABOVE, a] if _TILTS[k] > 0.0 else -claim[BELOW, a]
+            steps[a, k] = -math.log1p((claim[P, a] + slack * smaller) * _EXPM1_TILTS[k])
 
 
 class GroupTilts:
@@ -124,7 +125,7 @@ class GroupTilts:
 
     def __init__(self, n_arms: int, within: float = 0.0, n_groups: int | None = None, floor: float = 0.0) -> None:
         self._n_arms, self._n_groups = n_arms, n_groups
-        self._allowed = float(floor), float(within)
+        self._allowed = float(within), float(floor)
         self._arrived = 0
         self._tested = np.zeros(0, dtype=np.int64)
         self._refuted = np.zeros(0, dtype=bool)
@@ -163,10 +164,14 @@ class GroupTilts:
 
     def extend(self, groups: IntArray, arms: IntArray, log_pi: FloatArray) -> FloatArray:
         """Test pulls of these groups and return log M after each; `log_pi` (n, K) is what was claimed before it."""
+        return self.extend_prepared(groups, arms, read_claimed(log_pi, *self._allowed))
+
+    def extend_prepared(self, groups: IntArray, arms: IntArray, claimed: Claimed) -> FloatArray:
+        """Test pulls as `extend` does."""
         self.admit(int(groups.max(initial=-1)) + 1)
         np.add.at(self._tested, groups, 1)
         log_m = np.empty(arms.size)
-        _tilt(self._allowed, np.empty((2, self._n_arms)), self._evidence, groups, arms, log_pi, log_m)
+        _tilt(np.empty((self._n_arms, _TILTS.size)), self._evidence, groups, arms, claimed, log_m)
         return log_m
 
     def refute(self, groups: IntArray) -> None:

@@ -14,14 +14,12 @@ that are fresh at each step and independent of the choice, E[(n + 1)/(X + 1)] = 
 (n + 1)/(X + 1) replaces 1/π, and the bet stays valid because λ does not depend on X (`shrink_propensities`).
 """
 
-import math
 from typing import ClassVar
 
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts, reopen_instant, settle_bets
-from feint.numerics._jit import kernel
+from feint.evidence.fixed_share import SHARE, Experts, FixedShare, experts
 
 _MIXED_IN = np.array([0.001, 0.004, 0.016, 0.064, 0.256])  # λ
 
@@ -31,34 +29,11 @@ def shrink_propensities(propensities: FloatArray, draws: int) -> FloatArray:
     return (np.rint(propensities * draws) + 1.0) / (draws + 1.0)
 
 
-@kernel
-def _bet_propensities(
-    experts: Experts, arms: IntArray, log_propensity: FloatArray, begins: BoolArray, log_e: FloatArray
-) -> None:
-    n_sizes, n_arms = experts.weights.shape
-    for i in range(arms.size):
-        if not begins[i]:
-            reopen_instant(experts)
-        for j in range(n_sizes):
-            most = math.log1p(experts.sizes[j] * experts.within)
-            kept = math.log1p(-experts.sizes[j])
-            gained = math.log(experts.sizes[j]) - log_propensity[i]
-            experts.gains[j] = max(kept, gained) + math.log1p(math.exp(-abs(kept - gained))) - most
-            experts.totals[j] = experts.weights[j, arms[i]]
-            experts.alone[j, arms[i]] += experts.gains[j]
-            for b in range(n_arms):
-                if b != arms[i]:
-                    experts.alone[j, b] += kept - most
-                    experts.weights[j, b] *= math.exp(kept - most - experts.gains[j])
-                    experts.totals[j] += experts.weights[j, b]
-        log_e[i] = settle_bets(experts, arms[i], begins[i])
-
-
 class PropensityMixture(FixedShare):
     """The test for a log that has only the probability of the pulled arm: rows of `log_pi` are single numbers.
 
     >>> test = PropensityMixture(2)
-    >>> round(test.update(1, [math.log(0.01)]), 2)
+    >>> round(test.update(1, [np.log(0.01)]), 2)
     1.19
     """
 
@@ -69,11 +44,19 @@ class PropensityMixture(FixedShare):
 
     def _experts(self) -> Experts:
         even = np.full(_MIXED_IN.size, 1.0 / _MIXED_IN.size)
-        return experts(self.n_arms, _MIXED_IN, even, np.full(self.n_arms, 1.0 / self.n_arms), self.share, self.within)
+        return experts(self.n_arms, _MIXED_IN, even, np.full(self.n_arms, 1.0 / self.n_arms), self.share)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
         return ("n_arms", "share", "within")
 
-    def _extend(self, arms: IntArray, log_pi: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
-        _bet_propensities(self.experts, arms, log_pi, begins, log_e)
+    def _ratios(self, arms: IntArray, claimed: FloatArray, begins: BoolArray) -> tuple[FloatArray, FloatArray]:
+        self._pulls_before(arms, begins)
+        sizes, rows = self.experts.sizes, np.arange(arms.size)
+        most = np.log1p(sizes * self.within)
+        gains = np.logaddexp(np.log1p(-sizes), np.log(sizes) - claimed[:, np.newaxis]) - most
+        missed = np.log1p(-sizes) - most
+        self._add_alone(arms, np.tile(missed[:, np.newaxis], (arms.size, 1, self.n_arms)), gains)
+        ratios = np.repeat(np.exp(missed - gains)[:, :, np.newaxis], self.n_arms, axis=2)
+        ratios[rows, :, arms] = 1.0
+        return ratios, gains

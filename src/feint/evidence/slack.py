@@ -14,34 +14,29 @@ divided by its largest mean, at one of the ends. S, m and H follow from the c_a:
 smallest, if that is below f, S = f/min c, and H/S = 1 − m·min c. An arm with c_a = 0 could not be drawn.
 """
 
-import math
+import numpy as np
 
 from feint._types import FloatArray
-from feint.numerics._jit import part
 
-BELOW, ABOVE = 0, 1  # rows of the slack
 _SAME = 1e-12  # relative: rare arms all have the same c
 
 
-@part
-def fill_slack(floor: float, within: float, log_pi: FloatArray, slack: FloatArray) -> None:
-    """Fill `slack` (2, K): how far each true probability may lie below and above the one tested, exp(log_pi)."""
-    least, rare = math.inf, 0
-    for a in range(log_pi.size):
-        if log_pi[a] > -math.inf:
-            least = min(least, math.exp(log_pi[a]))
-    floored = least < floor * (1.0 - _SAME)
-    for a in range(log_pi.size):
-        if log_pi[a] > -math.inf and math.exp(log_pi[a]) <= least * (1.0 + _SAME):
-            rare += 1
-    for a in range(log_pi.size):
-        p = math.exp(log_pi[a])
-        low, high = p, p
-        if floored and p > 0.0:
-            if p <= least * (1.0 + _SAME):
-                low, high = 0.0, floor
-            else:
-                high = min(p / (1.0 - rare * least), 1.0)
-                low = high * (1.0 - rare * floor)
-        slack[BELOW, a] = p - low + within * min(low, 1.0 - low)
-        slack[ABOVE, a] = high - p + within * min(high, 1.0 - high)
+def slack_shares(p: FloatArray, rest: FloatArray, within: float, floor: float) -> tuple[FloatArray, FloatArray]:
+    """Return how far the true probabilities may lie below and above p (m, K), as shares of min(p, 1 − p); `rest` is
+    1 − p.
+    """
+    if floor == 0.0:
+        share = np.full(p.shape, within)
+        return share, share
+    least = np.where(p > 0.0, p, np.inf).min(axis=1, keepdims=True)
+    rare = (p > 0.0) & (p <= least * (1.0 + _SAME))
+    n_rare = rare.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        high = np.where(rare, floor, np.minimum(p / (1.0 - n_rare * least), 1.0))
+        low = np.where(rare, 0.0, high * (1.0 - n_rare * floor))
+        exact = (least >= floor * (1.0 - _SAME)) | (p == 0.0)
+        low, high = np.where(exact, p, low), np.where(exact, p, high)
+        below = p - low + within * np.minimum(low, 1.0 - low)
+        above = high - p + within * np.minimum(high, 1.0 - high)
+        smaller = np.minimum(p, rest)
+        return np.where(smaller > 0.0, below / smaller, 0.0), np.where(smaller > 0.0, above / smaller, 0.0)

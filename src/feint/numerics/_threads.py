@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 
+from feint.support.progress import ticking
+
+_MANY = 100  # slices of the smallest size, from which on progress may be worth showing
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
 
 
@@ -42,8 +45,13 @@ def run_slices(task: Callable[[int, int], object], n_rows: int, *, smallest: int
     if threads == 1:
         task(0, n_rows)
         return
-    pieces = min(4 * threads, n_rows // smallest)  # several per thread, so that slow rows even out
+    may_take_long = n_rows >= _MANY * smallest
+    # Several per thread, so that slow rows even out.
+    pieces = min((_MANY if may_take_long else 4) * threads, n_rows // smallest)
     edges = [n_rows * i // pieces for i in range(pieces + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        for future in [pool.submit(task, *edge) for edge in pairwise(edges)]:
+    show = None if may_take_long else False
+    with ticking(show, "computing", n_rows, "rows") as tick, ThreadPoolExecutor(threads) as pool:
+        futures = {pool.submit(task, *edge): edge[1] - edge[0] for edge in pairwise(edges)}
+        for future, rows in futures.items():
             future.result()
+            tick(rows)

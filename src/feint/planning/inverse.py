@@ -10,6 +10,7 @@ from feint.explorers import Explorer, TopTwo
 from feint.goals import BestArm, Goal
 from feint.numerics._validate import check_level, is_whole
 from feint.planning.plan import stopping_paths
+from feint.support.progress import shows_progress
 from feint.theory.maximin import optimal_boosting
 
 _SAME_TIME = 0.005
@@ -18,6 +19,7 @@ _TRIES = 25
 _SMALLEST, _LARGEST = 1e-9, 1e4
 
 
+@shows_progress("planning")
 def plan_epsilon(
     bandit: Bandit,
     time: float,
@@ -90,6 +92,7 @@ def plan_epsilon(
     return math.exp(point)
 
 
+@shows_progress("planning")
 def plan_total(
     bandit: Bandit,
     time: int,

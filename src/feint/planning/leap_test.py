@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feint._types import FloatArray
-from feint.evidence.boost_mixture import EPSILONS, bets, boosted_at, place_of
+from feint.evidence.boost_mixture import EPSILONS, boost_experts, boosted_at, kept_table, place_of
 from feint.evidence.fixed_share import held_back
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics.normal import exp_nonpositive, log_positive
@@ -69,11 +69,11 @@ class SeenLeap(NamedTuple):
 
 def rules(n_arms: int, threshold: float) -> Rules:
     """Return the rules of feint's `Observer`."""
-    test = bets(n_arms, np.array(EPSILONS))
-    e = test.experts
+    e = boost_experts(n_arms, np.array(EPSILONS))
     n_experts = e.prior.size
     shapes = (e.stakes.size, n_arms, n_experts), (n_arms, n_experts), (2, n_arms), (n_arms, _MOST), (n_experts,)
-    return Rules(test.table, e.stakes, e.prior, e.share, threshold, *(np.empty(shape) for shape in shapes))
+    table = kept_table(EPSILONS).copy()
+    return Rules(table, e.stakes, e.prior, e.share, threshold, *(np.empty(shape) for shape in shapes))
 
 
 def bettors(rules: Rules, n_arms: int, n_paths: int) -> Bettors:

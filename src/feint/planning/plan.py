@@ -24,6 +24,7 @@ from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.path_state import Paths
 from feint.support.own_parts import fresh
 from feint.support.printable import short_repr
+from feint.support.progress import shows_progress
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
@@ -87,6 +88,7 @@ class Plan:
 
 
 # Each option can be left out; bundling them would only hide their names.
+@shows_progress("planning")
 def plan(
     bandit: Bandit,
     epsilon: Epsilon,

@@ -35,6 +35,7 @@ from feint.planning.facts import facts_of_unseen
 from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
 from feint.planning.path_state import Paths
+from feint.support.progress import shows_progress
 from feint.theory.instance import public_divergences
 from feint.theory.limits import evidence_by_arm
 from feint.theory.maximin import optimal_boosting
@@ -84,6 +85,7 @@ class Unseen:
         return facts_html(facts_of_unseen(self))
 
 
+@shows_progress("planning")
 def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Unseen:
     r"""Plan what the agent can learn in `horizon` pulls while no test of level `alpha` has more than this `power`.
 

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
+from feint.families import Bernoulli
 from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
+from feint.numerics.beta_pairs import BetaPairs
 from feint.references.base import (
     PlainReference,
     describe,
@@ -78,6 +80,7 @@ class Recomputation:
         self._ignores = bool(getattr(reference, "ignores_rewards", False))  # such a reference needs no initial round
         self.untested = n_arms if initial_round and not self._ignores else 0
         self._least = min_pulls_per_arm(reference, family)
+        self._pairs = BetaPairs() if n_arms == 2 and isinstance(family, Bernoulli) else None
         self._timing = timing
         self.past = Past(n_arms, Timing() if self._ignores else timing)
 
@@ -144,7 +147,10 @@ class Recomputation:
         if self._plain:
             return self.follow_plainly(known, group, None, np.ones(group.size, dtype=bool))
         if self._settings.follows_posterior:
-            return self.family.log_probabilities(*self.family.posterior(self._prior, known.counts, known.sums))
+            posterior = self.family.posterior(self._prior, known.counts, known.sums)
+            if self._pairs is not None:
+                return self._pairs.log_probabilities(group, *posterior)
+            return self.family.log_probabilities(*posterior)
         found, pi = np.empty(known.counts.shape), np.empty(self.n_arms)
         if not self._remembers:
             _expect_rows(self._settings, self._belief, known.numbers, known.counts, known.sums, pi, found)
@@ -192,14 +198,17 @@ class Recomputation:
         """Return the past, and what is remembered of the order of the pulls, as plain JSON types."""
         if takes_contexts(self.reference):
             return self.past.state() | {"contexts": self._settings.state()}
+        pairs = {} if self._pairs is None else {"pairs": self._pairs.state()}
         memory = {str(group): memory_of(settings) for group, settings in self._settings_of_group.items()}
-        return self.past.state() | ({"memory": memory} if any(memory.values()) else {})
+        return self.past.state() | pairs | ({"memory": memory} if any(memory.values()) else {})
 
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken."""
         self.past.recall(state)
         if takes_contexts(self.reference):
             self._settings.recall(state["contexts"])
+        elif self._pairs is not None:
+            self._pairs.recall(state["pairs"])
         for group, saved in state.get("memory", {}).items():
             recall_memory(self._settings_for(int(group)), saved)
 

@@ -126,7 +126,7 @@ def arguments(cls: Any) -> tuple[Argument, ...]:
 
 def _argument(field: "Field[Any]", hint: Any) -> Argument:
     types = _types(hint)
-    held = [sort for sort, contract in _contracts().items() if contract <= set(types)]
+    held = [sort for sort, contract in _contracts() if contract <= set(types)]
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return Argument(field.name, types, default is not MISSING, default, held[0] if held else None)
 
@@ -136,9 +136,11 @@ def _types(hint: Any) -> tuple[Any, ...]:
     return tuple(kind for kind in get_args(hint) if kind is not NoneType) if is_union else (hint,)
 
 
-@cache
-def _contracts() -> dict[str, set[Any]]:
-    return {sort: set(_types(getattr(import_module(home), name))) for sort, (home, name) in _SORTS.items()}
+def _contracts() -> Iterator[tuple[str, set[Any]]]:
+    """Yield the contract of each sort that a class may name: those of folders that are imported already."""
+    for sort, (home, name) in _SORTS.items():
+        if (contract := getattr(sys.modules.get(home), name, None)) is not None:
+            yield sort, set(_types(contract))
 
 
 def signature(cls: type, known: Collection[str] = ()) -> str:

@@ -53,7 +53,7 @@ def simulate(
     method: Method = "lazy",
     observe: bool = False,
     alpha: float = 0.05,
-    progress: bool | Callable[[int], object] = False,
+    progress: bool | Callable[[int], object] | None = None,
 ) -> xr.Dataset:
     """Simulate the agent (Algorithm 1, or another explorer) and record it at checkpoints.
 
@@ -94,7 +94,8 @@ def simulate(
         numbers also depend on the checkpoints and the horizon. It needs Thompson Sampling, an explorer that boosts
         (other than `Tracking`), and Gaussian, Bernoulli or Poisson rewards.
     progress
-        Show a progress bar; or a function to call with the number of steps just made.
+        By default a bar appears after two seconds, in a terminal or a notebook; True shows it at once, and False never.
+        Or a function to call with the number of steps just made.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def run_simulation(
     method: Method = "lazy",
     observe: bool = False,
     alpha: float = 0.05,
-    progress: bool | Callable[[int], object] = False,
+    progress: bool | Callable[[int], object] | None = False,
 ) -> Runs:
     """Do what `simulate` does, but return plain arrays, for callers that need no data set or make one of many."""
     check_bandit(bandit)

@@ -48,7 +48,11 @@ def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
         return
     with (
         distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=50,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

@@ -49,14 +49,15 @@ def run_study(
 ) -> None:
     """Measure how long cells take, cut what is missing into tasks, and run them."""
     check_workers(scheduler, workers)
-    store = StoreWriter(place, study, verify=verify, progress=progress is True)
+    show = False if callable(progress) else progress  # a caller's function counts steps, and there are none yet
+    store = StoreWriter(place, study, verify=verify, progress=show)
     if scheduler is None and workers is None:
         with store.writing():  # before the measurement, to say at once if the store cannot be written
-            plan = _workload(store, thread_count(), retry_failed, True)
+            plan = _workload(store, thread_count(), retry_failed, True, show)
             _run_tasks(store, plan, run_locally(study, plan.tasks, plan.cores), progress)
     else:
         with connected(scheduler, workers) as client, store.writing():
-            plan = _workload(store, wait_for_workers(client), retry_failed, False)
+            plan = _workload(store, wait_for_workers(client), retry_failed, False, show)
             _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
     if store.failed:
         index, message = store.failed[0]
@@ -68,9 +69,12 @@ def run_study(
         )
 
 
-def _workload(store: StoreWriter, cores: int, retry_failed: bool, in_threads: bool) -> Workload:
+def _workload(
+    store: StoreWriter, cores: int, retry_failed: bool, in_threads: bool, show: bool | None = None
+) -> Workload:
     failed = 0 if retry_failed else len(store.failed)
-    return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores, in_threads)
+    with ticking(show, "measuring", 0, ""):  # which also compiles
+        return make_workload(store.study, store.layout, store.missing(retry_failed), failed, cores, in_threads)
 
 
 def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress: Any) -> None:
@@ -108,7 +112,7 @@ def _following(progress: Any, study: Study, plan: Workload) -> Iterator[Callable
         progress(horizon * (plan.cells * study.replications - left))
         yield lambda task: progress(horizon * (task.last - task.first))
         return
-    with ticking(bool(progress and plan.tasks), "sweep", sum(map(_weight, plan.tasks)), "") as tick:
+    with ticking(progress if plan.tasks else False, "sweep", sum(map(_weight, plan.tasks)), "") as tick:
         yield lambda task: tick(_weight(task))
 
 

@@ -34,7 +34,7 @@ class StoreWriter:
     """
 
     def __init__(
-        self, place: "str | os.PathLike[str]", study: Study, *, verify: bool = True, progress: bool = False
+        self, place: "str | os.PathLike[str]", study: Study, *, verify: bool = True, progress: bool | None = False
     ) -> None:
         self.target = target_of(place)
         self.layout = StoreLayout(study)
@@ -159,11 +159,11 @@ class StoreWriter:
                 if sizes.get(self.layout.key_of(name, place)) != self._records[(*place, number, 0)]:
                     self._records[place] = 0
 
-    def _drop_other_checksums(self, progress: bool) -> None:
+    def _drop_other_checksums(self, progress: bool | None) -> None:
         """Take a block for missing if its chunks do not have the recorded checksums."""
         kept = np.argwhere(self._states > 0)
         total = int(self._records[self._states > 0][..., 0].sum())
-        with ticking(progress and total > _LONG, "verifying", total, "B") as tick:
+        with ticking(progress if total > _LONG else False, "verifying", total, "B") as tick:
             for place in map(tuple, kept.tolist()):
                 marks = [tuple(mark) for mark in self._records[place].tolist()]
                 keys = [self.layout.key_of(name, place) for name in self.layout.variables]

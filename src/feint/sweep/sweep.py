@@ -56,7 +56,7 @@ class Sweep(Study):
         workers: int | None = None,
         retry_failed: bool = False,
         verify: bool = True,
-        progress: bool | Callable[[int], object] = False,
+        progress: bool | Callable[[int], object] | None = None,
     ) -> xr.Dataset:
         """Run what is missing in `store`, a folder or an fsspec URL, and open it.
 
@@ -64,8 +64,9 @@ class Sweep(Study):
         that Dask cluster; with `workers`, on that many local processes, which Dask starts. The store is the same, bit
         for bit, in all cases and however often the run was interrupted. Tasks that raise are recorded and left out
         until `retry_failed`. What is in the store is verified first, and what is damaged is run again; without `verify`
-        only sizes are checked. `progress` shows what there is to do and a bar, or is a function to call with the number
-        of steps just made.
+        only sizes are checked. By default a bar appears after two seconds, in a terminal or a notebook; `progress=True`
+        says at once what there is to do, False shows nothing, and a function is called with the number of steps just
+        made.
         """
         run_study(self, store, scheduler, workers, retry_failed, verify, progress)
         return open_sweep(store)

@@ -2,24 +2,44 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
+from feint.auditing.available import read_available
 from feint.auditing.checks import Chunk, Times, check, first_rows, group_ids
 from feint.auditing.claim import Claim
-from feint.auditing.diagnosis.experts import POWER, Setting
+from feint.auditing.diagnosis.experts import HOLDOUT, POWER, Setting
 from feint.auditing.diagnosis.families import Alternative
+from feint.auditing.diagnosis.kernel import top_two
+from feint.auditing.diagnosis.limits import CLIP
 from feint.auditing.diagnosis.order import COIN
-from feint.auditing.diagnosis.other_claims import change_claim, other_claims, permuted_blocks, write_option
+from feint.auditing.diagnosis.other_claims import (
+    AVAILABLE,
+    CONTROL,
+    NAMES,
+    STAGE,
+    TOP_TWO,
+    UNIT,
+    OtherClaim,
+    change_claim,
+    control_share,
+    other_claims,
+    permuted_blocks,
+    write_option,
+)
 from feint.auditing.diagnosis.pulls import RowsBefore
+from feint.auditing.diagnosis.spare_columns import claims_of_column
 from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.auditing.units import Units
 from feint.evidence.serial_bet import order_pasts
+from feint.references import ThompsonSampling
+from feint.references.past import Timing
 
 
 class _Piece(NamedTuple):
@@ -51,11 +71,8 @@ def explain_log(
     log = _Log(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n))
     if not log.tested.any():
         return None
-    others = list(other_claims(claim, mode, arms))
-    if mode != RecomputedReference.NAME and (shares := log.constant_shares()) is not None:
-        others += permuted_blocks(shares)
     alternatives = []
-    for kind, words, setting in others:
+    for kind, words, setting in log.other_claims():
         table = log.recompute(setting)
         if table is not None:
             alternatives.append(Alternative(kind, words, table, setting))
@@ -67,25 +84,61 @@ class _Log:
 
     def __init__(self, chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, limit: int) -> None:
         self._claim, self._mode_name, self._arms = claim, mode, arms
+        self._recomputed = mode == RecomputedReference.NAME
         self._pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
-        self._log_pi, self.tested = _read(self._pieces, make_mode(mode, claim, arms))
-        self.tested[limit:] = False
-        self._pulled, self._rows, groups, begins = (
+        self._pulled, self._rows, self._groups, begins = (
             np.concatenate([getattr(piece, name) for piece in self._pieces])
             for name in ("arms", "rows", "groups", "begins")
         )
-        order, first, _ = order_pasts(groups, begins)
-        numbers = np.empty_like(order)
-        numbers[order] = np.arange(order.size) - first
+        self._order, self._first, _ = order_pasts(self._groups, begins)
+        self._numbers = np.empty_like(self._order)
+        self._numbers[self._order] = np.arange(self._order.size) - self._first
+        # A posterior that is a function of what is known gives the probabilities of every delay and batch at once.
+        self._is_shared = (
+            self._recomputed
+            and isinstance(claim.reference, ThompsonSampling)
+            and claim.timing == Timing()
+            and claim.burn_in is None
+            and claim.names.available is None
+        )
+        read_as = replace(claim, initial_round=False) if self._is_shared else claim
+        self._log_pi, self._known = _read(self._pieces, make_mode(mode, read_as, arms))
+        self._after_first = self._numbers >= (arms.n if self._is_shared and claim.initial_round else 0)
+        drawn = [np.ones(piece.arms.size, bool) if piece.drawn is None else piece.drawn for piece in self._pieces]
+        self.tested = self._known & self._after_first & np.concatenate(drawn)
+        self.tested[limit:] = False
         tested_begins = np.diff(np.cumsum(begins)[self.tested], prepend=0) != 0
-        learns = mode == RecomputedReference.NAME and claim.needs_rewards and not claim.timing.by_clock
-        self._past = RowsBefore(groups[self.tested], tested_begins, numbers[self.tested], learns)
+        learns = self._recomputed and claim.needs_rewards and not claim.timing.by_clock
+        self._past = RowsBefore(self._groups[self.tested], tested_begins, self._numbers[self.tested], learns)
 
-    def constant_shares(self) -> tuple[float, ...] | None:
+    def other_claims(self) -> list[OtherClaim]:
+        """Return the claims that might be the true ones, some of them after a look at the log."""
+        claim, mode, arms = self._claim, self._mode_name, self._arms
+        rewards = [piece.chunk.reward.values[piece.good] for piece in self._pieces if piece.chunk.reward is not None]
+        binary = bool(rewards) and all(((some == 0) | (some == 1) | np.isnan(some)).all() for some in rewards)
+        found = list(other_claims(claim, mode, arms, binary=binary))
+        if not self._recomputed and (shares := self._constant_shares()) is not None:
+            found += permuted_blocks(shares)
+        if self._recomputed and arms.n > 2 and claim.names.available is None:
+            arm, share = self._control()
+            found += control_share(claim, arm, share, arms.names()[arm])
+        for name in self._pieces[0].chunk.spare:
+            cells = [piece.chunk.spare[name][i] for piece in self._pieces for i in np.flatnonzero(piece.good)]
+            found += claims_of_column(name, cells, self._pulled, self._groups, claim, mode, arms)
+        return found
+
+    def _constant_shares(self) -> tuple[float, ...] | None:
         """Return the probabilities of the arms, if they are the same in all rows."""
         tested = self._log_pi[self.tested]
         same = (abs(np.exp(tested) - np.exp(tested[0])) <= self._claim.tolerance).all()
         return tuple(np.exp(tested[0]).tolist()) if same else None
+
+    def _control(self) -> tuple[int, float]:
+        """Return the arm that was pulled most beyond expectation, and its share, with two digits."""
+        pulls = np.bincount(self._pulled[self.tested], minlength=self._arms.n)
+        expected = np.exp(self._log_pi[self.tested]).sum(axis=0)
+        arm = int(((pulls - expected) / np.sqrt(np.maximum(expected, 1.0))).argmax())
+        return arm, min(max(round(float(pulls[arm]) / pulls.sum(), 2), 0.01), 0.99)
 
     def _mode(self, setting: Setting) -> Mode:
         """Return a new mode for the claim with this setting; a reference is recomputed, whatever was logged."""
@@ -95,22 +148,68 @@ class _Log:
     def recompute(self, setting: Setting) -> FloatArray | None:
         """Return log π of the claim with this setting; None where it cannot be recomputed on this log."""
         try:
-            log_pi, tested = _read(self._pieces, self._mode(setting))
+            log_pi, known = self._read_as(setting)
         except ValueError:
             return None
         # Where it is silent nothing speaks for it.
-        return np.asarray(np.where(tested[:, np.newaxis], log_pi, self._log_pi)[self.tested])
+        return np.asarray(np.where(known[:, np.newaxis], log_pi, self._log_pi)[self.tested])
+
+    def _read_as(self, setting: Setting) -> tuple[FloatArray, BoolArray]:
+        """Return (log π (n, K), known (n,)) of all rows under the claim with this setting."""
+        name, value = setting
+        if name in ("delay", "batch") and self._is_shared:
+            numbers = self._numbers[self._order]
+            numbers = np.maximum(numbers - value, 0) if name == "delay" else numbers // value * value
+            source = np.empty_like(self._order)
+            source[self._order] = self._order[self._first + numbers]
+            return self._log_pi[source], self._known[source] & self._after_first
+        if name == TOP_TWO and self._is_shared:
+            return top_two(self._log_pi, value), self._known & self._after_first
+        if name == CONTROL:
+            return self._read_with_control(*value)
+        pieces = [self._with_column(piece, name, value) for piece in self._pieces] if name in NAMES else self._pieces
+        log_pi, known = _read(pieces, self._mode(setting))
+        if name == UNIT:
+            units = Units()
+            drawn = np.concatenate([units.draws(p.chunk, p.good, p.arms, p.groups)[0] for p in pieces])
+            log_pi[~drawn] = np.where(np.eye(self._arms.n)[self._pulled[~drawn]] > 0, 0.0, -math.inf)
+            known |= ~drawn
+        return log_pi, known
+
+    def _with_column(self, piece: _Piece, option: str, name: str) -> _Piece:
+        """Return some rows, with a spare column in the part that an option gives it."""
+        cells = piece.chunk.spare[name]
+        if option == AVAILABLE:
+            return piece._replace(chunk=piece.chunk._replace(available=read_available(cells, self._arms, {})))
+        part: dict[str, Any] = {"stages": cells} if option == STAGE else {"units": [cells]}
+        return piece._replace(chunk=piece.chunk._replace(**part))
+
+    def _read_with_control(self, arm: int, share: float) -> tuple[FloatArray, BoolArray]:
+        """Return (log π (n, K), known (n,)) where one arm has a fixed share: the others are drawn as if it were not
+        available.
+        """
+        others = np.arange(self._arms.n) != arm
+        pieces = [
+            piece._replace(chunk=piece.chunk._replace(available=np.tile(others, (piece.good.size, 1))))
+            for piece in self._pieces
+        ]
+        log_pi, known = _read(pieces, self._mode((AVAILABLE, AVAILABLE)))
+        log_pi += math.log1p(-share)
+        log_pi[:, arm] = math.log(share)
+        return log_pi, known
 
     def diagnose(self, alternatives: Sequence[Alternative], alpha: float) -> Diagnosis:
         """Return the diagnosis, in which settings that would not be rejected at `alpha` are written as options."""
         pulled = self._pulled[self.tested]
 
         def judge(setting: Setting) -> str:
-            if setting[0] == POWER and (self._mode_name != RecomputedReference.NAME or not self._claim.needs_rewards):
+            if setting[0] in (POWER, CLIP, HOLDOUT) and not (self._recomputed and self._claim.needs_rewards):
                 return ""
-            if setting[0] == "burn_in" and self._mode_name != RecomputedReference.NAME:
+            if setting[0] == "burn_in" and not self._recomputed:
                 return ""
-            table = self.recompute(setting)
+            known = (other.log_pi for other in alternatives if other.setting == setting)
+            table = next(known, None)
+            table = self.recompute(setting) if table is None else table
             if table is None:
                 return ""
             log_e = _log_e_of(self._mode(setting), pulled, table, self._past.groups, self._past.begins)
@@ -153,14 +252,14 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
 
 
 def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
-    """Return (log π (n, K), tested (n,)) of all rows; 0 where nothing is claimed."""
+    """Return (log π (n, K), where it is known (n,)) of all rows; 0 where nothing is claimed."""
     tables, masks = [], []
     for piece in pieces:
         log_pi, tested = mode.read(piece.chunk, piece.good, piece.arms, piece.groups)
         table = np.zeros((tested.size, mode.arms.n))
         table[tested] = log_pi
         tables.append(table)
-        masks.append(tested if piece.drawn is None else tested & piece.drawn)
+        masks.append(tested)
     return np.concatenate(tables), np.concatenate(masks)
 
 

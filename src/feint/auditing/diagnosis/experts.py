@@ -13,11 +13,12 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.auditing.diagnosis.kernel import Boosts, boosts_of, mixed, powered, tilted
-from feint.auditing.diagnosis.pulls import REFUTED, Pulls
+from feint.auditing.diagnosis.pulls import Pulls
 
 BOOSTED, SHARE = "boosted", "share"
 GREEDY, RANDOM, TEMPERATURE = "too greedy", "too random", "temperature"
 POWER = "power"  # a setting: of `Tempered` around the reference
+HOLDOUT = "holdout"  # a setting: (arm, share) of `Holdout` around the reference
 
 _EPSILONS = np.geomspace(0.001, 1.0, 7)
 TILTS = np.geomspace(0.01, 8.0, 13)
@@ -159,15 +160,17 @@ class Share(ExpertFamily[tuple[int, float]]):
 
 
 class Forced(ExpertFamily[int]):
-    """With probability λ one arm is pulled whatever its π: q = (1 − λ)·π + λ·1{a = b}, for arms b that were pulled
-    where they have probability 0. A multiple of their odds would be 0 too.
-    """
+    """With probability λ one arm is pulled whatever its π: q = (1 − λ)·π + λ·1{a = b}, as in a holdout."""
 
     SIZES, LARGEST = MIXED, 0.999
 
+    def __init__(self, kind: str, log: Pulls, arms: Sequence[int]) -> None:
+        super().__init__(kind, log)
+        self._arms = arms
+
     def labels(self) -> Sequence[int]:
-        """Return the arms that were pulled at probability 0."""
-        return [int(arm) for arm in np.unique(self.log.arms[self.log.pulled <= REFUTED])]
+        """Return the arms that may be forced."""
+        return self._arms
 
     def log_ratios(self, label: int, size: float) -> FloatArray:
         """Return ℓ_t of every row; see the class."""
@@ -175,7 +178,11 @@ class Forced(ExpertFamily[int]):
 
     def words(self, label: int, size: float) -> str:
         """Return a description of the departure."""
-        return f"{share_text(size)} of the pulls go to {self.log.name(label)}, also where it has probability 0"
+        return f"{share_text(size)} of the pulls go to {self.log.name(label)}, whatever its probability"
+
+    def setting(self, label: int, size: float) -> Setting:
+        """Return the arm that is held out, and its share."""
+        return HOLDOUT, (label, float(f"{size:.3g}"))
 
     def arms(self, label: int) -> tuple[int, ...]:
         """Return the arm concerned."""

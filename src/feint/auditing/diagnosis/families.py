@@ -25,6 +25,7 @@ from feint.auditing.diagnosis.experts import (
     Uniform,
 )
 from feint.auditing.diagnosis.kernel import KEPT, mixed
+from feint.auditing.diagnosis.limits import CLIP, Limited
 from feint.auditing.diagnosis.order import (
     ALTERNATION,
     BALANCE,
@@ -125,9 +126,11 @@ def expert_families(log: Pulls, alternatives: Sequence[Alternative]) -> list[Exp
     if n_arms > 2 or varies.any():  # a constant split of two arms can only have wrong shares
         found += [Power(GREEDY, log), Power(RANDOM, log), Uniform(RANDOM, log), UniformStart(BURN_IN, log)]
     if varies.any():
-        found.append(GrowingPower(TEMPERATURE, log))
-    if (log.pulled <= REFUTED).any():
-        found.append(Forced(SHARE, log))
+        found += [GrowingPower(TEMPERATURE, log), Limited(CLIP, log)]
+    # Where probabilities are constant, an arm that is forced has a wrong share; a multiple of 0 odds would be 0.
+    refuted = np.bincount(log.arms, log.pulled <= REFUTED, n_arms) > 0
+    if (varies | refuted).any():
+        found.append(Forced(SHARE, log, np.flatnonzero(varies | refuted).tolist()))
     if log.past.ordered and not log.past.begins.all():
         found.append(Sorted(SORTED, log))
     pairs = list(combinations(_candidates(log), 2)) if n_arms > 2 else []

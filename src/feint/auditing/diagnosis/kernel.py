@@ -22,6 +22,7 @@ LIMIT = 100.0  # of |ℓ|: a row that is e¹⁰⁰ times likelier decides, and a
 EVIDENCE, TOTAL, FIRST, LAST, WON, LOWEST, AFTER = range(7)
 N_FACTS = 7
 _LARGE = 1e200
+_LEAST = 1e-300
 _LOG_LARGE = math.log(_LARGE)
 _POINTS = 4_000
 _NEAREST, _FARTHEST = 1e-6, 1.5e3  # distances of log-odds from those at which the boost is sure
@@ -39,7 +40,8 @@ def score(log_ratios: FloatArray, facts: FloatArray) -> None:
     best, first, last = 0.0, 0, n - 1
     one, on, done, scale = 1.0, 0.0, 0.0, 0.0
     for t in range(n):
-        gain = min(max(log_ratios[t], -LIMIT), LIMIT)
+        gain = log_ratios[t]
+        gain = LIMIT if gain > LIMIT else -LIMIT if gain < -LIMIT else gain
         on = (on + one) * math.exp(gain)
         done += on
         if done > _LARGE:
@@ -53,7 +55,7 @@ def score(log_ratios: FloatArray, facts: FloatArray) -> None:
     parts = 0.25 * on / n + 0.25 * done / (0.5 * n * (n + 1.0))
     log_parts = scale + math.log(parts) if parts > 0.0 else -math.inf
     whole = total - math.log(2.0)
-    high = max(whole, log_parts)
+    high = whole if whole > log_parts else log_parts
     facts[EVIDENCE] = high + math.log(math.exp(whole - high) + math.exp(log_parts - high))
     facts[TOTAL], facts[FIRST], facts[LAST], facts[WON] = total, first, last, best
     facts[LOWEST], facts[AFTER] = lowest, lowest_at
@@ -108,3 +110,20 @@ def powered(arms: IntArray, log_pi: FloatArray, power: float | FloatArray) -> Fl
         total += np.exp(power * (column - high))
     pulled = log_pi[np.arange(arms.size), arms]
     return np.asarray((power - 1.0) * (pulled - high) - high - np.log(total))
+
+
+def top_two(log_pi: FloatArray, beta: float) -> FloatArray:
+    """Return log π (n, K) of `TopTwoThompson` from the logarithms of the probabilities of being the best, log p.
+
+    π_a = p_a·(β + (1 − β)·Σ_{b≠a} p_b/(1 − p_b)); the odds of the likeliest arm are kept apart, so that they swallow
+    no sum from which they are subtracted.
+    """
+    each, leader = np.arange(len(log_pi)), log_pi.argmax(axis=1)
+    odds = np.exp(log_pi) / np.maximum(-np.expm1(log_pi), _LEAST)
+    leading = odds[each, leader]
+    odds[each, leader] = 0.0
+    others = odds.sum(axis=1)
+    rest = (others + leading)[:, np.newaxis] - odds
+    rest[each, leader] = others
+    found = log_pi + np.log(beta + (1.0 - beta) * rest)
+    return np.asarray(found - np.logaddexp.reduce(found, axis=1)[:, np.newaxis])

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.diagnosis.experts import KEPT_OF_CLAIM, MIXED, TILTS, ExpertFamily, Setting, share_text
@@ -193,7 +192,9 @@ class Sorted(ExpertFamily[str]):
         sizes = np.bincount(pairs)
         first = np.zeros(sizes.size, dtype=np.int64)
         first[pairs] = self._instants
-        self._orders = gammaln(np.bincount(self._instants) + 1.0) - np.bincount(first, gammaln(sizes + 1.0))
+        lengths = np.bincount(self._instants)
+        log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1, lengths.max(initial=0) + 1))))
+        self._orders = log_factorials[lengths] - np.bincount(first, log_factorials[sizes])
 
     def labels(self) -> Sequence[str]:
         """Return the directions."""

@@ -9,28 +9,35 @@ from typing import Any, NamedTuple
 
 from feint.auditing.arms import LogArms, label_of
 from feint.auditing.claim import Claim
-from feint.auditing.diagnosis.experts import POWER, Setting
+from feint.auditing.diagnosis.experts import HOLDOUT, POWER, Setting
 from feint.auditing.diagnosis.families import READING
+from feint.auditing.diagnosis.limits import CLIP
 from feint.auditing.diagnosis.order import BALANCE, COIN
 from feint.auditing.modes import LoggedPropensities, RecomputedReference
 from feint.families import Bernoulli, Gaussian
 from feint.references import (
     BiasedCoin,
+    Clipped,
+    ControlShare,
+    Holdout,
     LinearThompsonSampling,
     PermutedBlocks,
     PlayTheWinner,
     Split,
     Tempered,
     ThompsonSampling,
+    TopTwoThompson,
 )
 from feint.registry.text import format_part
 
-DESIGN = "design"
+DESIGN, FAMILY = "design", "family"
+TOP_TWO, CONTROL = "top-two", "control"  # settings: β, and (arm, share) of `ControlShare`
 _DELAYS, _BATCHES, _DISCOUNTS = (1, 10, 50), (20, 100, 500), (0.9, 0.99, 0.999, 1.0)
 _BETA_PRIORS = ((1.0, 1.0), (0.5, 0.5), (2.0, 2.0), (10.0, 10.0))
 _BLOCKS, _MIXED_BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10), ((2, 3), (2, 3, 4))  # in the smallest blocks
 _LARGEST_RATIO = 20  # rows of the smallest block
 _REFERENCE = "reference"
+STAGE, UNIT, AVAILABLE = NAMES = "stage", "unit", "available"  # kinds, and the options that name a column
 
 
 class OtherClaim(NamedTuple):
@@ -41,8 +48,8 @@ class OtherClaim(NamedTuple):
     setting: Setting
 
 
-def other_claims(claim: Claim, mode: str, arms: LogArms) -> Iterator[OtherClaim]:
-    """Yield the claims to compare with the one that was rejected in this mode."""
+def other_claims(claim: Claim, mode: str, arms: LogArms, *, binary: bool) -> Iterator[OtherClaim]:
+    """Yield the claims to compare with the one that was rejected in this mode; `binary`: all rewards are 0 or 1."""
     if mode == LoggedPropensities.NAME and arms.n == 2:
         for name in arms.names():
             if claim.probability_of is None or label_of(claim.probability_of) != name:
@@ -51,6 +58,7 @@ def other_claims(claim: Claim, mode: str, arms: LogArms) -> Iterator[OtherClaim]
     if mode == RecomputedReference.NAME:
         yield from _timings(claim)
         yield from _references(claim)
+        yield from _families(claim, binary)
         if isinstance(claim.reference, Split):
             yield from permuted_blocks(claim.reference.weights or (1.0 / arms.n,) * arms.n)
 
@@ -94,6 +102,23 @@ def _references(claim: Claim) -> Iterator[OtherClaim]:
         yield OtherClaim(DESIGN, "an urn, play the winner", (_REFERENCE, PlayTheWinner()))
 
 
+def _families(claim: Claim, binary: bool) -> Iterator[OtherClaim]:
+    if not isinstance(claim.reference, ThompsonSampling):
+        return
+    yield OtherClaim(DESIGN, "top-two Thompson Sampling", (TOP_TWO, 0.5))
+    if isinstance(claim.family, Gaussian) and binary:
+        yield OtherClaim(FAMILY, "Beta posteriors, as of rewards that are 0 or 1", (FAMILY, Bernoulli()))
+    elif isinstance(claim.family, Bernoulli):
+        yield OtherClaim(FAMILY, "normal posteriors, σ = 1, under a flat prior", (FAMILY, Gaussian(1.0)))
+
+
+def control_share(claim: Claim, arm: int, share: float, name: str) -> Iterator[OtherClaim]:
+    """Yield a fixed share for this arm, where Thompson Sampling may draw among the others."""
+    if isinstance(claim.reference, ThompsonSampling):
+        words = f"a share of {share:g} for arm {name}, and Thompson Sampling among the others"
+        yield OtherClaim(DESIGN, words, (CONTROL, (arm, share)))
+
+
 def permuted_blocks(weights: tuple[float, ...]) -> Iterator[OtherClaim]:
     """Yield permuted blocks whose shares are those of a split."""
     shares = [Fraction(weight).limit_denominator(_LARGEST_RATIO) for weight in weights]
@@ -118,14 +143,20 @@ def change_claim(claim: Claim, setting: Setting) -> Claim:
         return replace(claim, reference=_tempered(claim, value))
     if name == COIN:
         return replace(claim, reference=BiasedCoin(value))
+    if name == CLIP:
+        return replace(claim, reference=Clipped(claim.reference, *map(float, value.split(","))))
+    if name in (HOLDOUT, CONTROL):
+        return replace(claim, reference=(Holdout if name == HOLDOUT else ControlShare)(claim.reference, *value))
+    if name == TOP_TWO:
+        return replace(claim, reference=TopTwoThompson(value, getattr(claim.reference, "prior", None)))
     if name == "sigma":
         return replace(claim, family=Gaussian(value))
-    changes: dict[str, Any] = {name: value}
-    if name == "delay":
-        changes["batch"] = 1
-    elif name == "batch":
-        changes["delay"] = 0
-    return replace(claim, **changes)
+    if name == FAMILY:
+        return replace(claim, family=value, reference=ThompsonSampling())
+    changes: dict[str, Any] = {"delay": 0, "batch": 1} if name in ("delay", "batch", STAGE) else {}
+    if name in NAMES:
+        return replace(claim, names=replace(claim.names, **{name: value}), **changes)
+    return replace(claim, **(changes | {name: value}))
 
 
 def _tempered(claim: Claim, power: float | str) -> Tempered:
@@ -140,7 +171,9 @@ def _tempered(claim: Claim, power: float | str) -> Tempered:
 def write_option(claim: Claim, setting: Setting) -> str:
     """Return how a shell writes the claim with this setting."""
     name, value = setting
-    if name not in (POWER, COIN, _REFERENCE):
+    if name == FAMILY:
+        return f"--family {shlex.quote(format_part(value, 'family'))}"
+    if name not in (POWER, COIN, HOLDOUT, CONTROL, TOP_TWO, _REFERENCE):
         return f"--{name.replace('_', '-')} {shlex.quote(str(value))}"
     other = change_claim(claim, setting)
     option = f"--reference {shlex.quote(format_part(other.reference, 'reference'))}"

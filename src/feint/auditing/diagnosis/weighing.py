@@ -21,14 +21,14 @@ import numpy.typing as npt
 
 from feint._types import FloatArray
 from feint.auditing.diagnosis.experts import ExpertFamily, Setting
-from feint.auditing.diagnosis.families import Alternative, expert_families
+from feint.auditing.diagnosis.families import Alternative, Given, expert_families
 from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
 from feint.auditing.diagnosis.pulls import Pulls, RowsBefore, read_pulls
 from feint.numerics._validate import as_floats, as_integers
 
 UNCLEAR = "unclear"
 _CLEAR = math.log(20)
-_NAMED = 0.01  # share of the evidence from which on an explanation is named
+_NAMED, _SECOND_NAMED = 0.01, 0.001  # shares of the evidence from which on an explanation, and the second, is named
 _HALVINGS = 9  # of the grid's step at most, where the best size of a family is sought
 _SAME = 1e-6  # nats: a family that neither wins nor loses as much is the claim itself
 _PEAK = 1.0  # nats below the peak, within which it is taken for a parabola
@@ -59,7 +59,11 @@ class Explanation(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Explanations of a log, best first; those with less than 1 % of the evidence are left out."""
+    """Explanations of a log, best first.
+
+    Those with less than 1 % of the evidence are left out, but for two: the second best, down to 0.1 %; and where none
+    of the others is a claim that would not be rejected, the best that is.
+    """
 
     explanations: tuple[Explanation, ...]
     rows: int
@@ -127,12 +131,16 @@ def diagnose(
                 found.setdefault(family.kind, []).append((gain, best))
     gains = {kind: _log_mean([gain for gain, _ in parts]) for kind, parts in found.items()}
     total = _log_total(list(gains.values())) if gains else 0.0
-    explanations = [
-        _as_explanation(max((best for _, best in parts), key=lambda best: best.weighed), gains[kind], total, log, judge)
-        for kind, parts in found.items()
-        if math.exp(gains[kind] - total) >= _NAMED
-    ]
-    explanations.sort(key=lambda explanation: -explanation.share)
+    explanations: list[Explanation] = []
+    for kind in sorted(gains, key=lambda kind: -gains[kind]):
+        best = max((best for _, best in found[kind]), key=lambda best: best.weighed)
+        is_named = math.exp(gains[kind] - total) >= (_NAMED if len(explanations) != 1 else _SECOND_NAMED)
+        # Another claim that would pass is said even if it explains little, unless one is there already.
+        is_claim = isinstance(best.family, Given) and not any(known.option for known in explanations)
+        if is_named or is_claim:
+            explanation = _as_explanation(best, gains[kind], total, log, judge)
+            if is_named or explanation.option:
+                explanations.append(explanation)
     return Diagnosis(tuple(explanations), int(log.arms.size))
 
 

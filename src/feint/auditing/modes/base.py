@@ -24,6 +24,7 @@ from feint.auditing.claim import Claim, ModeName
 from feint.evidence import BoostMixture, Calibration, PropensityMixture, SerialMixture
 from feint.evidence.base import EProcess
 from feint.evidence.calibration import BETS_SHARE
+from feint.evidence.claimed import read_claimed
 from feint.evidence.share_bets import ShareBets
 from feint.references.scores import shares_of
 
@@ -77,16 +78,22 @@ class Mode(ABC):
         """Return log E after each row, without the bet on groups; `begins` says which rows begin an instant, after
         whose last row E may be read.
         """
-        pulled = log_pi if self.shares is None else log_pi[np.arange(arms.size), arms]
-        found = {"boosts": self.boosts.extend(arms, pulled, begins)}
+        claimed: Any = log_pi if self.shares is None else log_pi[np.arange(arms.size), arms]
+        if self.boosts.NEEDS_ALL_ARMS:  # and so do the others
+            claimed = read_claimed(log_pi, self.claim.within, self.floor)
+        found = {"boosts": self.boosts.extend_prepared(arms, claimed, begins)}
         if self.calibration is not None:
-            found["calibration"] = self.calibration.extend(arms, log_pi, begins)
+            found["calibration"] = self.calibration.extend_prepared(arms, claimed, begins)
         if self.shares is not None:
             found["shares"] = self.shares.extend(arms, shares_of(log_pi), begins)
         if self.leader is not None:
             found["leader"] = self.leader.extend(*leader_sides(arms, log_pi), begins)
-        found["serial"] = self.serial.extend_grouped(arms, pulled, groups, begins)
-        return np.asarray(np.logaddexp.reduce([found[name] + math.log(part) for name, part in self.stakes().items()]))
+        found["serial"] = self.serial.extend_grouped(arms, claimed, groups, begins)
+        highest = np.maximum.reduce(list(found.values()))
+        mixed = np.zeros(arms.size)
+        for name, share in self.stakes().items():
+            mixed += share * np.exp(found[name] - highest)
+        return np.asarray(highest + np.log(mixed))
 
     def stakes(self) -> dict[str, float]:
         """Return the share of each test in `test`."""

@@ -25,6 +25,7 @@ from feint.bandit import Bandit
 from feint.evidence.replays import Replays
 from feint.numerics._validate import as_number, check_level, is_whole
 from feint.support.printable import short_repr
+from feint.support.progress import Tick, ticking
 
 _AT_ONCE = 100  # steps between two looks at whether the answer is known
 _REPLAYS = 0.1  # share of E that bets on replays
@@ -154,7 +155,9 @@ def check_policy(
         if not 0 < as_number(precision, what) < 1:
             raise ValueError(f"{what}; got {precision!r}.")
     level = check_level(alpha, "alpha, the level of the check,")
-    return _Check(Player(policy, bandit, contexts, seed), bandit.n_arms, level).run(steps, precision)
+    check = _Check(Player(policy, bandit, contexts, seed), bandit.n_arms, level)
+    with ticking(None, "checking", int(steps), "steps") as tick:
+        return check.run(int(steps), precision, tick)
 
 
 class _Check:
@@ -168,7 +171,7 @@ class _Check:
         self._columns: LogColumns = choose_columns(["arm", "probabilities"], self._claim)
         self._first: list[tuple[IntArray, FloatArray]] = []  # the first steps, by which a rejection is explained
 
-    def run(self, steps: int, precision: float | None) -> PolicyReport:
+    def run(self, steps: int, precision: float | None, tick: Tick) -> PolicyReport:
         """Play until the answer is known."""
         kept = rows_looked_at(steps, self._arms.n)
         precise = False
@@ -179,6 +182,7 @@ class _Check:
                 self._first.append((arms, said))
             for chunk in self._chunks(arms, said, made):
                 self._auditor.feed(chunk)
+            tick(arms.size)
             if precision is not None:
                 low, high = self._mode.departures()
                 precise = max(-low.min(), high.max()) <= precision * self._auditor.rows

@@ -13,6 +13,7 @@ from feint.support.own_parts import OwnPartError
 Tick = Callable[[int], object]
 Progress = Callable[[str, int], Tick]  # called with what is done and with its size
 EMPTY_LINE = "the line is empty"
+WORTH_ARROW = 10_000  # cells, or lines: to import Arrow takes longer than to read fewer without it
 
 
 def no_progress(what: str, total: int) -> Tick:

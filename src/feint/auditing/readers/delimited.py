@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feint._types import IntArray
-from feint.auditing.readers.base import EMPTY_LINE, Batch, Texts, Tick, empty_lines, naming, places
+from feint.auditing.readers.base import EMPTY_LINE, WORTH_ARROW, Batch, Texts, Tick, empty_lines, naming, places
 from feint.auditing.readers.stored_file import Stored
 from feint.support.extras import is_there
 
@@ -70,7 +70,7 @@ def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int
     text = "".join(lines)
     if width == 1 or not text or any(c in text for c in '"\r\0') or "\n" in lines:
         return None  # of an empty line Arrow would make empty fields
-    if delimiter.isascii() and is_there("pyarrow"):
+    if len(lines) >= WORTH_ARROW and delimiter.isascii() and is_there("pyarrow"):
         return _split_by_arrow(text, len(lines), delimiter, width, where)
     if {*map(str.count, lines, repeat(delimiter))} != {width - 1}:
         return None

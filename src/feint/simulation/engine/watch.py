@@ -8,7 +8,8 @@ import numpy as np
 from feint._types import FloatArray
 from feint.agent.step import Known, Problem, Space, view_of
 from feint.budgets import epsilon_at
-from feint.evidence.boost_mixture import EPSILONS, Bets, bet, bets
+from feint.evidence.boost_bet import Bets, bet, bets_of
+from feint.evidence.boost_mixture import EPSILONS, boost_experts
 from feint.evidence.fixed_share import reset_experts
 from feint.explorers.base import fill_known_shares, fill_shares, floor_ratio, spent
 from feint.families.base import fill_log_best
@@ -134,4 +135,5 @@ class NoObserver(NamedTuple):
 def make_watch(n_arms: int, alpha: float, now: FloatArray, recorded: FloatArray) -> Watch:
     """Return an observer that fills these arrays."""
     log_best, shares = np.empty((2, n_arms))
-    return Watch(-math.log(alpha), bets(n_arms, np.array(EPSILONS)), log_best, shares, now, recorded)
+    bets = bets_of(boost_experts(n_arms, np.array(EPSILONS)))
+    return Watch(-math.log(alpha), bets, log_best, shares, now, recorded)

@@ -1,7 +1,14 @@
-"""The page for those who see it light or dark, wide or narrow, who hear it, and who have no mouse."""
+"""The page for those who see it light or dark, wide or narrow, who hear it, and who have no mouse; and what they can
+choose: goals, feedbacks, and logs that they need not bring.
+"""
 
 import numpy as np
 import pytest
+
+import feint
+from cases import PAPER
+from feint.agent.public_log import public_log
+from feint.explorers import TopTwo
 
 pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 pytest.importorskip("websocket", reason="websocket-client is not installed")
@@ -94,3 +101,44 @@ def test_with_the_keyboard_alone(visit):
     tab.key("Enter", 13)
     tab.until("+texts('.pull') == 5")
     go_to("Arm 3, private")
+
+
+def test_goals_and_feedbacks_are_chosen(visit):
+    """The run is that of the goal or the feedback; a wrong argument gets a sentence."""
+    tab = visit()
+    tab.choose("goal", "which m arms are best")
+    tab.until("/A deceives[^]*answers arms \\d, \\d,/.test(texts('.cell')) && deep('.old').length == 0")
+    tab.type("goal-argument", "9")
+    tab.until("texts('.line.wrong').includes('9')")
+    tab.choose("goal", "which arm is best")
+    tab.choose("feedback", "none: private means follow from public ones")
+    tab.until("texts('.line') == '' && texts('.cell').includes('is best in private') && deep('.old').length == 0")
+    tab.click("On to the alarm")
+    tab.until("/deceives[^]*?alarm at pull/.test(texts('.cell'))")
+    # Private means stay as the sliders say: an intercept per arm, and a slope of −1.
+    link = feint.Linked(
+        [public + private for public, private in zip(PAPER.public, PAPER.private, strict=True)], [-1] * 4
+    )
+    bandit = feint.Bandit(PAPER.public, feedback=link)
+    runs = feint.simulate(bandit, TopTwo(), epsilon=0.1, horizon=1000, replications=1, observe=True)
+    assert tab.js("+texts('.pull')") == int(runs.detection_time[0])
+
+
+def test_logs_that_need_not_be_brought(visit):
+    """A run is audited as its log would be; the samples are what they are called."""
+    tab = visit()
+    tab.click("On to the alarm")
+    tab.until("/deceives[^]*?alarm at pull/.test(texts('.cell'))")
+    pulls = tab.js("+texts('.pull')")
+    tab.click("Audit this run")
+    tab.until(f"texts('.line').includes('run.csv, {pulls} rows') && texts('.command')")
+    log = public_log(PAPER, TopTwo(), epsilon=0.1, horizon=pulls)
+    report = feint.audit(log["arm"], log["reward"], n_arms=4)
+    assert str(report) in tab.js("texts('.line')")
+    for sample, verdict in (
+        ("An honest agent", "no evidence against"), ("An agent that deceives", "rejected at row"),
+        ("A split that is not 50:50", "rejected at row"),
+    ):  # fmt: skip
+        tab.click(sample)
+        tab.until(f"!texts('.line').includes('run.csv') && texts('.line').includes({verdict!r})")
+        assert tab.overflow() <= 0

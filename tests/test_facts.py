@@ -4,6 +4,7 @@ The page needs Panel; where it is not installed, the other places are compared.
 """
 
 import json
+import math
 from importlib.util import find_spec
 
 import pytest
@@ -133,7 +134,8 @@ def test_runs_print_what_their_json_has(options, medians):
     assert {name for name in words if found.get(name, {"runs": 0})["runs"]} == medians
     says = [
         f"{found['runs']} runs of {found['pulls']:,} pulls: best private arm found in {found['best_private_found']},",
-        f"mean posterior error is {found['mean_error']:.2g} (log error {found['mean_log_error']:.3g} on average)",
+        f"mean posterior error is {found['mean_error']:.2g} (log₁₀ error "
+        f"{found['mean_log_error'] / math.log(10):.3g} on average)",
         *(words[name].format(**found[name]) for name in medians),
     ]
     for arm, (public, private) in enumerate(zip(PAPER.public, PAPER.private, strict=True)):

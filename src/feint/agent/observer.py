@@ -213,7 +213,7 @@ class Observer:
         return observer
 
     def __repr__(self) -> str:
-        against = f"log E = {self.log_e_value:.4g} against {short_repr(self._expected.reference)}"
+        against = f"log₁₀ E = {self.log_e_value / math.log(10):.4g} against {short_repr(self._expected.reference)}"
         return f"<Observer of {self.n_arms} arms after {self.time:,} pulls, {self.tested:,} tested: {against}>"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:

@@ -270,7 +270,8 @@ class AuditReport:
     def __str__(self) -> str:
         claim = "" if self.rejected else " the claim"
         return (
-            f"{self.verdict}{claim} at α = {self.alpha:g} (claim: {self.claim}); log E = {self.log_e_value:.3g}, "
+            f"{self.verdict}{claim} at α = {self.alpha:g} (claim: {self.claim}); "
+            f"log₁₀ E = {self.log_e_value / math.log(10):.3g}, "
             f"anytime p-value {self.p_value:.3g}, {self.tested:,} of {self.rows:,} pulls tested"
         )
 

@@ -51,7 +51,8 @@ class RunFacts(NamedTuple):
         found = "best private arm" if self.best_private_found is not None else "right answer"
         title = (
             f"{self.runs} runs of {self.pulls:,} pulls: {found} found in {self.right_answers},\n"
-            f"its mean posterior error is {self.mean_error:.2g} (log error {self.mean_log_error:.3g} on average)"
+            f"its mean posterior error is {self.mean_error:.2g} "
+            f"(log₁₀ error {self.mean_log_error / math.log(10):.3g} on average)"
         )
         arms = FactTable(
             head=("arm", "public", "private", "pulls", "± 95 %", "boosts", "recommended"),

@@ -1,5 +1,6 @@
 """What the check of a policy found."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -143,5 +144,6 @@ class PolicyReport:
     def __str__(self) -> str:
         return (
             f"{self.policy}: {self.verdict} at α = {self.alpha:g}, after {self.steps:,} steps; every arm's mean "
-            f"departure is at most {self.largest_departure:.2g}, log E = {self.audit.log_e_value:.3g}"
+            f"departure is at most {self.largest_departure:.2g}, "
+            f"log₁₀ E = {self.audit.log_e_value / math.log(10):.3g}"
         )

@@ -3,13 +3,18 @@
 import inspect
 import re
 import runpy
+import shlex
 from operator import attrgetter
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import api_pages
 import feint
+from feint.auditing.command_line import WrittenClaim, audit_options
+from feint.cli.shared import app
+from feint.registry import registered
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -136,6 +141,19 @@ def test_every_page_and_picture_is_used():
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"} <= entries
     text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     assert [path.name for path in (ROOT / "docs" / "images").iterdir() if f"images/{path.name}" not in text] == []
+
+
+def test_every_option_of_a_claim_has_its_sentence():
+    """"Which claim do I have?" leads to all that can be claimed, and what it says can be written."""
+    text = (ROOT / "docs" / "which-claim.md").read_text(encoding="utf-8")
+    flags = set(re.findall(r"--(?:no-)?([a-z-]+)", text))
+    assert {name.replace("_", "-") for name in audit_options()} - flags == set()
+    assert [name for name in registered("reference") if name not in text] == []
+    parser = get_command(app).commands["audit"]
+    for words in map(shlex.split, re.findall(r"`(--[^`]* [^`]*)`", text)):
+        given = parser.make_context("audit", ["log.csv", *words]).params
+        if "mine.py:Mine" not in words:
+            WrittenClaim(**{name: given[name] for name in audit_options()}).claim()
 
 
 def test_the_workflow_is_what_runs_here():

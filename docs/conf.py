@@ -11,6 +11,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 import api_pages  # noqa: E402 - beside this file
 import feint  # noqa: E402
 import notebook  # noqa: E402 - beside this file
+import offline_search  # noqa: E402 - beside this file
 import paper_figures  # noqa: E402 - beside this file
 
 project = "feint"
@@ -68,6 +69,7 @@ html_static_path = ["static"]
 html_css_files = ["book.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # it would be fetched, which browsers refuse to a page without a server
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"},
     "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
@@ -76,8 +78,9 @@ html_theme_options = {
 
 def setup(app):
     """Write the pages of the reference, draw the paper's figures, and run the tutorial's notebook, before Sphinx reads
-    anything.
+    anything; try the search of the book once it is written.
     """
     app.connect("builder-inited", lambda app: api_pages.write(HERE / "built" / "api"))
     app.connect("builder-inited", lambda app: paper_figures.write(HERE / "built" / "figures"))
     app.connect("builder-inited", lambda app: notebook.run())
+    app.connect("build-finished", lambda app, error: error or offline_search.check(Path(app.outdir)))

@@ -8,24 +8,29 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PAGE, NOTEBOOK = HERE / "tutorial.md", HERE / "tutorial.ipynb"
-_INCLUDED = re.compile(r"```\{literalinclude\} (\S+)\n:language: python\n:lines: (\d+)-\n```")
+_BLOCK = re.compile(
+    r"^```(?:python\n(>>> .*?)|\{literalinclude\} (\S+)\n:language: python\n:lines: (\d+)-\n)```\n",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def cells(text: str) -> list[tuple[str, str]]:
-    """Return (kind, source) of the cells: text, and the examples of each block without what they print."""
-    text = _INCLUDED.sub(_include, text)
-    found = []
-    for number, part in enumerate(re.split(r"^```python\n(>>> .*?)^```\n", text, flags=re.DOTALL | re.MULTILINE)):
-        if number % 2:
-            part = "".join(example.source for example in DocTestParser().get_examples(part))
-        if part.strip():
-            found.append(("code" if number % 2 else "markdown", part.strip()))
-    return found
+    """Return (kind, source) of the cells: text, and the program of each block."""
+    found, end = [], 0
+    for block in _BLOCK.finditer(text):
+        found += [("markdown", text[end : block.start()]), ("code", _program(block))]
+        end = block.end()
+    found.append(("markdown", text[end:]))
+    return [(kind, source.strip()) for kind, source in found if source.strip()]
 
 
-def _include(match: re.Match[str]) -> str:
-    lines = (HERE / match[1]).read_text(encoding="utf-8").splitlines()[int(match[2]) - 1 :]
-    return "\n".join(["```python", *lines, "```"])
+def _program(block: re.Match[str]) -> str:
+    """Return an included file, or the examples without what they print: a notebook needs no file beside it."""
+    examples, file, line = block.groups()
+    if file:
+        return "\n".join((HERE / file).read_text(encoding="utf-8").splitlines()[int(line) - 1 :])
+    source = "".join(example.source for example in DocTestParser().get_examples(examples))
+    return source.replace("from algorithm_1 import algorithm_1\n", "")  # a cell above defines it
 
 
 def notebook(text: str) -> str:

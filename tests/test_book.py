@@ -144,7 +144,7 @@ def test_every_page_and_picture_is_used():
 
 
 def test_every_option_of_a_claim_has_its_sentence():
-    """"Which claim do I have?" leads to all that can be claimed, and what it says can be written."""
+    """ "Which claim do I have?" leads to all that can be claimed, and what it says can be written."""
     text = (ROOT / "docs" / "which-claim.md").read_text(encoding="utf-8")
     flags = set(re.findall(r"--(?:no-)?([a-z-]+)", text))
     assert {name.replace("_", "-") for name in audit_options()} - flags == set()
@@ -168,6 +168,7 @@ def test_the_notebook_is_the_tutorial():
     code = "\n".join(
         source for kind, source in made["cells"](made["PAGE"].read_text(encoding="utf-8")) if kind == "code"
     )
-    for shown in ("class Greedy", "feint.Sweep(", "feint.plan(", "feint.audit("):
+    for shown in ("def algorithm_1(", "class Greedy", "feint.Sweep(", "feint.plan(", "feint.audit("):
         assert shown in code
+    assert "import algorithm_1" not in code  # a notebook that was downloaded has no file beside it
     compile(code, "tutorial.ipynb", "exec")

@@ -119,7 +119,5 @@ def _summary(name: str) -> str:
 
 def _page(name: str) -> str:
     kind = "autoclass" if isinstance(attrgetter(name)(feint), type) else "autofunction"
-    members = "\n:members:" if kind == "autoclass" else ""
-    return f"# {name}\n\n```{{eval-rst}}\n.. currentmodule:: feint\n\n.. {kind}:: {name}{members}\n```\n".replace(
-        "\n:members:", "\n   :members:"
-    )
+    members = "   :members:\n" if kind == "autoclass" else ""
+    return f"# {name}\n\n```{{eval-rst}}\n.. {kind}:: feint.{name}\n{members}```\n"

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from docutils import nodes
 from sphinx_gallery.sorting import FileNameSortKey
 
 HERE = Path(__file__).parent
@@ -76,6 +77,14 @@ html_theme_options = {
 }
 
 
+def trim_examples(app, tree):
+    """Leave out the blank line with which a doctest ends."""
+    for block in tree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.astext().rstrip()
+            block[:] = [nodes.Text(block.rawsource)]
+
+
 def setup(app):
     """Write the pages of the reference, draw the paper's figures, and run the tutorial's notebook, before Sphinx reads
     anything; try the search of the book once it is written.
@@ -83,4 +92,5 @@ def setup(app):
     app.connect("builder-inited", lambda app: api_pages.write(HERE / "built" / "api"))
     app.connect("builder-inited", lambda app: paper_figures.write(HERE / "built" / "figures"))
     app.connect("builder-inited", lambda app: notebook.run())
+    app.connect("doctree-read", trim_examples)
     app.connect("build-finished", lambda app, error: error or offline_search.check(Path(app.outdir)))

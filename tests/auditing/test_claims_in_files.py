@@ -123,6 +123,22 @@ class TestFiles:
         with pytest.raises(ValueError, match="not among the arms control, red"):
             feint.audit_log(path, n_arms=["control", "red"], **BETA)
 
+    def test_the_weights_of_a_split_count_the_arms(self, tmp_path):
+        claim = {"reference": feint.Split([0.3, 0.5, 0.2])}
+        arms = np.random.default_rng(2).integers(2, size=200)  # arm 2 is never pulled
+        path = write_csv(tmp_path / "log.csv", "arm", [(a,) for a in arms])
+        found = feint.audit_log(path, **claim)
+        assert "taken from the log" not in " ".join(found.warnings)
+        assert found.log_e_values == feint.audit_log(path, n_arms=3, **claim).log_e_values
+        # The same claim as a column of probabilities per arm.
+        logged = feint.audit(arms, probabilities=np.tile([0.3, 0.5, 0.2], (200, 1)))
+        assert found.log_e_values == pytest.approx(logged.log_e_values, rel=1e-12)
+        path = write_csv(tmp_path / "labels.csv", "arm", [(self.ARMS[a],) for a in [*arms, 2]])
+        found = feint.audit_log(path, **claim)
+        assert any("3 arms (blue, control, red) was taken from the log" in warning for warning in found.warnings)
+        with pytest.raises(ValueError, match="arm 3 is out of range; with 3 arms they count from 0 to 2, not from 1"):
+            feint.audit_log(write_csv(tmp_path / "from_1.csv", "arm", [(1,), (2,), (3,)]), **claim)
+
     def test_times(self, tmp_path):
         moments = [f"2026-01-01 00:00:{second:02d} UTC" for second in (0, 0, 1, 1, 1, 5)]
         path = write_csv(tmp_path / "log.csv", "arm,p_0,p_1,time", [(0, 0.5, 0.5, moment) for moment in moments])

@@ -186,7 +186,7 @@ class TestWhatPythonHandsOver:
 
     def test_numbers_of_arms_are_looked_up_if_batches_are_short(self):
         few = TABLE.select(["arm"])
-        report = feint.audit_log(few.to_reader(max_chunksize=50), reference=feint.Split([0.5, 0.5]))
+        report = feint.audit_log(few.to_reader(max_chunksize=50), reference=feint.Split())
         assert "was taken from the log" in " ".join(report.warnings)
         assert report.tested == N
 
@@ -207,9 +207,9 @@ class TestWhatPythonHandsOver:
         assert "its batches can be read only once" in report.warnings[-1]
         assert "its batches" not in " ".join(feint.audit_log(batches(), explain=False).warnings)
         with pytest.raises(ValueError, match=r"the batches: batches can be read only once.*give `n_arms`"):
-            feint.audit_log((batch.select(["arm"]) for batch in batches()), reference=feint.Split([0.5, 0.5]))
-        known = feint.audit_log((b.select(["arm"]) for b in batches()), reference=feint.Split([0.5, 0.5]), n_arms=2)
-        assert known.tested == N
+            feint.audit_log((batch.select(["arm"]) for batch in batches()), reference=feint.Split())
+        for known in ({"reference": feint.Split(), "n_arms": 2}, {"reference": feint.Split([0.5, 0.5])}):
+            assert feint.audit_log((batch.select(["arm"]) for batch in batches()), **known).tested == N
 
     def test_what_is_refused(self):
         for source, sentence in (

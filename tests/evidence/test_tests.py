@@ -303,6 +303,17 @@ def test_mixture_names_the_boosted_arm_and_the_budget():
     assert test.likeliest == (2, 0.016)  # the grid's nearest
 
 
+@pytest.mark.parametrize("within", [0.0, 0.2])
+@pytest.mark.parametrize("claim", [[math.log(0.7), math.log(0.3), -math.inf], [-1e-300, -400.0, -690.0]])
+def test_boosts_of_a_claim_that_repeats_itself_equal_those_pull_by_pull(claim, within):
+    """Also where an arm has probability 0, or one so small that ratios leave float64's range."""
+    arms = np.random.default_rng(3).integers(2, size=40)
+    whole, single = (BoostMixture(3, within=within) for _ in range(2))
+    found = whole.extend(arms, np.tile(claim, (arms.size, 1)))
+    assert found.tolist() == [single.update(arm, claim) for arm in arms]
+    assert whole.state() == single.state()
+
+
 class TestConfidenceSequence:
     @pytest.mark.slow
     @pytest.mark.parametrize("drift", [0.0, 0.4])

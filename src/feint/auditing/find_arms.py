@@ -14,6 +14,9 @@ from feint.auditing.readers import Log
 from feint.auditing.readers.base import Progress
 from feint.numerics._validate import is_whole
 from feint.references.base import has_context_per_arm
+from feint.references.split import Split
+
+_FIRST_ROWS = 1_000
 
 
 def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], progress: Progress | None) -> LogArms:
@@ -50,7 +53,18 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
         raise ValueError("Where bad rows are left out they must not decide how many arms there are: give `n_arms`.")
     if progress is None:
         raise ValueError("How many arms there are cannot be seen while a log grows: give `n_arms`.")
+    weights = claim.reference.weights if isinstance(claim.reference, Split) else None
+    if weights is not None and columns.listed is None and _begins_with_numbers(log, columns):
+        return LogArms(len(weights))
     return _count_arms(log, columns, n_arms, warnings, progress("counting arms", log.size or 0))
+
+
+def _begins_with_numbers(log: Log, columns: LogColumns) -> bool:
+    """Return whether the arms of a log's first rows are whole numbers; the audit checks those of all."""
+    for batch in log.batches([columns.arm], _FIRST_ROWS, lambda done: None):
+        values = LogArms(ANY_ARM).column(batch.table[columns.arm]).values
+        return bool((values == np.floor(values)).all())  # which NaN is not
+    return False
 
 
 def _count_arms(

@@ -155,20 +155,26 @@ class BoostMixture(FixedShare):
         return read_claimed(log_pi, self.within, self.floor)
 
     def _ratios(self, arms: IntArray, claimed: Claimed, begins: BoolArray) -> tuple[FloatArray, FloatArray]:
-        counts, rows, n_arms = self._pulls_before(arms, begins), np.arange(arms.size), self.n_arms
-        q, missed, most = _single_ratios(kept_table(tuple(self.epsilons)), claimed.table)
-        log_p = claimed.table[claimed.places, LOG_P, arms]
-        log_hits = np.log((q / most)[claimed.places, arms]) - log_p[:, np.newaxis]
-        with np.errstate(divide="ignore"):
+        counts, n_arms, table = self._pulls_before(arms, begins), self.n_arms, claimed.table
+        q, missed, most = _single_ratios(kept_table(tuple(self.epsilons)), table)
+        # Where claims repeat themselves, what every arm would win is computed once per claim, also where it has π = 0.
+        repeats = len(table) * n_arms < arms.size
+        places, pulled = np.divmod(np.arange(len(table) * n_arms), n_arms) if repeats else (claimed.places, arms)
+        log_p, each = table[places, LOG_P, pulled], np.arange(pulled.size)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             log_missed = np.where(missed > LEAST_RATIO, np.log(missed), REFUTED)
-        self._add_alone(arms, log_missed.transpose(0, 2, 1)[claimed.places], log_hits)
-        deep = log_p < _DEEP
-        gains = np.where(deep[:, np.newaxis], log_hits, 0.0)
+            log_hits = np.log((q / most)[places, pulled]) - log_p[:, np.newaxis]
+            log_single, single = (np.take(found.transpose(0, 2, 1), places, axis=0) for found in (log_missed, missed))
+            deep = log_p < _DEEP
+            gains = np.where(deep[:, np.newaxis], log_hits, 0.0)
+            single[deep] *= np.exp(-gains[deep])[:, :, np.newaxis]
+            log_single[each, :, pulled], single[each, :, pulled] = log_hits, np.exp(log_hits - gains)
+        if repeats:
+            rows = claimed.places * n_arms + arms
+            log_single, single, gains = (np.take(found, rows, axis=0) for found in (log_single, single, gains))
+        self._add_alone(log_single)
         ratios = np.empty((arms.size, len(self.epsilons), self.experts.prior.size))
-        single = ratios[:, :, :n_arms]
-        single[:] = missed.transpose(0, 2, 1)[claimed.places]
-        single[deep] *= np.exp(-gains[deep])[:, :, np.newaxis]
-        single[rows, :, arms] = np.exp(log_hits - gains)
+        ratios[:, :, :n_arms] = single
         if n_arms <= MOST_PAIRED:
             pairs = [(b, c) for b in range(n_arms) for c in range(b)]
             for m, (b, c) in enumerate(pairs, start=n_arms):

@@ -200,13 +200,10 @@ class FixedShare(EProcess):
             piece = claimed.part(rows) if isinstance(claimed, Claimed) else claimed[rows]
             _bet_rows(self.experts, *self._ratios(arms[rows], piece, begins[rows]), begins[rows], log_e[rows])
 
-    def _add_alone(self, arms: IntArray, log_missed: FloatArray, log_hits: FloatArray) -> None:
-        """Add to what each single arm's expert has won by itself: the log ratios (n, J, K) of an arm that was not
-        pulled, which are overwritten, and those of the pulled one, (n, J).
-        """
-        log_missed[np.arange(arms.size), :, arms] = log_hits
-        log_missed[0] += self.experts.alone  # one after another, so that pieces do not matter
-        self.experts.alone[:] = np.cumsum(log_missed, axis=0, out=log_missed)[-1]
+    def _add_alone(self, log_ratios: FloatArray) -> None:
+        """Add to what each single arm's expert has won by itself: the log ratios (n, J, K), which are overwritten."""
+        log_ratios[0] += self.experts.alone  # one after another, so that pieces do not matter
+        self.experts.alone[:] = np.cumsum(log_ratios, axis=0, out=log_ratios)[-1]
 
     def _pulls_before(self, arms: IntArray, begins: BoolArray) -> FloatArray:
         """Return how often each arm was pulled before the instant of each row, (n, K), and count these pulls."""
@@ -215,7 +212,10 @@ class FixedShare(EProcess):
         hits[np.arange(1, arms.size + 1), arms] = 1.0
         np.cumsum(hits, axis=0, out=hits)
         starts = np.maximum.accumulate(np.where(begins, np.arange(arms.size), -1))
-        found = np.where(starts[:, np.newaxis] < 0, counts, counts + instant + hits[starts])
+        if begins.all():  # which is usual
+            found = counts + instant + hits[:-1]
+        else:
+            found = np.where(starts[:, np.newaxis] < 0, counts, counts + instant + hits[starts])
         if starts[-1] >= 0:
             counts += instant + hits[starts[-1]]
             instant[:] = -hits[starts[-1]]

@@ -56,7 +56,9 @@ class PropensityMixture(FixedShare):
         most = np.log1p(sizes * self.within)
         gains = np.logaddexp(np.log1p(-sizes), np.log(sizes) - claimed[:, np.newaxis]) - most
         missed = np.log1p(-sizes) - most
-        self._add_alone(arms, np.tile(missed[:, np.newaxis], (arms.size, 1, self.n_arms)), gains)
+        alone = np.tile(missed[:, np.newaxis], (arms.size, 1, self.n_arms))
+        alone[rows, :, arms] = gains
+        self._add_alone(alone)
         ratios = np.repeat(np.exp(missed - gains)[:, :, np.newaxis], self.n_arms, axis=2)
         ratios[rows, :, arms] = 1.0
         return ratios, gains

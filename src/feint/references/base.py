@@ -18,10 +18,11 @@ If `follows_posterior` is true, it pulls every arm with its probability of being
 A reference has probabilities once every arm has been pulled once, or `min_pulls_per_arm(family)` times if it has that
 method. With `among(arms)`, which returns the reference of these arms alone, it can be recomputed where only some arms
 are available. One with a true `ignores_rewards` can be audited without rewards, and its `belief.pulls` are the pulls
-made: it does not wait for rewards. One with a `usual_family` is about rewards of that family, if none is named. One
-whose settings have `log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs
-(`recomputation`); if they also have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a
-posterior. One with a true `takes_contexts` is only for audits and the observer, and has settings as in `contexts`.
+made: it does not wait for rewards. One that also has a true `is_constant` has the same probabilities at every step.
+One with a `usual_family` is about rewards of that family, if none is named. One whose settings have
+`log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs (`recomputation`); if they also
+have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior. One with a true
+`takes_contexts` is only for audits and the observer, and has settings as in `contexts`.
 
 Where the order of the pulls matters, the class of the settings names in `memory` the arrays in which `expect` keeps
 what it needs of it. `expect` is then called before every pull, finds the last one by comparing `belief.pulls` with

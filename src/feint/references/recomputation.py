@@ -83,6 +83,7 @@ class Recomputation:
         self._pairs = BetaPairs() if n_arms == 2 and isinstance(family, Bernoulli) else None
         self._timing = timing
         self.past = Past(n_arms, Timing() if self._ignores else timing)
+        self._always: FloatArray | None = None  # log π (1, K) of a reference whose probabilities never change
 
     def rows(
         self,
@@ -99,11 +100,21 @@ class Recomputation:
         """
         if takes_contexts(self.reference):
             return self._rows_by_contexts(group, arms, rewards, times, reward_times, contexts)
+        if getattr(self.reference, "is_constant", False) and self.untested == 0:
+            return np.broadcast_to(self._constant(), (arms.size, self.n_arms)), np.ones(arms.size, dtype=bool)
         known = self.learn(group, arms, rewards, times, reward_times)
         tested = (known.numbers >= self.untested) & self.has_probabilities(known)
         if self._plain:
             return self.follow_plainly(known, group, arms, tested, contexts=contexts), tested
         return self.log_pi(known.at(tested), group[tested]), tested
+
+    def _constant(self) -> FloatArray:
+        """Return log π, (1, K), of a reference that needs no past."""
+        if self._always is None:
+            nothing = np.zeros((1, self.n_arms))
+            first = np.zeros(1, dtype=np.int64)
+            self._always = self.log_pi(KnownRewards(nothing, nothing, nothing, first), first)
+        return self._always
 
     def learn(
         self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any = None, reward_times: Any = None

@@ -52,6 +52,7 @@ class Split:
     aliases: ClassVar[tuple[str, ...]] = ("uniform",)
     weights: tuple[float, ...] | None = None
     ignores_rewards: ClassVar[bool] = True
+    is_constant: ClassVar[bool] = True
 
     def __init__(self, weights: npt.ArrayLike | None = None) -> None:
         object.__setattr__(self, "weights", None)

@@ -104,14 +104,6 @@ class TestPast:
         for one, pieces in zip(whole, zip(*found, strict=True), strict=True):
             np.testing.assert_array_equal(one, np.concatenate(pieces))
 
-    @pytest.mark.parametrize("timing", TIMINGS, ids=str)
-    def test_the_kernel_fills_what_plain_python_fills(self, timing, monkeypatch):
-        log = self.log(0, timing)
-        plain = Past(3, timing).rows(*log)
-        monkeypatch.setattr("feint.references.past._FEW_CELLS", 0)
-        for one, other in zip(Past(3, timing).rows(*log), plain, strict=True):
-            np.testing.assert_array_equal(one, other)
-
     def test_rewards_far_from_0_keep_their_spread(self):
         """Welford: 10⁸ ± 1 has the spread of ± 1."""
         arms, signs = np.zeros(2_000, dtype=np.int64), np.tile([1.0, -1.0], 1_000)

@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.numerics._jit import kernel, shared
+from feint.numerics._jit import kernel, part
 from feint.numerics._validate import as_number, is_whole, restore
 from feint.references.regression_roots import Learnt
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents
-_FEW_CELLS = 8_000  # rows × arms that plain Python fills sooner than the kernel is compiled, or read from its file
 _TABLES = "counts", "sums", "spreads"  # of known rewards; the last is Σ (reward − mean)²
 
 
@@ -108,7 +107,7 @@ class KnownRewards(NamedTuple):
         return KnownRewards(self.counts[:, arms], self.sums[:, arms], self.spreads[:, arms], self.numbers)
 
 
-@shared
+@part
 def _learn(tables: FloatArray, g: int, a: int, reward: float) -> None:
     n, total = tables[0, g, a], tables[1, g, a]
     before = total / n if n > 0.0 else 0.0
@@ -190,9 +189,7 @@ class Past:
         learnt = chosen[: int((positions < group.size).sum())]
         fades = np.where(numbers > 0, self.timing.discount, 1.0)
         now = items.at(learnt)
-        fill: Any = _fill_known if known[0].size > _FEW_CELLS else _fill_known.py_func  # type: ignore[attr-defined]
-        with np.errstate(all="ignore"):  # as in the kernel
-            fill(self._tables, fades, group, now.group, now.arm, now.reward, positions[learnt], known)
+        _fill_known(self._tables, fades, group, now.group, now.arm, now.reward, positions[learnt], known)
         self.learnt = Learnt(now.group, now.arm, now.context, now.reward, positions[learnt])
         left = np.sort(chosen[learnt.size :])
         self._waiting = items.at(left)

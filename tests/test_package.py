@@ -47,7 +47,7 @@ def test_second_start_does_not_compile():
     """A fresh process finds the kernel in the cache on disk: one hit, no miss."""
     code = (
         "import feint; feint.best_arm_probabilities([0.0, 1.0], [1.0, 1.0]); "
-        "from feint.numerics.best_arm import _fill_rows; s = _fill_rows.stats; "
+        "from feint.numerics.best_arm_rows import _fill_rows; s = _fill_rows.stats; "
         "print(sum(s.cache_hits.values()), sum(s.cache_misses.values()))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

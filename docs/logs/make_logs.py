@@ -337,10 +337,13 @@ def capped(rng, row, wins, losses):
 
 def headlines(rng, row, wins, losses):
     """Draw again, until another is the best, in half of the rows."""
-    first = second = rng.beta(wins, losses).argmax()
-    while second == first:
-        second = rng.beta(wins, losses).argmax()
-    return first if rng.random() < 0.5 else second
+    first = rng.beta(wins, losses).argmax()
+    if rng.random() < 0.5:
+        return first
+    while True:
+        again = rng.beta(wins, losses, (1_000, len(wins))).argmax(axis=1)
+        if (again != first).any():
+            return again[(again != first).argmax()]
 
 
 def write(path, rows):

@@ -103,6 +103,7 @@ def test_with_the_keyboard_alone(visit):
     go_to("Arm 3, private")
 
 
+@pytest.mark.slow
 def test_goals_and_feedbacks_are_chosen(visit):
     """The run is that of the goal or the feedback; a wrong argument gets a sentence."""
     tab = visit()

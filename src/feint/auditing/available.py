@@ -100,5 +100,7 @@ class AmongAvailable:
         if key not in self._by_arms:
             whole = self._expected
             reference = among_arms(whole.reference, arms.tolist()) if arms.size < whole.n_arms else whole.reference
-            self._by_arms[key] = Recomputation(reference, whole.family, arms.size, initial_round=False)
+            self._by_arms[key] = Recomputation(
+                reference, whole.family, arms.size, initial_round=False, keeps_pairs=False
+            )
         return self._by_arms[key]

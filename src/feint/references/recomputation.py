@@ -65,6 +65,7 @@ class Recomputation:
         n_arms: int,
         initial_round: bool = True,
         timing: Timing = Timing(),  # noqa: B008 - frozen
+        keeps_pairs: bool = True,  # of two Beta posteriors, which `state` saves
     ) -> None:
         family = reference_family(reference, family)
         self.reference, self.family, self.n_arms = reference, family, n_arms
@@ -80,7 +81,7 @@ class Recomputation:
         self._ignores = bool(getattr(reference, "ignores_rewards", False))  # such a reference needs no initial round
         self.untested = n_arms if initial_round and not self._ignores else 0
         self._least = min_pulls_per_arm(reference, family)
-        self._pairs = BetaPairs() if n_arms == 2 and isinstance(family, Bernoulli) else None
+        self._pairs = BetaPairs() if keeps_pairs and n_arms == 2 and isinstance(family, Bernoulli) else None
         self._timing = timing
         self.past = Past(n_arms, Timing() if self._ignores else timing)
         self._always: FloatArray | None = None  # log π (1, K) of a reference whose probabilities never change

@@ -121,7 +121,7 @@ class _Log:
             found += permuted_blocks(shares)
         if self._recomputed and arms.n > 2 and claim.names.available is None:
             arm, share = self._control()
-            found += control_share(claim, arm, share, arms.names()[arm])
+            found += control_share(claim, arms.n, arm, share, arms.names()[arm])
         for name in self._pieces[0].chunk.spare:
             cells = [piece.chunk.spare[name][i] for piece in self._pieces for i in np.flatnonzero(piece.good)]
             found += claims_of_column(name, cells, self._pulled, self._groups, claim, mode, arms)
@@ -166,7 +166,7 @@ class _Log:
         if name == TOP_TWO and self._is_shared:
             return top_two(self._log_pi, value), self._known & self._after_first
         if name == CONTROL:
-            return self._read_with_control(*value)
+            return self._read_with_control(*value[1:])
         pieces = [self._with_column(piece, name, value) for piece in self._pieces] if name in NAMES else self._pieces
         log_pi, known = _read(pieces, self._mode(setting))
         if name == UNIT:

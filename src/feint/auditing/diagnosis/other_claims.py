@@ -31,7 +31,7 @@ from feint.references import (
 from feint.registry.text import format_part
 
 DESIGN, FAMILY = "design", "family"
-TOP_TWO, CONTROL = "top-two", "control"  # settings: β, and (arm, share) of `ControlShare`
+TOP_TWO, CONTROL = "top-two", "control"  # settings: β, and the arguments of `ControlShare`
 _DELAYS, _BATCHES, _DISCOUNTS = (1, 10, 50), (20, 100, 500), (0.9, 0.99, 0.999, 1.0)
 _BETA_PRIORS = ((1.0, 1.0), (0.5, 0.5), (2.0, 2.0), (10.0, 10.0))
 _BLOCKS, _MIXED_BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10), ((2, 3), (2, 3, 4))  # in the smallest blocks
@@ -112,11 +112,12 @@ def _families(claim: Claim, binary: bool) -> Iterator[OtherClaim]:
         yield OtherClaim(FAMILY, "normal posteriors, σ = 1, under a flat prior", (FAMILY, Gaussian(1.0)))
 
 
-def control_share(claim: Claim, arm: int, share: float, name: str) -> Iterator[OtherClaim]:
+def control_share(claim: Claim, n_arms: int, arm: int, share: float, name: str) -> Iterator[OtherClaim]:
     """Yield a fixed share for this arm, where Thompson Sampling may draw among the others."""
     if isinstance(claim.reference, ThompsonSampling):
         words = f"a share of {share:g} for arm {name}, and Thompson Sampling among the others"
-        yield OtherClaim(DESIGN, words, (CONTROL, (arm, share)))
+        inside = claim.reference.among([other for other in range(n_arms) if other != arm])
+        yield OtherClaim(DESIGN, words, (CONTROL, (inside, arm, share)))
 
 
 def permuted_blocks(weights: tuple[float, ...]) -> Iterator[OtherClaim]:
@@ -145,8 +146,10 @@ def change_claim(claim: Claim, setting: Setting) -> Claim:
         return replace(claim, reference=BiasedCoin(value))
     if name == CLIP:
         return replace(claim, reference=Clipped(claim.reference, *map(float, value.split(","))))
-    if name in (HOLDOUT, CONTROL):
-        return replace(claim, reference=(Holdout if name == HOLDOUT else ControlShare)(claim.reference, *value))
+    if name == HOLDOUT:
+        return replace(claim, reference=Holdout(claim.reference, *value))
+    if name == CONTROL:
+        return replace(claim, reference=ControlShare(*value))
     if name == TOP_TWO:
         return replace(claim, reference=TopTwoThompson(value, getattr(claim.reference, "prior", None)))
     if name == "sigma":

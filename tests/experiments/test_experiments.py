@@ -159,7 +159,6 @@ def test_a_quick_run_is_readable_and_refutes_nothing_that_the_full_run_shows(nam
 PAGE = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8").replace("\\", "")
 
 
-@pytest.mark.xfail(strict=True, reason="docs/claims.md is of a run before the sample sizes of docs/samples.md")
 def test_the_page_of_claims_is_a_full_run_of_these_settings():
     """Of a seed that nobody had seen; with the settings of the code; its counts are those of its rows."""
     seed, digest = re.search(r"Made by `feint reproduce all --full --seed (\d+)` \(settings (\w+)\)\.", PAGE).groups()
@@ -177,7 +176,6 @@ def test_the_page_of_claims_is_a_full_run_of_these_settings():
         assert sum(int(count[i]) for count in counts) == verdicts.count(verdict)
 
 
-@pytest.mark.xfail(strict=True, reason="docs/claims.md is of a run before the sample sizes of docs/samples.md")
 def test_an_hour_decides_nearly_all():
     """Three claims may stay open, none of the paper's; 8 of the 52 claims that were ours may be measurements now."""
     paper, ours, theorems = (

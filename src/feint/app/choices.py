@@ -9,7 +9,7 @@ from feint.feedback import Linked
 from feint.registry import parse, registered, signature
 
 
-class Option(NamedTuple):
+class OfferedPart(NamedTuple):
     """An entry of the list: the part's name, and what its argument is called and usually is."""
 
     name: str
@@ -18,28 +18,28 @@ class Option(NamedTuple):
 
 
 GOALS = {
-    "which arm is best": Option("best-arm"),
-    "which m arms are best": Option("top-arms", "m", "2"),
-    "which arms are above a threshold": Option("above-threshold", "Threshold", "0.15"),
+    "which arm is best": OfferedPart("best-arm"),
+    "which m arms are best": OfferedPart("top-arms", "m", "2"),
+    "which arms are above a threshold": OfferedPart("above-threshold", "Threshold", "0.15"),
 }
 FEEDBACKS = {
-    "every one": Option(""),
-    "some, by chance": Option("sometimes", "Share that it sees, correlation with the public reward", "0.3,0.5"),
-    "none: private means follow from public ones": Option("linked", "Slope of private over public means", "-1"),
+    "every one": OfferedPart(""),
+    "some, by chance": OfferedPart("sometimes", "Share that it sees, correlation with the public reward", "0.3,0.5"),
+    "none: private means follow from public ones": OfferedPart("linked", "Slope of private over public means", "-1"),
 }
 
 
-def _with_others(options: dict[str, Option], sort: str) -> dict[str, Option]:
+def _with_others(options: dict[str, OfferedPart], sort: str) -> dict[str, OfferedPart]:
     """Return the options with every other registered part of this sort."""
     listed = {option.name for option in options.values()}
     others = {name: cls for name, cls in registered(sort).items() if name not in listed}
-    return options | {signature(cls): Option(name, "Its arguments") for name, cls in others.items()}
+    return options | {signature(cls): OfferedPart(name, "Its arguments") for name, cls in others.items()}
 
 
 class PartChoice:
     """A list of parts of one sort, with a field that shows if the chosen one has an argument."""
 
-    def __init__(self, sort: str, label: str, options: dict[str, Option], **layout: Any) -> None:
+    def __init__(self, sort: str, label: str, options: dict[str, OfferedPart], **layout: Any) -> None:
         self._sort, self._options = sort, _with_others(options, sort)
         self.select = pn.widgets.Select(label=label, options=list(self._options), css_classes=[sort], **layout)
         self.argument = pn.widgets.TextInput(css_classes=[f"{sort}-argument"], visible=False, **layout)
@@ -50,7 +50,7 @@ class PartChoice:
         self.argument.param.update(visible=bool(option.argument), label=option.argument or " ", value=option.usual)
 
     @property
-    def option(self) -> Option:
+    def option(self) -> OfferedPart:
         """Return the entry that is chosen."""
         return self._options[self.select.value]
 

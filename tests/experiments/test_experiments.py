@@ -104,7 +104,7 @@ class TestConformance:
 
     @pytest.mark.parametrize(
         "done",
-        [pytest.param(name, marks=pytest.mark.slow) if name == "detection" else name for name in TITLES],
+        [pytest.param(name, marks=pytest.mark.slow) if name in ("detection", "feedback") else name for name in TITLES],
         indirect=True,
     )
     def test_same_seed_same_data(self, done):

@@ -108,41 +108,33 @@ class KnownRewards(NamedTuple):
 
 
 @part
-def _learn(tables: FloatArray, g: int, a: int, reward: float) -> None:
-    n, total = tables[0, g, a], tables[1, g, a]
+def _learn(table: FloatArray, n_arms: int, a: int, reward: float) -> None:
+    n, total = table[a], table[n_arms + a]
     before = total / n if n > 0.0 else 0.0
-    tables[0, g, a] = n + 1.0
-    tables[1, g, a] = total + reward
-    tables[2, g, a] += (reward - before) * (reward - (total + reward) / (n + 1.0))
+    table[a] = n + 1.0
+    table[n_arms + a] = total + reward
+    table[2 * n_arms + a] += (reward - before) * (reward - (total + reward) / (n + 1.0))
 
 
 @kernel
 def _fill_known(
-    tables: FloatArray,
-    fades: FloatArray,
-    group: IntArray,
-    item_groups: IntArray,
-    item_arms: IntArray,
-    item_rewards: FloatArray,
-    positions: IntArray,
-    known: FloatArray,
+    tables: FloatArray, fades: FloatArray, group: IntArray, items: IntArray, rewards: FloatArray, known: FloatArray
 ) -> None:
-    """Fill `known` (3, n, K) and update `tables` (3, agents, K); `positions` (sorted) gives the row before which each
-    item is learnt. The arguments are plain arrays of few types, because most of a kernel's first call goes into those.
+    """Fill `known` (n, 3·K) and update `tables` (agents, 3·K). `items` are the agent and the arm of each reward, and
+    the row before which it is learnt, in the order of these rows. The arrays have few types and at most two axes,
+    because most of a kernel's first call goes into those.
     """
-    item = 0
+    item, width = 0, known.shape[1]
     for i in range(group.size):
-        g = group[i]
+        table, row = tables[group[i]], known[i]
         if fades[i] < 1.0:
-            for j in range(3):
-                for a in range(tables.shape[2]):
-                    tables[j, g, a] *= fades[i]
-        while item < positions.size and positions[item] <= i:
-            _learn(tables, item_groups[item], item_arms[item], item_rewards[item])
+            for j in range(width):
+                table[j] *= fades[i]
+        while item < rewards.size and items[2, item] <= i:
+            _learn(tables[items[0, item]], width // 3, items[1, item], rewards[item])
             item += 1
-        for j in range(3):
-            for a in range(tables.shape[2]):
-                known[j, i, a] = tables[j, g, a]
+        for j in range(width):
+            row[j] = table[j]
 
 
 class Past:
@@ -150,7 +142,7 @@ class Past:
 
     def __init__(self, n_arms: int, timing: Timing) -> None:
         self.timing = timing
-        self._tables = np.zeros((len(_TABLES), _FIRST_SPACE, n_arms))
+        self._tables = np.zeros((_FIRST_SPACE, len(_TABLES), n_arms))
         self._made = np.zeros(_FIRST_SPACE, dtype=np.int64)  # rows of each agent
         none = np.zeros(0, dtype=np.int64)
         self._waiting = _Items(none, none, np.zeros(0), none, np.zeros((0, 0)))
@@ -184,16 +176,18 @@ class Past:
             self._waiting = self._waiting._replace(context=np.zeros((0, seen.shape[1])))
         items = _Items(*(np.concatenate(pair) for pair in zip(self._waiting, fresh, strict=True)))
         positions = self._positions(items, own, group, order, numbers, times)
-        known = np.empty((len(_TABLES), group.size, self._tables.shape[2]))
+        known = np.empty((group.size, self._tables[0].size))
         chosen = np.argsort(positions, kind="stable")
         learnt = chosen[: int((positions < group.size).sum())]
         fades = np.where(numbers > 0, self.timing.discount, 1.0)
         now = items.at(learnt)
-        _fill_known(self._tables, fades, group, now.group, now.arm, now.reward, positions[learnt], known)
+        tables = self._tables.reshape(len(self._tables), -1)
+        _fill_known(tables, fades, group, np.stack([now.group, now.arm, positions[learnt]]), now.reward, known)
         self.learnt = Learnt(now.group, now.arm, now.context, now.reward, positions[learnt])
         left = np.sort(chosen[learnt.size :])
         self._waiting = items.at(left)
-        return KnownRewards(known[0], known[1], known[2], numbers)
+        counts, sums, spreads = (np.ascontiguousarray(table) for table in np.split(known, len(_TABLES), axis=1))
+        return KnownRewards(counts, sums, spreads, numbers)
 
     def number_rows(self, group: IntArray) -> IntArray:
         """Return the number of each coming row among its agent's rows, (n,), counted from 0."""
@@ -239,7 +233,7 @@ class Past:
         if largest >= self._made.size:
             wider = max(2 * self._made.size, largest + 1)
             more = wider - self._made.size
-            self._tables = np.pad(self._tables, ((0, 0), (0, more), (0, 0)))
+            self._tables = np.pad(self._tables, ((0, more), (0, 0), (0, 0)))
             self._made = np.pad(self._made, (0, more))
 
     def state(self) -> dict[str, Any]:
@@ -247,7 +241,7 @@ class Past:
         used = int(np.flatnonzero(self._made).max(initial=-1)) + 1
         return {
             "made": self._made[:used].tolist(),
-            **{name: table[:used].tolist() for name, table in zip(_TABLES, self._tables, strict=True)},
+            **{name: self._tables[:used, j].tolist() for j, name in enumerate(_TABLES)},
             "waiting": {name: array.tolist() for name, array in self._waiting._asdict().items()},
         }
 
@@ -256,8 +250,9 @@ class Past:
         made = np.array(state["made"], dtype=np.int64)
         self._make_space(made.size)
         self._made[: made.size] = made
-        for name, table in zip(_TABLES, self._tables, strict=True):
-            restore(table[: made.size], np.array(state[name], dtype=float).reshape(-1, table.shape[1]), name)
+        for j, name in enumerate(_TABLES):
+            table = self._tables[: made.size, j]
+            restore(table, np.array(state[name], dtype=float).reshape(-1, table.shape[1]), name)
         waiting = state["waiting"]
         due = np.array(waiting["due"])
         self._waiting = _Items(

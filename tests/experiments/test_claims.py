@@ -70,7 +70,7 @@ class TestVerdicts:
 
     def test_kinds_are_counted_apart(self):
         claims = [
-            Finding("a", "the paper says", "q", 1.0, 1.0, 1.0, at_least=0.0),
+            Finding("a", "the paper says", "q", 1.0, 1.0, 1.0, at_least=0.0, level=0.0),
             Finding("b", OURS, "q", 1.0, 1.0, 1.0, at_most=0.0, changed=("abc1234", "def5678")),
             Finding("c", "a theorem of the paper", "q", 1.0, 0.0, 2.0, at_most=1.0, theorem=True),
         ]
@@ -80,7 +80,8 @@ class TestVerdicts:
         assert count(claims, theorems) == {SHOWN: 0, REFUTED: 0, UNDECIDED: 1}
         assert len(count_lines(claims)) == 3
         page = claims_page({"x": claims}, "hand", 0)
-        assert r"| x | b \* | 1 |  | at most 0 | **refuted** |" in page
+        assert "| x | a | 1 |  | at least 0 | shown |" in page  # nothing is random
+        assert r"| x | b \* | 1 | 1 … 1 | at most 0 | **refuted** |" in page
         assert r"- **b**: q. \* Changed after data had been seen: abc1234, def5678." in page
         assert page.index("| x | a |") < page.index("| x | b ") < page.index("| x | c |")
         assert any("b *" in line and "refuted" in line for line in claim_lines(claims))

@@ -35,7 +35,7 @@ def test_writes_everything_and_runs_nothing_twice(tmp_path, monkeypatch):
     assert report.count("data:image/png;base64,") == 2
     assert "http://" not in report
     assert "https://" not in report
-    places = [report.index(f"<h1>{title}") for title in ("The paper&#x27;s figures", "Beyond the paper")]
+    places = [report.index(f"<h1>{title}") for title in ("The paper&#x27;s figures", "Beyond the paper&#x27;s figures")]
     assert places[0] < report.index("<h2>Figure 5") < places[1] < report.index("<h2>Lemma 2")
     assert "Made by `feint reproduce figure5 lemma2 --quick`" in (out / "claims.md").read_text(encoding="utf-8")
     for module in (figure5, lemma2):

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 
 import feint
 from cases import PAPER
+from feint.agent.public_log import RewardStream
 
 CASE_2 = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.49, 0.5, 0.1, 0.0])
 
@@ -17,6 +18,16 @@ CASE_2 = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.49, 0.5, 0.1, 0.0])
 def divergence(q, p):
     """KL(Ber(q) ‖ Ber(p)), Equation 10."""
     return q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p))
+
+
+def test_rewards_of_section_2_1_are_normal():
+    """Public and private rewards of each arm against N(μ, σ²), by Kolmogorov and Smirnov at 1e-6."""
+    bandit = feint.Bandit([0.6, -0.3], [0.2, 0.5], sigma=2.0)
+    stream = RewardStream(bandit, seed=3, replication=0)
+    for arm, means in enumerate(zip(bandit.public, bandit.private, strict=True)):
+        rewards = np.array([stream.rewards(t, arm) for t in range(5_000)])
+        for values, mean in zip(rewards.T, means, strict=True):
+            assert stats.kstest(values, stats.norm(mean, 2.0).cdf).pvalue > 1e-6
 
 
 def test_equation_1_is_the_normal_posterior():
@@ -81,7 +92,7 @@ def test_equations_14_to_18_bound_the_divergence():
     assert (exact <= leading - q + q**2 + 2 * p + 1e-15).all()
     bound = leading + (1 - q) * np.log(1 - q)
     assert (exact >= bound - 1e-15).all()
-    assert (np.diff(bound, axis=0) < 0).all()
+    assert np.diff(bound, axis=0) / np.diff(np.log(p), axis=0) == pytest.approx(-q[1:], rel=1e-6)  # so without limit
 
 
 # Lemma 3 and the proof of Lemma 2 (Appendix A.2)
@@ -170,6 +181,25 @@ def test_lemma_7_the_best_public_arm_is_pulled_ever_more_often():
     ratios = runs.pulls.values[:, :, :1] / runs.pulls.values[:, :, 1:]
     assert (np.diff(ratios, axis=1) > 0).all()
     assert np.log10(ratios[:, -1] / ratios[:, -2]).mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_equation_47_tends_to_one_where_all_arms_are_pulled():
+    """c_t, the probability that the other arms lie below the bar, as pulls grow at the rates of Theorem 1."""
+    times = np.array([1e2, 1e3, 1e4, 1e6])
+    pulls = feint.predicted_pulls(PAPER, [0, 1 / 3, 1 / 3, 1 / 3], 0.1, times, "first")
+    bar = PAPER.public[0] + 1.0 / np.sqrt(pulls[:, 0])
+    c_t = [stats.norm.cdf(x, PAPER.public[2:], 1 / np.sqrt(n[2:])).prod() for x, n in zip(bar, pulls, strict=True)]
+    assert (np.diff(c_t) > 0).all()
+    assert c_t[-1] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_equations_55_to_57_bound_what_is_boosted_where_both_arms_grow_alike():
+    """If N_1 ≥ c·N_a, then π_a ≤ exp(−N_a·c·Δ²/2(c + 1)), which boosted is at most of the order ε/N_a."""
+    epsilon, gap, counts = 0.1, 0.6, np.array([1e3, 1e5, 1e7])
+    for c in (0.1, 1.0, 10.0):
+        rate = c * gap**2 / (2 * (c + 1))
+        boosted = feint.boost_probability(None, epsilon, log_p=-rate * counts)
+        assert (boosted * counts * rate / epsilon)[-1] == pytest.approx(1.0, abs=1e-3)
 
 
 def test_equations_46_to_48_and_58_to_60_bound_the_reference():

@@ -53,7 +53,7 @@ CAPTION = (
 EXACT, APPROXIMATE = 0, 1  # along `approach`
 BOOSTED = [1, 2, 3]
 _DRAWN = 50  # the figure begins here
-_CHANGED = ("6917879", "db7e8d4")  # the horizon and the number of runs
+_CHANGED = ("6917879", "7b1734e", "db7e8d4")  # the horizon, the statistic and the number of runs
 
 
 def _instances() -> list[Bandit]:

@@ -9,8 +9,8 @@ from feint.experiments.findings import KINDS, MEASUREMENT, REFUTED, Finding, cou
 from feint.support.files import write_whole
 
 ARMS_WORDS = (
-    "In Figures 1 to 5 and what is claimed about them, arms and instances are numbered as in the paper, from 1; "
-    "everywhere else they count from 0."
+    "In Figures 1 to 5, in what is claimed about them and in the comparison with the paper's approximations, arms are "
+    "numbered as in the paper, from 1; everywhere else arms count from 0."
 )
 
 

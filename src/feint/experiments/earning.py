@@ -288,7 +288,7 @@ def _detection(data: xr.Dataset) -> list[Finding]:
         earn, explore = times[:, i, : int(data.watched_runs[i])]
         found.append(
             Finding(
-                f"earning is noticed before exploring, ε = {epsilon:g}",
+                f"Earn is noticed no later than exploring, ε = {epsilon:g}",
                 OURS,
                 "share of seeds on which the observer's alarm comes later for Earn than for Algorithm 1; median pulls "
                 f"{np.median(earn):,.0f} and {np.median(explore):,.0f}",

@@ -115,7 +115,8 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
             Finding(
                 f"φ underestimates arm {printed}",
                 "the φ_{a,t} rate underestimates the actual expected value",
-                f"median over seeds of the mean of N/φ over log t, {since}",
+                f"median over seeds of the mean of N/φ over log t, {since}; a mean over seeds has no interval for any "
+                "law",
                 *median_interval(ratio[:, late].mean(1), LEVEL),
                 at_least=1.0,
                 changed=_CHANGED,

@@ -36,7 +36,8 @@ CAPTION = (
     "the paper, from 1, which is the best public one."
 )
 CASES = {"symmetric": "replications", "asymmetric": "replications_asymmetric"}  # and how many runs each has
-_CHANGED_EARLY, _CHANGED_RUNS = ("6917879",), ("7b1734e", "db7e8d4")  # the early time; the numbers of runs
+_CHANGED_EARLY = ("6917879", "7b1734e")  # the early time; the statistic
+_CHANGED_RUNS = ("7b1734e", "db7e8d4")  # the statistic; the numbers of runs
 
 
 def steps(settings: dict[str, Any]) -> int:
@@ -128,6 +129,6 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
             f"median fall of that log ratio from t = {settings['early']:,} to {last:,}",
             *median_interval(early - late, LEVEL),
             at_least=0.0,
-            changed=_CHANGED_EARLY + _CHANGED_RUNS,
+            changed=("6917879", *_CHANGED_RUNS),
         ),
     ]

@@ -22,7 +22,7 @@ OURS = ""  # instead of the paper's words
 
 PAPER_CLAIM, OUR_CLAIM, THEOREM, MEASUREMENT = "the paper's", "ours", "theorems", "measurements"
 KINDS = {
-    PAPER_CLAIM: "What the paper says of its figures, measured",
+    PAPER_CLAIM: "What the paper says, measured",
     OUR_CLAIM: "What the paper does not say, measured",
     THEOREM: "Theorems: these cannot fail unless the software is wrong",
     MEASUREMENT: "Measurements: numbers with their intervals, of which nothing is claimed",
@@ -88,7 +88,7 @@ class Finding:
     @property
     def interval(self) -> str:
         """The interval in words, empty where nothing is random."""
-        return "" if self.low == self.high else f"{self.low:.3g} … {self.high:.3g}"
+        return "" if self.level == 0 else f"{self.low:.3g} … {self.high:.3g}"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON types; infinite numbers become null."""

@@ -110,7 +110,7 @@ def write_report(out: Path, claims: dict[str, list[Finding]], *, seed: int, size
     everything = [claim for found in claims.values() for claim in found]
     parted = {
         "The paper's figures": [name for name in claims if name in PAPER_FIGURES],
-        "Beyond the paper": [name for name in claims if name not in PAPER_FIGURES],
+        "Beyond the paper's figures": [name for name in claims if name not in PAPER_FIGURES],
     }
     versions = {"feint": VERSION, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
     parts = [

@@ -1,4 +1,4 @@
-r"""What the paper states, in its order: Lemma 1, Lemma 2, Theorem 1 and the exponent of Section 5, which is a heuristic.
+r"""What the paper states, in its order: Lemmas 1 and 2, Theorem 1, and the exponent of Section 5, a heuristic.
 
 Lemma 1 says how far a small probability can be raised, Lemma 2 how often an event happens that grows less likely each
 time, and Theorem 1 joins them: how often a boosted arm is pulled. For rewards that are not normal, d_a stands in the

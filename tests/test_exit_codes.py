@@ -83,3 +83,22 @@ def test_a_reader_that_leaves_is_no_error():
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("module", ["typer", "feint.cli"])
+def test_what_cannot_be_imported_is_no_rejection(module, tmp_path):
+    """A damaged installation: a module whose bytecode is cut, or a dependency that does not import."""
+    finder = (
+        "import sys\n"
+        "class Broken:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: raise EOFError('marshal data too short')\n"
+        "sys.meta_path.insert(0, Broken())\n"
+        "from feint.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", finder], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert done.stderr == (
+        "feint: cannot start, EOFError: marshal data too short; install feint and what it needs again\n"
+    )

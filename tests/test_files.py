@@ -133,6 +133,19 @@ def test_what_a_living_writer_has_not_finished_stays(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("moved", [False, True], ids=["before the new one came", "before the old one went"])
+def test_a_replacement_in_which_the_writer_was_killed_is_completed(moved, tmp_path):
+    unfinished = tmp_path / ".feint-unfinished-0123456789abcdef"
+    for folder, text in ((unfinished.with_name(unfinished.name + "-replaced"), "old"), (unfinished / "runs", "new")):
+        folder.mkdir(parents=True)
+        (folder / "data").write_text(text)
+    if moved:
+        (unfinished / "runs").rename(tmp_path / "runs")
+    write_whole(tmp_path / "other", lambda path: path.write_text("another"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "runs"]
+    assert (tmp_path / "runs" / "data").read_text() == "new"
+
+
 def test_what_is_not_ours_stays(tmp_path):
     """Names that are only alike, files, and links to folders elsewhere."""
     precious = tmp_path / "precious"

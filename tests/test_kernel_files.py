@@ -129,8 +129,9 @@ def test_without_room_feint_compiles_says_so_once_and_works(case, logs, tmp_path
     }[case]
     for said in assert_verdicts(logs, **settings):
         assert len(re.findall("feint: compiled kernels are not kept", said)) == 1, said
-        if case != "full while writing":
-            assert "they are kept" not in said
+        if case != "full while writing":  # the first kernels may fit
+            assert "are kept" not in said
+        assert said.find("are kept") <= said.find("are not kept")
     assert all(map(is_whole, kernels(tmp_path / "fills")))
 
 

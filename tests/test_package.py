@@ -29,7 +29,7 @@ def test_import_and_help_load_nothing_heavy():
 
 
 def test_compiling_is_announced_on_standard_error_only(tmp_path):
-    """A first use with an empty cache: results on standard output, and one line that says why it takes long."""
+    """A first use with an empty cache: results on standard output, and why it takes long."""
     done = subprocess.run(
         [sys.executable, "-m", "feint", "plan", "--public", "1,0", "--private", "0,1", "--epsilon", "1", "--json"],
         capture_output=True,
@@ -39,7 +39,8 @@ def test_compiling_is_announced_on_standard_error_only(tmp_path):
     )
     assert json.loads(done.stdout)["time"] > 2
     assert done.stderr.splitlines() == [
-        "feint: compiling kernels; they are kept, and the next start is quick (`feint warm` does all at once)"
+        "feint: compiling kernels (`feint warm` does all at once)",
+        "feint: compiled kernels are kept: the next start is quick",
     ]
 
 

@@ -77,6 +77,8 @@ print(feint.nothing)  # attr-defined
 feint.simulate(bandit, epsilon="a", horizon=10)  # arg-type
 feint.Agent(2, epsilon="0.1")  # arg-type
 feint.plan(bandit, "0.1", 0.01)  # arg-type
+feint.boost_probability(0.1, "a")  # arg-type
+feint.tilt([0.5, 0.5], [0.0, 1.0], epsilon="a")  # arg-type
 feint.simulate(bandit, epsilon=0.1, horizon=10, replication=3)  # call-arg
 feint.audit([0, 1], n_arm=2)  # call-arg
 feint.Agent.load("agent.json", explorr=feint.TopTwo())  # call-arg

@@ -1,14 +1,30 @@
 """The `feint` command, also as `python -m feint`."""
 
-from feint.support import interrupts
+import os
+import sys
+import traceback
 
 
 def main() -> None:
-    """Run the command; interrupts are looked after before anything that takes time is imported."""
-    interrupts.watch()
-    try:
-        from feint.cli import main as command
+    """Run the command; interrupts are looked after before anything that takes time is imported.
 
+    What cannot be imported, from a damaged installation, ends with 3: an exit code of 1 means that a log is rejected.
+    """
+    interrupts = None
+    try:
+        from feint.support import interrupts
+
+        interrupts.watch()
+        from feint.cli import main as command
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or (interrupts and interrupts.arrived()):
+            raise SystemExit(130) from None
+        if os.environ.get("FEINT_DEBUG"):
+            traceback.print_exc()
+        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        print(f"feint: cannot start, {said}; install feint and what it needs again", file=sys.stderr)
+        raise SystemExit(3) from None
+    try:
         command()
     except BaseException:
         if interrupts.arrived():  # whatever an import made of it

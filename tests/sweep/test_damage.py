@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 
 import fsspec
 import numpy as np
@@ -120,7 +121,17 @@ class TestChunks:
         assert contents(out) == {**whole[1], **notes}
 
     def test_what_a_killed_writer_left_is_removed(self, out, whole):
-        unpack({f"{CHUNK}.part": b"half", "public_mean/c/0/0.part": b"half"}, out)
+        unpack({f"{CHUNK}.part": b"half", "public_mean/c/0/0.part": b"half", "zarr.json.part": b"half"}, out)
+        mine = {"pulls/notes.part": b"mine", "c.0.part/notes.txt": b"mine"}
+        unpack(mine, out)
+        small_sweep().run(out)
+        assert contents(out) == {**whole[1], **mine}
+
+    @pytest.mark.parametrize("array", ["best_private", "public_mean", "pulls"])
+    def test_a_deleted_array_is_mended(self, array, out, whole):
+        shutil.rmtree(out / array)
+        with pytest.raises(OSError, match=array):
+            feint.open_sweep(out)
         small_sweep().run(out)
         assert contents(out) == whole[1]
 

@@ -1,6 +1,7 @@
 """feint sweep show: a table of 80 columns, in decades, against plain NumPy."""
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 import feint
@@ -34,3 +35,18 @@ def test_the_table_fits_80_columns_and_says_the_same_when_wide(tmp_path):
             assert interval in narrow[row[0] + 1]
             assert any(line.split()[:2] == [explorer, str(epsilon)] and f"{median} {interval}" in line for line in wide)
     assert not any("∞ (∞" in line or "(∞…∞)" in line for line in narrow + wide)
+
+
+def test_control_characters_of_labels_and_failures_are_shown_escaped(tmp_path):
+    class Failing:
+        def choose(self, view, uniforms):
+            raise RuntimeError("no\x1b[2Jway")
+
+    bandit = feint.Bandit([0.5, 0.0], [0.0, 0.5])
+    sweep = feint.Sweep({"pa\x1b[2Kper": bandit}, {"ok": feint.TopTwo(), "ba\x1bd": Failing()}, [0.1], horizon=9)
+    with pytest.warns(feint.sweep.SweepWarning):
+        sweep.run(tmp_path / "out.zarr")
+    text = "\n".join(shown(tmp_path / "out.zarr", 200))
+    assert "\x1b" not in text
+    assert r"pa\x1b[2Kper" in text
+    assert r"no\x1b[2Jway" in text

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from feint.cli.shared import FIGURES, app, check_output, save_figure
+from feint.support.printable import printable
 
 _WIDEST = 10_000  # letters of a table that is not folded
 
@@ -77,7 +78,7 @@ def run(
     typer.echo(f"{done:,} replications are in {out}; see them with: feint sweep show {out}")
     failures = [str(warning.message) for warning in caught if issubclass(warning.category, SweepWarning)]
     for message in failures:
-        typer.echo(f"feint: {message.replace('`retry_failed`', '--retry-failed')}", err=True)
+        typer.echo(f"feint: {printable(message.replace('`retry_failed`', '--retry-failed'))}", err=True)
     if failures:
         raise typer.Exit(2)
 
@@ -119,11 +120,14 @@ def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "T
 
     from feint.sweep.study import AXES
 
+    def show(text: str) -> str:
+        return escape(printable(text))
+
     timed = "stopping_time" in data
     varied = [d for d, axis in enumerate(AXES) if d and data.sizes[axis] > 1]
     same = [f"{axis} {rows[0].labels[d]}" for d, axis in enumerate(AXES) if data.sizes[axis] == 1]
     title = [f"{len(rows)} cells at {int(data['time'][-1]):,} pulls", *same]
-    table = Table(title=escape(", ".join(title)), box=box.SIMPLE_HEAD)
+    table = Table(title=show(", ".join(title)), box=box.SIMPLE_HEAD)
     for d in varied:
         table.add_column(AXES[d], overflow="fold")
     table.add_column("runs", justify="right")
@@ -134,8 +138,8 @@ def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "T
         if row.labels[0] != bandit:
             bandit = row.labels[0]
             table.add_section()
-            table.add_row(f"[bold]{escape(bandit)}[/]")
-        cells = [escape(row.labels[d]) for d in varied] + [f"{row.replications:,}" + (" !" if row.failure else "")]
+            table.add_row(f"[bold]{show(bandit)}[/]")
+        cells = [show(row.labels[d]) for d in varied] + [f"{row.replications:,}" + (" !" if row.failure else "")]
         decades = None if row.log_error is None else tuple(value / math.log(10) for value in row.log_error)
         numbers: list[tuple[tuple[float, ...] | None, str]] = [(row.time, ",.0f")] if timed else []
         numbers += [(decades, ".2f"), (row.pulls, ",.0f")]
@@ -144,7 +148,7 @@ def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "T
     if timed:
         notes.append("∞: δ was not reached by the last pull")
     notes += [f"! {', '.join(row.labels)}: {row.failure}" for row in rows if row.failure][:5]
-    table.caption = escape("\n".join(notes))
+    table.caption = "\n".join(map(show, notes))
     return table
 
 

@@ -3,9 +3,9 @@
 It is used with the releases that `_jit.KNOWN_NUMBA` names, which `make test-matrix` runs. With any other release,
 `_public_doors` takes its place.
 
-Nothing here outlives the compilation of feint's own kernels. Two methods of Numba's are replaced while Numba's
-`compile_extra` makes and runs one of the compilers below, under Numba's own lock and only for the thread that holds it.
-They are restored when that ends, however it ends.
+Nothing here outlives the compilation of feint's own kernels. Two methods and one function of Numba's are replaced while
+Numba's `compile_extra` makes and runs one of the compilers below, under Numba's own lock and only for the thread that
+holds it. They are restored when that ends, however it ends.
 
 Without each of them, a first use takes this many more CPU seconds (`feint run`, 15 s; in brackets
 `best_arm_probabilities`, 2.8 s; two shared cores, Numba 0.68):
@@ -210,7 +210,8 @@ def _importing_once() -> Iterator[None]:
             for registry in self._registries:
                 self.install_registry(registry)
         else:
-            looking, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+            looking = linalg.ensure_blas
+            linalg.ensure_blas = lambda: None if threading.get_ident() == thread else looking()
             try:
                 _load_additional_registries(self)
             finally:
@@ -252,7 +253,7 @@ class _Cache(NullCache):
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        if _all_ours(signature) and _kernel_files.writable_folder() is not None:
+        if _all_ours(signature) and _kernel_files.keeps():
             name = self._name(signature, result.target_context.codegen())
             _kernel_files.save(name, serialize.dumps(result._reduce()))
 
@@ -313,10 +314,9 @@ class _Notice:
     def _say(self, kept: bool) -> None:
         if not kept:
             say_once("feint: compiling kernels for your own classes; these are not kept and compile at every start")
-        elif _kernel_files.writable_folder() is not None:  # otherwise a message already says that nothing is kept
-            say_once(
-                "feint: compiling kernels; they are kept, and the next start is quick (`feint warm` does all at once)"
-            )
+        elif _kernel_files.keeps():  # otherwise a message already says that nothing is kept
+            say_once("feint: compiling kernels (`feint warm` does all at once)")
+            _kernel_files.announce()
 
 
 _NOTICE = _Notice()

@@ -27,6 +27,7 @@ _FORMAT = b"feint kernel 1\n"
 _CHECKSUM = hashlib.sha256
 _FOLDER = "feint-kernels"
 _BESIDE = _PACKAGE / "__pycache__" / _FOLDER
+_state = {"full": False, "announced": False}
 
 
 def load(name: str) -> bytes | None:
@@ -42,15 +43,28 @@ def load(name: str) -> bytes | None:
     return None
 
 
+def keeps() -> bool:
+    """Return whether kernels can be kept, as far as is known."""
+    return not _state["full"] and writable_folder() is not None
+
+
+def announce() -> None:
+    """Say of the next kernel that is kept that it is: earlier, a disk might still fill up."""
+    _state["announced"] = True
+
+
 def save(name: str, content: bytes) -> None:
-    """Keep `content` under this name; if that fails, say so once."""
+    """Keep `content` under this name; if that fails, say so once and keep no more."""
     folder = writable_folder()
     if folder is None:
         return
     try:
         data = _FORMAT + _CHECKSUM(content).digest() + content
         write_whole(folder / source_digest() / name, lambda path: path.write_bytes(data), force=True)
+        if _state["announced"]:
+            say_once("feint: compiled kernels are kept: the next start is quick")
     except OSError as error:
+        _state["full"] = True
         say_once(f"feint: compiled kernels are not kept in {folder}: {error.strerror or error}")
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import FloatArray
+from feint._types import FloatArray, Numbers
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
 from feint.numerics._validate import as_distribution, as_floats, as_probabilities, broadcast, check_epsilon, is_whole
@@ -17,7 +17,7 @@ _ROWS_PER_SLICE = 5_000
 
 
 def boost_probability(
-    p: npt.ArrayLike | None, epsilon: npt.ArrayLike, *, log_p: npt.ArrayLike | None = None
+    p: npt.ArrayLike | None, epsilon: Numbers, *, log_p: npt.ArrayLike | None = None
 ) -> FloatArray | np.float64:
     r"""Return q*(p), the largest q with KL(Ber(q) ‖ Ber(p)) ≤ ε.
 
@@ -77,7 +77,7 @@ def boost_probability(
     return result[()]
 
 
-def boost_probability_approx(p: npt.ArrayLike, epsilon: npt.ArrayLike) -> FloatArray | np.float64:
+def boost_probability_approx(p: npt.ArrayLike, epsilon: Numbers) -> FloatArray | np.float64:
     r"""Return the paper's closed-form underestimate q-hat of q* (Appendix C.2, Equation 76).
 
     .. math:: \hat q(p) = \min\{1, \max\{\varepsilon/W(\varepsilon/p),\; p,\; p + \sqrt{\varepsilon p (1 - p)}\}\}

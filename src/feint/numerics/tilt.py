@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from feint._types import FloatArray
+from feint._types import FloatArray, Numbers
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
 from feint.numerics._validate import as_distribution, as_floats, check_epsilon
@@ -16,7 +16,7 @@ _LARGEST = 1e150  # of a value: differences stay far from overflow
 
 
 def tilt(
-    pi: npt.ArrayLike | None, values: npt.ArrayLike, epsilon: npt.ArrayLike, *, log_pi: npt.ArrayLike | None = None
+    pi: npt.ArrayLike | None, values: npt.ArrayLike, epsilon: Numbers, *, log_pi: npt.ArrayLike | None = None
 ) -> FloatArray:
     r"""Return the distribution within KL ε of `pi` with the largest expected value.
 

@@ -18,6 +18,7 @@ from typing import Any
 from feint.support.strict_json import parse_json
 
 _UNFINISHED = ".feint-unfinished-"
+_REPLACED = "-replaced"
 _LEFTOVER = re.compile(re.escape(_UNFINISHED) + "[0-9a-f]{16}")
 _LARGEST_STATE = 2**28  # bytes; a larger file is no state, and might not fit into memory
 
@@ -50,7 +51,7 @@ def _replace_folder(path: Path, unfinished: Path, folder: Path) -> None:
     if not unfinished.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file cannot take its place. Choose another name.")
     # Outside the folder that the next process removes if this one is killed right here.
-    old = folder.with_name(f"{folder.name}-replaced")
+    old = folder.with_name(folder.name + _REPLACED)
     path.rename(old)
     unfinished.rename(path)
     old.rename(unfinished)
@@ -86,8 +87,19 @@ def remove_leftovers(parent: Path) -> None:
     for folder in found:
         held = _lock(folder, wait=False)
         if held is not None:
+            _finish_replacing(folder)
             shutil.rmtree(folder, ignore_errors=True)
             os.close(held)
+
+
+def _finish_replacing(folder: Path) -> None:
+    """Complete the replacement in which the writer was killed: the new folder takes its place, and the old one goes."""
+    old = folder.with_name(folder.name + _REPLACED)
+    if old.is_dir():
+        for unfinished in folder.iterdir():
+            if not (folder.parent / unfinished.name).exists():
+                unfinished.rename(folder.parent / unfinished.name)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _lock(folder: Path, *, wait: bool) -> int | None:

@@ -1,6 +1,7 @@
 """Where a store lies: a folder of this machine, or any URL that fsspec knows. Objects are written whole."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from feint.support.files import write_whole
 
 ROOT = "zarr.json"  # what makes a folder a store
 _UNFINISHED = ".part"
+_OURS = re.compile(r"(\w+/)?(zarr\.json|c([./]\d+)*)" + re.escape(_UNFINISHED))
 
 
 class Target(Protocol):
@@ -71,6 +73,8 @@ class Folder:
             path = self.path / key
             unfinished = path.with_name(path.name + _UNFINISHED)
             try:
+                if self.path.is_dir():  # somebody may have deleted the folder of an array
+                    path.parent.mkdir(parents=True, exist_ok=True)
                 unfinished.write_bytes(data)
                 unfinished.replace(path)
             except BaseException:  # Ctrl-C, too
@@ -122,7 +126,8 @@ class Folder:
             raise ValueError(f"Another process is writing {self}; wait for it, or choose another store.") from None
         try:
             for unfinished in self.path.rglob(f"*{_UNFINISHED}"):
-                unfinished.unlink()
+                if unfinished.is_file() and _OURS.fullmatch(unfinished.relative_to(self.path).as_posix()):
+                    unfinished.unlink()
             yield
         finally:
             os.close(held)

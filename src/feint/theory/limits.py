@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint._types import FloatArray, IntArray
+from feint._types import FloatArray, IntArray, Numbers
 from feint.bandit import Bandit
 from feint.numerics import best_arm_probabilities
 from feint.numerics._jit import kernel
@@ -22,7 +22,7 @@ from feint.numerics.streams import Word, check_word, step_uniforms
 from feint.theory.instance import check_unique_best_public, divergences_at, information, public_divergences
 
 
-def boost_limit(p: ArrayLike | None, epsilon: ArrayLike, *, log_p: ArrayLike | None = None) -> FloatArray:
+def boost_limit(p: ArrayLike | None, epsilon: Numbers, *, log_p: ArrayLike | None = None) -> FloatArray:
     r"""Return ε/log(ε/p), the limit of q*(p) as p → 0 (Lemma 1, Equation 4).
 
     .. math:: \lim_{p \to 0} \frac{\log(\varepsilon/p)}{\varepsilon/q^*(p)} = 1

@@ -10,14 +10,17 @@ def main() -> None:
 
     What cannot be imported, from a damaged installation, ends with 3: an exit code of 1 means that a log is rejected.
     """
-    interrupts = None
+
+    def arrived() -> bool:
+        return "feint.support.interrupts" in sys.modules and sys.modules["feint.support.interrupts"].arrived()
+
     try:
         from feint.support import interrupts
 
         interrupts.watch()
         from feint.cli import main as command
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) or (interrupts and interrupts.arrived()):
+        if isinstance(error, KeyboardInterrupt) or arrived():
             raise SystemExit(130) from None
         if os.environ.get("FEINT_DEBUG"):
             traceback.print_exc()
@@ -27,7 +30,7 @@ def main() -> None:
     try:
         command()
     except BaseException:
-        if interrupts.arrived():  # whatever an import made of it
+        if arrived():  # whatever an import made of it
             raise SystemExit(130) from None
         raise
 

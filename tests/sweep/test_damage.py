@@ -122,7 +122,7 @@ class TestChunks:
 
     def test_what_a_killed_writer_left_is_removed(self, out, whole):
         unpack({f"{CHUNK}.part": b"half", "public_mean/c/0/0.part": b"half", "zarr.json.part": b"half"}, out)
-        mine = {"pulls/notes.part": b"mine", "c.0.part/notes.txt": b"mine"}
+        mine = {"pulls/notes.part": b"mine"}
         unpack(mine, out)
         small_sweep().run(out)
         assert contents(out) == {**whole[1], **mine}

@@ -12,6 +12,7 @@ from feint._types import FloatArray
 from feint.families import Families, Family, Gaussian
 from feint.feedback import Feedback
 from feint.numerics._validate import as_floats
+from feint.support.own_parts import offers, read
 from feint.support.printable import short_list, short_repr
 
 
@@ -169,7 +170,7 @@ def family_pair(family: Families | None, sigma: float | None = None) -> tuple[An
         family = Gaussian() if sigma is None else Gaussian(sigma)
     pair = tuple(family) if isinstance(family, tuple | list) else (family, family)
     for side in pair:
-        if isinstance(side, type) or not all(hasattr(side, name) for name in ("mean_range", "accepts", "draw")):
+        if isinstance(side, type) or not all(offers(side, name) for name in ("mean_range", "accepts", "draw")):
             raise ValueError(
                 f"family is {short_repr(family)}; give one of feint.families with its parentheses, as Bernoulli(), or "
                 "your own (docs/extending.md), or a pair of these for public and private rewards."
@@ -185,7 +186,7 @@ def _means(value: ArrayLike, name: str, family: Family) -> tuple[float, ...]:
         raise ValueError(f"{name} means have shape {array.shape}; give a flat list with at least two arms.")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} means are {array.tolist()}; every mean must be finite.")
-    low, high = family.mean_range
+    low, high = read(family, "mean_range")
     if not ((array > low) & (array < high)).all():
         raise ValueError(
             f"{name} means are {array.tolist()}; those of {family!r} must lie strictly between {low:g} and {high:g}."

@@ -13,6 +13,7 @@ from feint.families.base import Belief
 from feint.numerics._jit import by_type, shared
 from feint.references.base import (
     Reference,
+    check_timing,
     expect,
     min_pulls_per_arm,
     reference_family,
@@ -100,8 +101,7 @@ class Around:
 
     def check_timing(self, timing: Any) -> None:
         """Check that the reference inside knows rewards in this way."""
-        if hasattr(self.reference, "check_timing"):
-            self.reference.check_timing(timing)
+        check_timing(self.reference, timing)
 
     def prior_of(self, family: Any) -> Any:
         """Return the prior of the reference inside."""

@@ -25,6 +25,7 @@ from feint.simulation.engine.record import AnswerRecords, Records, Run
 from feint.simulation.engine.replications import Course, run_all
 from feint.simulation.engine.rewards import private_truth, rewards_of
 from feint.simulation.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
+from feint.support.own_parts import call, read
 from feint.support.printable import short_repr
 from feint.support.progress import ticking
 
@@ -192,7 +193,7 @@ def run_simulation(
 
     if method == "event":
         check_events(agent, budget, observe, delta)
-    own_budget = hasattr(budget, "kernel") and may_change(budget, budget.kernel())
+    own_budget = hasattr(budget, "kernel") and may_change(budget, call(budget, "kernel", None))
     together = agent.together and not own_budget
     used = "lockstep" if together else "plain" if agent.plain else method if agent.has_bounds else "eager"
     keeps_state = agent.keeps_state or own_budget
@@ -292,7 +293,7 @@ def check_bandit(bandit: Bandit) -> None:
     for side, means, family in zip(
         ("public", "private"), (bandit.public, bandit.private), bandit.families, strict=True
     ):
-        low, high = getattr(family, "draw_range", family.mean_range)
+        low, high = family.draw_range if hasattr(family, "draw_range") else read(family, "mean_range")
         if not all(low <= mean <= high for mean in means):
             raise ValueError(
                 f"The {side} means {list(means)} reach beyond what can be simulated for {family!r}, {low:g} to "

@@ -137,3 +137,26 @@ def test_commands_end_with_2_and_name_the_line(tmp_path):
         for line in lines:
             done = typed(*line, cwd=tmp_path)
             assert (done.returncode, f"{method} failed (mine.py, line " in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda bandit: feint.gamma(bandit, [0, 1]),
+        feint.optimal_boosting,
+        feint.optimal_allocation,
+        feint.optimal_earning,
+        lambda bandit: feint.plan(bandit, 0.1, 0.1),
+        lambda bandit: feint.plan(bandit, math.inf, 0.1),
+        lambda bandit: feint.plan_epsilon(bandit, 1000, 0.1),
+        lambda bandit: feint.plan_total(bandit, 1000, 0.1),
+        lambda bandit: feint.plan_unseen(bandit, 0.5, 0.05, 1000),
+        lambda bandit: feint.theory.pull_rate(bandit, 0.1),
+        lambda bandit: feint.theory.error_exponent(bandit, [10, 10]),
+        lambda bandit: feint.theory.predicted_pulls(bandit, [0, 1], 0.1, [100]),
+        lambda bandit: feint.theory.log_error_limit(bandit, [0, 1], 0.1, [100]),
+    ],
+)
+def test_theory_and_plans_say_that_a_family_in_plain_python_is_not_enough(ask):
+    with pytest.raises(ValueError, match=r"^Theory and plans need families with a divergence and a kernel.*CoinFamily"):
+        ask(feint.Bandit(*COINS, family=CoinFamily()))

@@ -34,7 +34,7 @@ from feint.budgets import Epsilon, as_budget, checked_at, power_of, power_sum
 from feint.numerics import boost_probability
 from feint.numerics._validate import as_floats
 from feint.support.own_parts import fresh
-from feint.theory.instance import check_unique_best_public, check_weights, public_divergences
+from feint.theory.instance import check_families, check_unique_best_public, check_weights, public_divergences
 from feint.theory.maximin import gamma
 
 Order = Literal["first", "second", "fluid"]
@@ -112,6 +112,7 @@ def predicted_pulls(
     >>> predicted_pulls(bandit, [0, 1/3, 1/3, 1/3], 0.09, [4, 1000])[0]
     array([1., 1., 1., 1.])
     """
+    check_families(bandit)
     check_unique_best_public(bandit)
     share = check_weights(bandit, weights)
     budget = fresh(as_budget(epsilon), bandit.n_arms)

@@ -88,7 +88,9 @@ class Bandit:
         """σ of normal rewards, if it is the same on both sides."""
         public, private = (getattr(family, "sigma", None) for family in self.families)
         if public is None or public != private:
-            raise AttributeError(f"The rewards {self.families} have no common sigma; use bandit.families instead.")
+            raise AttributeError(
+                f"The rewards {short_repr(self.families)} have no common sigma; use bandit.families instead."
+            )
         return float(public)
 
     @property
@@ -117,9 +119,10 @@ class Bandit:
         return max(self.private) - np.array(self.private)
 
     def __repr__(self) -> str:
-        families = repr(self.families[0]) if self.families[0] == self.families[1] else repr(self.families)
+        public, private = map(short_repr, self.families)
+        families = public if self.families[0] == self.families[1] else f"({public}, {private})"
         shown = list if self.n_arms <= 10 else short_list
-        seen = "" if self.feedback is None else f", feedback={self.feedback!r}"
+        seen = "" if self.feedback is None else f", feedback={short_repr(self.feedback)}"
         return f"Bandit(public={shown(self.public)}, private={shown(self.private)}, family={families}{seen})"
 
     def _repr_html_(self) -> str:
@@ -128,7 +131,7 @@ class Bandit:
         rows = [
             (a, f"{self.public[a]:g}", f"{self.private[a]:g}", ", ".join(roles(self, a))) for a in range(self.n_arms)
         ]
-        names = " and ".join(dict.fromkeys(repr(family) for family in self.families))
+        names = " and ".join(dict.fromkeys(map(short_repr, self.families)))
         return table(f"Bandit of {self.n_arms} arms, {names}", ("arm", "public mean", "private mean", ""), rows)
 
 
@@ -189,6 +192,7 @@ def _means(value: ArrayLike, name: str, family: Family) -> tuple[float, ...]:
     low, high = read(family, "mean_range")
     if not ((array > low) & (array < high)).all():
         raise ValueError(
-            f"{name} means are {array.tolist()}; those of {family!r} must lie strictly between {low:g} and {high:g}."
+            f"{name} means are {array.tolist()}; those of {short_repr(family)} must lie strictly between {low:g} and "
+            f"{high:g}."
         )
     return tuple(float(mean) for mean in array)

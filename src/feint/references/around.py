@@ -21,6 +21,7 @@ from feint.references.base import (
     reference_settings,
     takes_contexts,
 )
+from feint.support.printable import repr_of_fields
 
 
 @by_type
@@ -79,6 +80,9 @@ class Around:
     """The questions that a reference around another passes on to it."""
 
     reference: Reference
+
+    def __repr__(self) -> str:
+        return repr_of_fields(self)
 
     @property
     def ignores_rewards(self) -> bool:

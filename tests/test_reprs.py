@@ -134,3 +134,11 @@ def test_a_plan_of_a_sweep(tmp_path):
 def test_a_reference_of_ones_own_is_named_in_reports():
     report = feint.audit([0, 1, 1], [0.1, 0.2, 0.3], n_arms=2, reference=Own())
     assert "the reference Own()" in report.claim
+
+
+def test_a_part_around_ones_own_keeps_its_arguments_in_labels():
+    references = [feint.Clipped(Own(), 0.01), feint.Clipped(Own(), 0.05)]
+    study = feint.Sweep({"paper": PAPER}, epsilons=[0.1], references=references, horizon=10)
+    assert "2 references" in repr(study)
+    runs = feint.simulate(PAPER, epsilon=0.1, horizon=10, replications=1, reference=references[0])
+    assert runs.reference.item() == "Clipped(reference=Own(), low=0.01, high=1.0)"

@@ -47,13 +47,13 @@ def fresh(part: Any, n_arms: int) -> Any:
 def make(cls: Any, **settings: Any) -> Any:
     """Return an object of a user's own class; what its constructor raises is reported with class, file and line.
 
-    A TypeError or ValueError is taken to be about the arguments, and the caller says of which part.
+    A constructor that does not take these arguments is not run; of that the caller says which part it is about.
     """
     try:
         return cls(**settings)
-    except (TypeError, ValueError) as error:
-        raise ValueError(str(error)) from error
     except (Exception, SystemExit) as error:
+        if isinstance(error, TypeError) and error.__traceback__.tb_next is None:  # type: ignore[union-attr]
+            raise ValueError(str(error)) from error
         raise OwnPartError(
             f"{cls.__name__}(…) failed{_innermost_line(cls, '__init__', error)}: {type(error).__name__}: {error}"
         ) from error

@@ -160,3 +160,27 @@ def test_commands_end_with_2_and_name_the_line(tmp_path):
 def test_theory_and_plans_say_that_a_family_in_plain_python_is_not_enough(ask):
     with pytest.raises(ValueError, match=r"^Theory and plans need families with a divergence and a kernel.*CoinFamily"):
         ask(feint.Bandit(*COINS, family=CoinFamily()))
+
+
+GOAL = """
+import numpy as np
+class G:
+    def answer(self, means): return 1 / 0
+    def log_error(self, answer, pulls, sums): return 0.0
+    def doubts(self, pulls, means, divergence): return np.ones((1, means.size))
+"""
+
+
+def test_a_goal_of_ones_own_is_accepted_by_plan_and_a_feedback_refused_by_all(tmp_path):
+    (tmp_path / "mine.py").write_text(GOAL)
+    means = "--public", "0.6,0.3", "--private", "0.2,0.5", "--epsilon", "0.1"
+    for command in ("run", "plan"):
+        assert "G.answer failed (mine.py, line 4)" in typed(command, *means, "--goal", "mine.py:G", cwd=tmp_path).stderr
+    (tmp_path / "bandit.toml").write_text('public = [0.6, 0.3]\nprivate = [0.2, 0.5]\nfeedback = "mine.py:G"\n')
+    for line in (
+        ("run", *means, "--feedback", "mine.py:G"),
+        ("plan", *means, "--feedback", "mine.py:G"),
+        ("run", "--instance", "bandit.toml", "--epsilon", "0.1"),
+    ):
+        done = typed(*line, cwd=tmp_path)
+        assert (done.returncode, "one of your own cannot be used" in done.stderr) == (2, True), done.stderr

@@ -47,7 +47,7 @@ def plan(
         str | None,
         typer.Option(help="Whom to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
     ] = None,
-    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal}.")] = "best-arm",
+    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
     reference: Annotated[
         str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")
     ] = USUAL_REFERENCE,
@@ -91,7 +91,7 @@ def plan(
     else:
         chosen = parse(explorer or "top-two", "explorer", folder=Path(), known=usual_arguments(bandit))
         budget: Any = None
-        aim = parse(goal, "goal")
+        aim = parse(goal, "goal", folder=Path())
         if epsilon is not None:
             found = parse(epsilon, "budget", folder=Path())
             budget = found.epsilon if isinstance(found, Constant) else found

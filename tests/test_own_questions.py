@@ -184,3 +184,13 @@ def test_a_goal_of_ones_own_is_accepted_by_plan_and_a_feedback_refused_by_all(tm
     ):
         done = typed(*line, cwd=tmp_path)
         assert (done.returncode, "one of your own cannot be used" in done.stderr) == (2, True), done.stderr
+
+
+def test_doors_take_names_alike_and_say_what_is_wrong(tmp_path):
+    write_csv(tmp_path / "log.csv", "arm,reward", [(i % 2, i % 2) for i in range(20)])
+    names = "thompson-sampling", "thompson"
+    whole, alias = (typed("audit", "log.csv", "--reference", n, "--split", "0.5,0.5", cwd=tmp_path) for n in names)
+    assert (alias.returncode, alias.stdout) == (whole.returncode, whole.stdout)
+    assert whole.returncode == 1  # arms in turn are no coin's
+    means = "--public", "0.6,0.3", "--private", "0.2,0.5", "--epsilon", "0.1"
+    assert "leave the prior out" in typed("plan", *means, "--reference", "thompson-sampling:0,1").stderr

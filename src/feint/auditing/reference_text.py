@@ -7,6 +7,7 @@ from typing import Any
 from feint.families import Gaussian
 from feint.references import Clipped, NormalInverseGamma, ThompsonSampling
 from feint.registry import USUAL_REFERENCE, imply_family, is_family_of, parse, parse_families
+from feint.registry.names import find
 
 _NORMAL = (None, "gaussian", "normal")  # families that leave σ to --sigma
 
@@ -22,7 +23,7 @@ def read_reference(
 ) -> tuple[Any, Any]:
     """Return the (reference, family) that the options describe; `folder` is where files of the user's own are."""
     if split is not None:
-        if reference != USUAL_REFERENCE:
+        if find(reference, "reference") is not ThompsonSampling:  # by any of its names
             raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")
         reference = f"split:{split}"
     written = reference
@@ -83,9 +84,8 @@ def _priors(text: str, size: int, folder: Path | None) -> list[tuple[float, ...]
     Without a folder no file is read: a visitor of the page must not learn what is on the server.
     """
     # For priors that are longer than a path may be, pathlib would raise an OSError.
-    path = None if folder is None else folder / text
-    is_file = path is not None and os.path.isfile(path)
-    lines = path.read_text(encoding="utf-8").split("\n") if is_file else text.split(";")
+    is_file = folder is not None and os.path.isfile(folder / text)
+    lines = Path(folder or "", text).read_text(encoding="utf-8").split("\n") if is_file else text.split(";")
     try:
         found = [tuple(float(part) for part in line.replace(";", ",").split(",")) for line in lines if line.strip()]
     except ValueError:

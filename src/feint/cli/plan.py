@@ -72,7 +72,10 @@ def plan(
     from feint.registry.instances import usual_arguments
 
     bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
-    if parse(reference, "reference", folder=Path()) != ThompsonSampling():
+    expected = parse(reference, "reference", folder=Path())
+    if isinstance(expected, ThompsonSampling) and expected.prior is not None:
+        raise ValueError("A plan is for thompson-sampling with its usual prior; leave the prior out, or use feint run.")
+    if expected != ThompsonSampling():
         raise ValueError("A plan is for the reference thompson-sampling; simulate others with feint run.")
     check_output(plot, FIGURES, force)
     if sum(value is not None for value in (epsilon, time, total, unseen)) != 1:

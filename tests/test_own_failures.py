@@ -141,7 +141,7 @@ def test_a_part_that_cannot_be_made_ends_the_command_with_one_sentence(tmp_path,
     assert "return [][1]" in shown  # the cause
 
 
-@pytest.mark.parametrize("raised", ["KeyError('boo')", "SystemExit(1)"])
+@pytest.mark.parametrize("raised", ["KeyError('boo')", "SystemExit(1)", "TypeError('boo')", "ValueError('boo')"])
 def test_what_a_constructor_raises_is_the_users(raised, tmp_path):
     (tmp_path / "mine.py").write_text(f"class Mine:\n    def __init__(self):\n        raise {raised}\n")
     means = ["--public", "0.6,0.3", "--private", "0.2,0.5"]

@@ -19,6 +19,19 @@ class Own:
         return 0.1
 
 
+class OwnFamily:
+    mean_range, rewards = (0.0, 1.0), "a number"
+
+    def accepts(self, rewards):
+        return rewards == rewards
+
+    def draw(self, mean, uniform):
+        return mean
+
+    def log_best(self, pulls, sums):
+        return np.full(pulls.size, -np.log(pulls.size))
+
+
 WIDE = feint.Bandit(np.linspace(0, 1, 80), np.linspace(1, 0, 80))
 MADE = {
     "Agent": lambda: feint.Agent(2, Own(), Own(), epsilon=Own()),
@@ -70,6 +83,48 @@ def test_it_is_short_and_says_what_it_is(name):
         assert "np.float64" not in shown
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda own: feint.Clipped(own, 0.05),
+        lambda own: feint.Tempered(own, 0.5),
+        lambda own: feint.Holdout(own, 0, 0.1),
+        lambda own: feint.ControlShare(own, 0, 0.1),
+        lambda own: feint.Clipped(feint.Tempered(own, 0.5), 0.05),
+        lambda own: feint.Bandit([0.6, 0.3], [0.2, 0.5], family=OwnFamily()),
+        lambda own: feint.Bandit([0.6, 0.3], [0.2, 0.5], family=(feint.Bernoulli(), OwnFamily())),
+        lambda own: Claim(reference=feint.Clipped(own, 0.05), family=OwnFamily()),
+    ],
+)
+def test_a_part_of_ones_own_inside_has_no_address(around):
+    made = around(Own())
+    for shown in (repr(made), str(made)):
+        assert "Own" in shown
+        assert " at 0x" not in shown
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda family: feint.Bandit([2.0, 0.3], [0.2, 0.5], family=family),
+        lambda family: feint.Bandit([0.6, 0.3], [0.2, 0.5], family=family).sigma,
+        lambda family: feint.audit([0, 1], [1, 0], family=family, reference=feint.ThompsonSampling((1, 1))),
+        lambda family: feint.audit([0, 1], [1, 0], family=family, reference=feint.PlayTheWinner()),
+        lambda family: feint.audit([0, 1], [1, 0], family=family, reference=feint.ScoredThompson([1, 2], [0, 0])),
+        lambda family: feint.Agent(2, family=family, reference=feint.references.ObservedUCB(), epsilon=0.1),
+    ],
+)
+def test_errors_about_a_family_of_ones_own_have_no_address(wrong):
+    with pytest.raises((ValueError, AttributeError), match=r"OwnFamily\(\)") as raised:
+        wrong(OwnFamily())
+    assert " at 0x" not in str(raised.value)
+
+
+def test_a_family_of_ones_own_is_named_in_reports():
+    report = feint.audit([0, 1, 1], [0.1, 0.2, 0.3], n_arms=2, family=OwnFamily())
+    assert report.claim == "Thompson Sampling with OwnFamily()"
+
+
 def test_a_plan_of_a_sweep(tmp_path):
     shown = repr(feint.Sweep({"paper": PAPER}, epsilons=[0.1], horizon=10).plan(tmp_path / "out.zarr"))
     assert shown.startswith("<Workload: 1 cell, ")
@@ -79,3 +134,11 @@ def test_a_plan_of_a_sweep(tmp_path):
 def test_a_reference_of_ones_own_is_named_in_reports():
     report = feint.audit([0, 1, 1], [0.1, 0.2, 0.3], n_arms=2, reference=Own())
     assert "the reference Own()" in report.claim
+
+
+def test_a_part_around_ones_own_keeps_its_arguments_in_labels():
+    references = [feint.Clipped(Own(), 0.01), feint.Clipped(Own(), 0.05)]
+    study = feint.Sweep({"paper": PAPER}, epsilons=[0.1], references=references, horizon=10)
+    assert "2 references" in repr(study)
+    runs = feint.simulate(PAPER, epsilon=0.1, horizon=10, replications=1, reference=references[0])
+    assert runs.reference.item() == "Clipped(reference=Own(), low=0.01, high=1.0)"

@@ -12,6 +12,7 @@ from feint._types import FloatArray
 from feint.families import Families, Family, Gaussian
 from feint.feedback import Feedback
 from feint.numerics._validate import as_floats
+from feint.support.own_parts import offers, read
 from feint.support.printable import short_list, short_repr
 
 
@@ -87,7 +88,9 @@ class Bandit:
         """σ of normal rewards, if it is the same on both sides."""
         public, private = (getattr(family, "sigma", None) for family in self.families)
         if public is None or public != private:
-            raise AttributeError(f"The rewards {self.families} have no common sigma; use bandit.families instead.")
+            raise AttributeError(
+                f"The rewards {short_repr(self.families)} have no common sigma; use bandit.families instead."
+            )
         return float(public)
 
     @property
@@ -116,9 +119,10 @@ class Bandit:
         return max(self.private) - np.array(self.private)
 
     def __repr__(self) -> str:
-        families = repr(self.families[0]) if self.families[0] == self.families[1] else repr(self.families)
+        public, private = map(short_repr, self.families)
+        families = public if self.families[0] == self.families[1] else f"({public}, {private})"
         shown = list if self.n_arms <= 10 else short_list
-        seen = "" if self.feedback is None else f", feedback={self.feedback!r}"
+        seen = "" if self.feedback is None else f", feedback={short_repr(self.feedback)}"
         return f"Bandit(public={shown(self.public)}, private={shown(self.private)}, family={families}{seen})"
 
     def _repr_html_(self) -> str:
@@ -127,7 +131,7 @@ class Bandit:
         rows = [
             (a, f"{self.public[a]:g}", f"{self.private[a]:g}", ", ".join(roles(self, a))) for a in range(self.n_arms)
         ]
-        names = " and ".join(dict.fromkeys(repr(family) for family in self.families))
+        names = " and ".join(dict.fromkeys(map(short_repr, self.families)))
         return table(f"Bandit of {self.n_arms} arms, {names}", ("arm", "public mean", "private mean", ""), rows)
 
 
@@ -169,7 +173,7 @@ def family_pair(family: Families | None, sigma: float | None = None) -> tuple[An
         family = Gaussian() if sigma is None else Gaussian(sigma)
     pair = tuple(family) if isinstance(family, tuple | list) else (family, family)
     for side in pair:
-        if isinstance(side, type) or not all(hasattr(side, name) for name in ("mean_range", "accepts", "draw")):
+        if isinstance(side, type) or not all(offers(side, name) for name in ("mean_range", "accepts", "draw")):
             raise ValueError(
                 f"family is {short_repr(family)}; give one of feint.families with its parentheses, as Bernoulli(), or "
                 "your own (docs/extending.md), or a pair of these for public and private rewards."
@@ -185,9 +189,10 @@ def _means(value: ArrayLike, name: str, family: Family) -> tuple[float, ...]:
         raise ValueError(f"{name} means have shape {array.shape}; give a flat list with at least two arms.")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} means are {array.tolist()}; every mean must be finite.")
-    low, high = family.mean_range
+    low, high = read(family, "mean_range")
     if not ((array > low) & (array < high)).all():
         raise ValueError(
-            f"{name} means are {array.tolist()}; those of {family!r} must lie strictly between {low:g} and {high:g}."
+            f"{name} means are {array.tolist()}; those of {short_repr(family)} must lie strictly between {low:g} and "
+            f"{high:g}."
         )
     return tuple(float(mean) for mean in array)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import runpy
 import shlex
 
 import numpy as np
@@ -20,6 +21,7 @@ from feint.app.audit import CLAIMS, Audit
 from feint.app.messages import in_words_of_the_page, number_of
 from feint.app.unfolding import Setting, Unfolding
 from feint.auditing.pipeline import audit_source
+from feint.registry import registered
 
 
 def test_a_run_and_its_twin_are_simulations():
@@ -79,6 +81,50 @@ def test_the_command_of_an_audit_gives_the_same(claim, tmp_path):
         assert json.loads(shell.stdout) == json.loads(json.dumps(found))
 
 
+@pytest.mark.parametrize(
+    ("claim", "number", "more"),
+    [
+        ("clipped:REFERENCE,LOW[,HIGH]", "thompson-sampling,0.05", "--family bernoulli"),
+        ("the strongest that the log allows", "2", "--reference clipped:thompson-sampling,0.05 --family bernoulli"),
+        ("Thompson Sampling, 0/1 rewards", None, "--prior 2,1"),
+        ("the strongest that the log allows", "1", "--family poisson --prior 1,1"),
+        ("softmax", "0.5", "--split 0.3,0.7"),
+    ],
+)
+def test_other_options_may_name_family_prior_and_reference(claim, number, more, tmp_path):
+    log = tmp_path / "log.csv"
+    bandit = feint.Bandit([0.6, 0.3], [0.2, 0.5], family=feint.Bernoulli())
+    write_log(public_log(bandit, TopTwo(), epsilon=0.1, horizon=60, seed=1), log)
+    form = Audit()
+    form.claim.value = claim
+    form.number.value, form.more.value = number or "", more
+    asked = form.asked()
+    form.close()
+    found = audit_source(log, asked.claim()).to_json()
+    assert ("no probability below 0.05" in found["claim"]) == ("clipped" in claim + more)
+    assert ("Beta" in found["claim"]) == ("bernoulli" in more or "0/1" in claim)
+    shell = CliRunner().invoke(app, [*shlex.split(asked.command(str(log)))[1:], "--json"])
+    assert json.loads(shell.stdout) == json.loads(json.dumps(found))
+
+
+def test_a_visitor_learns_nothing_of_files_on_the_server(tmp_path):
+    (tmp_path / "priors").write_text("1,1\n1,1\n")
+    form = Audit()
+    form.more.value = f"--family bernoulli --prior {tmp_path / 'priors'}"
+    asked = form.asked()
+    form.close()
+    assert asked.claim(tmp_path).reference.prior == ((1, 1), (1, 1))
+    with pytest.raises(ValueError, match=r"--prior is .*; give two numbers"):
+        asked.claim()
+
+
+def test_a_new_family_can_be_claimed(monkeypatch):
+    monkeypatch.setitem(registered("family"), "laplace", feint.Gaussian)
+    claims = runpy.run_path(feint.app.claims.__file__)["CLAIMS"]
+    assert {choice.reference for choice in claims.values()} >= {*registered("family")} - {"gaussian"}
+    assert claims["Thompson Sampling, laplace rewards"][:4] == ("rewards", "laplace", "reference", "1")
+
+
 def test_numbers_of_fields():
     assert number_of(" 7 ", "The seed", int, 0, 9) == 7
     assert number_of("1e-3", "σ", float, 0, 1) == 0.001
@@ -89,5 +135,6 @@ def test_numbers_of_fields():
 
 def test_sentences_name_the_fields_of_the_page():
     text = "Correct the log, or leave such rows out (`skip_bad`);\n --sigma is 'x'."
+    assert in_words_of_the_page("--prior is 'x'; --reference is 'y'") == "--prior is 'x'; The claim is 'y'"
     expected = "Correct the log, or leave such rows out (tick “Leave bad rows out”); σ of the rewards is 'x'."
     assert in_words_of_the_page(text) == expected

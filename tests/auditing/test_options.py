@@ -228,13 +228,14 @@ def test_a_reference_that_cannot_be_restricted_is_refused(monkeypatch):
 
 def test_words_of_a_shell():
     assert read_words("--within=1% --skip-bad") == {"within": "1%", "skip_bad": True}
+    assert read_words("--family poisson --prior 1,1") == {"family": "poisson", "prior": "1,1"}
     for wrong, sentence in (
         ("--bach 2", "did you mean --batch?"),
         ("batch", "There is no option batch here"),
         ("--batch x", "--batch is 'x'; give a whole number."),
         ("--batch", "--batch needs a value."),
         ("--unit 'a", "A quote is not closed"),
-        ("--prior 1,1", "There is no option --prior"),
+        ("--priors 1,1", "There is no option --priors here; did you mean --prior?"),
     ):
         with pytest.raises(ValueError, match=re.escape(sentence)):
             read_words(wrong)

@@ -41,6 +41,7 @@ from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
 from feint.registry import config_of, format_part, from_config
 from feint.support.files import load_state, save_state
+from feint.support.own_parts import call, read
 
 _VERSION = 2
 
@@ -359,8 +360,8 @@ class Agent:
 
 
 def _checked_reward(reward: Any, name: str, family: Any) -> float:
-    what = f"Nothing was recorded: the {name} reward must be {family.rewards}"
+    what = f"Nothing was recorded: the {name} reward must be {read(family, 'rewards')}"
     number = as_number(reward, what)
-    if not family.accepts(number):
+    if not call(family, "accepts", None, number):
         raise ValueError(f"{what}; got {reward!r}.")
     return number

@@ -10,7 +10,7 @@ from feint.explorers.base import PlainExplorer, explorer_settings
 from feint.explorers.bounded_draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.explorers.together import chooses_together
-from feint.families.base import belief, fill_log_best, usual_prior
+from feint.families.base import belief, family_settings, fill_log_best, usual_prior
 from feint.goals import BestArm
 from feint.goals.base import goal_settings
 from feint.numerics._jit import has_plain
@@ -74,9 +74,10 @@ def assemble(
     together = compiled is None and not others_plain and chooses_together(explorer)
     tilts = hasattr(explorer, "values") if compiled is None else hasattr(type(compiled), "fill_policy")
     # A region bounds boosts only.
-    has_bounds = not plain and not tilts and all(hasattr(type(side.kernel()), "fill_region") for side in families)
+    sides = [type(family_settings(side)) for side in families]
+    has_bounds = not plain and not tilts and all(hasattr(side, "fill_region") for side in sides)
     has_event_boosts = any(hasattr(type(compiled), name) for name in ("fill_least_shares", "pass_boosts"))
-    has_sums = has_bounds and all(hasattr(type(side.kernel()), "draw_sum") for side in families)
+    has_sums = has_bounds and all(hasattr(side, "draw_sum") for side in sides)
     keeps_state = plain or may_change(explorer, compiled) or may_change(reference, settings) or may_change(goal, aim)
     runs = plain, together, keeps_state, settings.own_samples, settings.follows_posterior
     can = has_bounds, has_event_boosts, has_sums, tilts

@@ -8,8 +8,7 @@ import numpy as np
 
 from feint.agent.agent import Agent
 from feint.bandit import Bandit
-from feint.families.base import draw_reward
-from feint.families.plain import PlainFamily
+from feint.families.base import draw_reward, family_settings
 from feint.feedback.base import draw_private
 from feint.goals import BestArm
 from feint.numerics.streams import PRIVATE, PUBLIC, RandomStream
@@ -24,9 +23,7 @@ class RewardStream:
 
     def __init__(self, bandit: Bandit, seed: int = 0, replication: int = 0) -> None:
         self._bandit, self._stream = bandit, RandomStream(seed, replication)
-        self._settings = [
-            family.kernel() if hasattr(family, "kernel") else PlainFamily(family) for family in bandit.families
-        ]
+        self._settings = [family_settings(family) for family in bandit.families]
         if bandit.feedback is not None:
             self._settings[1] = bandit.feedback.kernel(bandit.families, np.zeros(bandit.n_arms))
         self._first = -_BLOCK

@@ -24,6 +24,7 @@ from feint.auditing.command_line import WrittenClaim, read_words
 from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
+from feint.registry import USUAL_REFERENCE
 from feint.support.html import escape
 
 MOST_MEGABYTES = 20
@@ -61,7 +62,7 @@ class Audit:
         )
         self.more = pn.widgets.TextInput(
             label="Other options, as in a shell",
-            placeholder="--batch 100 --burn-in 150 --unit user",
+            placeholder="--family bernoulli --prior 1,1 --batch 100 --unit user",
             css_classes=["more"],
             **stretch,
         )
@@ -194,7 +195,10 @@ class Audit:
             "alpha": number_of(self.alpha.value, "α", float, 1e-9, 0.5),
             "skip_bad": self.skip_bad.value,
         }
-        return WrittenClaim(**(fields | read_words(self.more.value)))
+        more = read_words(self.more.value)
+        if more.keys() & {"reference", "split"}:  # then the list and its number do not say what is claimed
+            fields |= {"reference": USUAL_REFERENCE, "sigma": None, "split": None}
+        return WrittenClaim(**(fields | more))
 
     def _audit(self, event: Any) -> None:
         log = self._log

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from feint.references.base import takes_contexts
 from feint.registry import format_usual, registered, signature
 from feint.registry.names import arguments
 
@@ -15,26 +14,6 @@ class Choice(NamedTuple):
     number: str | None = None
     usual: str = ""
     has_context: bool = False
-
-
-STRONGEST, SPLIT = "the strongest that the log allows", "a split with these shares"
-OF_FAMILY = {
-    "gaussian": "Thompson Sampling, normal rewards", "bernoulli": "Thompson Sampling, 0/1 rewards",
-    "poisson": "Thompson Sampling, counts", "exponential": "Thompson Sampling, waiting times",
-}  # fmt: skip
-CLAIMS = {
-    STRONGEST: Choice(None, "thompson-sampling", "sigma", "1"),
-    OF_FAMILY["gaussian"]: Choice("rewards", "thompson-sampling", "sigma", "1"),
-    OF_FAMILY["bernoulli"]: Choice("rewards", "beta"),
-    OF_FAMILY["poisson"]: Choice("rewards", "poisson"),
-    OF_FAMILY["exponential"]: Choice("rewards", "exponential"),
-    "uniform": Choice(None, "uniform"),
-    "softmax": Choice("rewards", "softmax", "reference", "1"),
-    "ε-greedy": Choice("rewards", "epsilon-greedy", "reference", "0.1"),
-    SPLIT: Choice(None, "thompson-sampling", "split", "0.5,0.5"),
-}
-NUMBERS = {"sigma": "σ of the rewards", "reference": "Its arguments", "split": "Shares, with commas"}
-_NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"}  # UCB does not draw its arms
 
 
 def _example(cls: Any) -> str:
@@ -52,8 +31,36 @@ def _example(cls: Any) -> str:
     )
 
 
+def _choice(name: str, cls: Any) -> Choice:
+    """Return the choice of a reference, or of Thompson Sampling with a family, which is named alike."""
+    example = _example(cls)
+    # Of a reference around another it is a property, which only an object can answer.
+    always_has_context = getattr(cls, "takes_contexts", False) is True
+    return Choice("rewards", name, "reference" if example else None, example, always_has_context)
+
+
+STRONGEST, SPLIT = "the strongest that the log allows", "a split with these shares"
+_REWARDS = {
+    "gaussian": "normal rewards",
+    "bernoulli": "0/1 rewards",
+    "poisson": "counts",
+    "exponential": "waiting times",
+}
+OF_FAMILY = {
+    name: f"Thompson Sampling, {_REWARDS.get(name, f'{name} rewards')}"
+    for name in dict.fromkeys((*_REWARDS, *registered("family")))  # the others after those that have words
+}
+CLAIMS = {
+    STRONGEST: Choice(None, "thompson-sampling", "sigma", "1"),
+    **{words: _choice(name, registered("family")[name]) for name, words in OF_FAMILY.items()},
+    OF_FAMILY["gaussian"]: Choice("rewards", "thompson-sampling", "sigma", "1"),
+    "uniform": Choice(None, "uniform"),
+    "softmax": Choice("rewards", "softmax", "reference", "1"),
+    "ε-greedy": Choice("rewards", "epsilon-greedy", "reference", "0.1"),
+    SPLIT: Choice(None, "thompson-sampling", "split", "0.5,0.5"),
+}
+NUMBERS = {"sigma": "σ of the rewards", "reference": "Its arguments", "split": "Shares, with commas"}
+_NOT_LISTED = {choice.reference for choice in CLAIMS.values()} | {"split", "ucb"}  # UCB does not draw its arms
 CLAIMS |= {
-    signature(cls): Choice("rewards", name, "reference" if _example(cls) else None, _example(cls), takes_contexts(cls))
-    for name, cls in registered("reference").items()
-    if name not in _NOT_LISTED
+    signature(cls): _choice(name, cls) for name, cls in registered("reference").items() if name not in _NOT_LISTED
 }

@@ -14,7 +14,7 @@ from feint.support.html import escape
 # What the library and the shell call a setting -> what the page calls it.
 _NAMES = {
     "skip_bad": "tick “Leave bad rows out”", "arm": "“Column of arms”", "reward": "“Column of rewards”",
-    "sigma": "σ of the rewards", "split": "The shares", "reference": "The claim's number", "alpha": "α",
+    "sigma": "σ of the rewards", "split": "The shares", "reference": "The claim", "alpha": "α",
     "n_arms": "“Arms”", "encoding": "feint audit --encoding in a shell",
 }  # fmt: skip
 _PARAMETER = re.compile(r"`([a-z_]+)`|--([a-z-]+)")
@@ -24,8 +24,8 @@ def in_words_of_the_page(text: str) -> str:
     """Return a message on one line, with the names that the fields have."""
 
     def named(found: "re.Match[str]") -> str:
-        name = found[1] or found[2].replace("-", "_")
-        return _NAMES.get(name, name)
+        # What has no field is written as in a shell, under "Other options".
+        return _NAMES.get(found[1], found[1]) if found[1] else _NAMES.get(found[2].replace("-", "_"), found[0])
 
     return _PARAMETER.sub(named, " ".join(text.split()))
 

@@ -40,12 +40,12 @@ def audit_options() -> dict[str, Option]:
 
 
 def read_words(text: str) -> dict[str, Any]:
-    """Return the options in a piece of a command line by their names. Those of the reference are not among them.
+    """Return the options in a piece of a command line by their names.
 
     >>> read_words("--batch 100 --no-initial-round --unit user,page")
     {'batch': 100, 'initial_round': False, 'unit': 'user,page'}
     """
-    known = {name: option for name, option in audit_options().items() if name not in _REFERENCE}
+    known = audit_options()
     try:
         words = shlex.split(text)
     except ValueError:

@@ -3,7 +3,17 @@
 Everything from the theory upwards imports this folder.
 """
 
-from feint.budgets.base import Budget, Epsilon, Pieces, PowerKernel, TableKernel, checked_at, epsilon_at, may_grow
+from feint.budgets.base import (
+    Budget,
+    Epsilon,
+    Pieces,
+    PowerKernel,
+    TableKernel,
+    checked_at,
+    epsilon_at,
+    may_grow,
+    power_of,
+)
 from feint.budgets.constant import Constant, as_budget
 from feint.budgets.power_law import PowerLaw, power_sum
 from feint.budgets.rising import RisingBudget
@@ -23,5 +33,6 @@ __all__ = [
     "checked_at",
     "epsilon_at",
     "may_grow",
+    "power_of",
     "power_sum",
 ]

@@ -108,7 +108,14 @@ def checked_at(budget: Any, t: int) -> float:
 
 def may_grow(budget: Any) -> bool:
     """Return whether ε_t is not known to be at most ε_s for every t > s."""
-    return not hasattr(budget, "kernel") or budget.kernel().exponent < 0.0
+    power = power_of(budget)
+    return power is None or power.exponent < 0.0
+
+
+def power_of(budget: Any) -> PowerKernel | None:
+    """Return the settings of a budget that is scale·t^(−exponent), as all of the package are; None for any other."""
+    settings = call(budget, "kernel", None) if hasattr(budget, "kernel") else None
+    return settings if isinstance(settings, PowerKernel) else None
 
 
 def check_pull(t: int) -> int:

@@ -47,7 +47,7 @@ def plan(
         str | None,
         typer.Option(help="Whom to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
     ] = None,
-    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal}.")] = "best-arm",
+    goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
     reference: Annotated[
         str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")
     ] = USUAL_REFERENCE,
@@ -72,7 +72,10 @@ def plan(
     from feint.registry.instances import usual_arguments
 
     bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
-    if parse(reference, "reference", folder=Path()) != ThompsonSampling():
+    expected = parse(reference, "reference", folder=Path())
+    if isinstance(expected, ThompsonSampling) and expected.prior is not None:
+        raise ValueError("A plan is for thompson-sampling with its usual prior; leave the prior out, or use feint run.")
+    if expected != ThompsonSampling():
         raise ValueError("A plan is for the reference thompson-sampling; simulate others with feint run.")
     check_output(plot, FIGURES, force)
     if sum(value is not None for value in (epsilon, time, total, unseen)) != 1:
@@ -91,7 +94,7 @@ def plan(
     else:
         chosen = parse(explorer or "top-two", "explorer", folder=Path(), known=usual_arguments(bandit))
         budget: Any = None
-        aim = parse(goal, "goal")
+        aim = parse(goal, "goal", folder=Path())
         if epsilon is not None:
             found = parse(epsilon, "budget", folder=Path())
             budget = found.epsilon if isinstance(found, Constant) else found

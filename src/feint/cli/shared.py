@@ -89,6 +89,7 @@ def read_bandit(
     from feint.bandit import Bandit
     from feint.registry import imply_family, is_family_of, parse, parse_families
     from feint.registry.instances import load_bandit
+    from feint.support.printable import short_repr
 
     reference, implied = imply_family(reference)
     if instance is not None:
@@ -107,7 +108,7 @@ def read_bandit(
         bandit = Bandit(numbers(public, "--public"), means, sigma, family=chosen, feedback=seen)
     if implied is not None and not is_family_of(implied, bandit.families[0]):
         raise ValueError(
-            f"--reference {implied} contradicts the public rewards, {bandit.families[0]!r}; "
+            f"--reference {implied} contradicts the public rewards, {short_repr(bandit.families[0])}; "
             f"write --reference {reference}."
         )
     return bandit, reference

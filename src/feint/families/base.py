@@ -41,6 +41,7 @@ from feint.numerics._validate import restore
 from feint.numerics.best_arm_rows import best_sums
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
+from feint.support.own_parts import call, read
 
 # Rows of `extremes` (4, 2): posteriors of D, the arm that moves, which bound every P(a) over a region.
 OTHERS_HIGH, OTHERS_LOW, OWN_LOW, OWN_HIGH = 0, 1, 2, 3
@@ -90,14 +91,19 @@ def tangents(n_arms: int, most: int) -> Tangents:
     return Tangents(*(np.full(shape, np.nan) for shape in shapes))
 
 
+def family_settings(family: Any) -> Any:
+    """Return the settings of a family for kernels, or `PlainFamily` for one in plain Python."""
+    return call(family, "kernel", None) if hasattr(family, "kernel") else PlainFamily(family)
+
+
 def belief(family: Any, prior: Any, pulls: Any) -> Belief:
     """Return the belief before any reward; `prior` is two numbers, or (2, K)."""
     n_arms = pulls.size
     table = np.array(np.broadcast_to(np.asarray(prior, dtype=float).reshape(2, -1), (2, n_arms)))
     sums, means, posterior = np.zeros(n_arms), np.zeros(n_arms), np.zeros((2, n_arms))
     if not hasattr(family, "kernel"):
-        return Belief(PlainFamily(family), table, pulls, sums, means, posterior, (pulls, sums))
-    settings = family.kernel()
+        return Belief(family_settings(family), table, pulls, sums, means, posterior, (pulls, sums))
+    settings = family_settings(family)
     return Belief(settings, table, pulls, sums, means, posterior, settings.workspace(n_arms))
 
 
@@ -113,12 +119,12 @@ def recall(belief: Belief, family: Any, sums: npt.ArrayLike, name: str) -> None:
 
 def observable_rewards(family: Any) -> str:
     """Return a phrase that says what a reward must be for an observer."""
-    return str(family.observable[1] if hasattr(family, "observable") else family.rewards)
+    return str(family.observable[1] if hasattr(family, "observable") else read(family, "rewards"))
 
 
 def is_observable(family: Any, rewards: Any) -> Any:
     """Return whether a number, or each entry of an array, can be a reward for an observer."""
-    found = family.accepts(rewards)
+    found = call(family, "accepts", None, rewards)
     return found & (abs(rewards) <= family.observable[0]) if hasattr(family, "observable") else found
 
 

@@ -28,7 +28,7 @@ class PlainFamily(Plain):
     def draw_reward(settings: PlainFamily, mean: float, normal: float, uniform: float) -> float:
         """Ask the family and check its answer."""
         reward = float(call(settings.family, "draw", None, float(mean), float(uniform)))
-        if not settings.family.accepts(reward):
+        if not call(settings.family, "accepts", None, reward):
             name = type(settings.family).__name__
             raise ValueError(f"{name}.draw returned {reward!r}; its own `rewards` says {settings.family.rewards!r}.")
         return reward
@@ -65,4 +65,4 @@ class PlainFamily(Plain):
     @staticmethod
     def divergence_to(settings: PlainFamily, x: float, change: float) -> float:
         """Ask the family."""
-        return float(settings.family.divergence(x, x + change))
+        return float(call(settings.family, "divergence", None, x, x + change))

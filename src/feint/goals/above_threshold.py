@@ -14,6 +14,7 @@ from feint.goals.base import axis_of, log_any, relative_doubt
 from feint.numerics._jit import part, parts
 from feint.numerics._validate import as_number
 from feint.numerics.posterior_axes import tails
+from feint.support.printable import short_repr
 
 
 @part
@@ -141,6 +142,7 @@ class AboveThreshold:
         low, high = family.mean_range
         if not low < self.threshold < high:
             raise ValueError(
-                f"The threshold {self.threshold:g} is no mean of {family!r}; give one between {low:g} and {high:g}."
+                f"The threshold {self.threshold:g} is no mean of {short_repr(family)}; give one between {low:g} and "
+                f"{high:g}."
             )
         return AboveThresholdKernel(self.threshold, axis)

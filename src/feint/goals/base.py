@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import BoolArray, FloatArray
-from feint.families.base import Belief
+from feint.families.base import Belief, family_settings
 from feint.numerics._jit import Plain, by_type, inlined
 from feint.numerics.normal import scaled_tail
 from feint.support.own_parts import OwnPartError, call
@@ -170,15 +170,15 @@ def goal_settings(goal: Any, n_arms: int, family: Any) -> Any:
         )
     if not hasattr(goal, "kernel"):
         return PlainGoal(goal, family)
-    goal.check(n_arms)
-    return goal.kernel(n_arms, family)
+    call(goal, "check", None, n_arms)
+    return call(goal, "kernel", None, n_arms, family)
 
 
 def axis_of(family: Any, n_arms: int, goal: Any) -> Any:
     """Return the axis of a family's posteriors, if it has one."""
-    if not hasattr(family, "kernel") or not hasattr(type(family.kernel()), "axis"):
+    if not hasattr(family, "kernel") or not hasattr(type(family_settings(family)), "axis"):
         raise ValueError(
             f"{short_repr(goal)} needs the posterior of every private mean, which {type(family).__name__} does not "
             "give; choose a family of feint, or the goal BestArm()."
         )
-    return type(family.kernel()).axis(n_arms)
+    return type(family_settings(family)).axis(n_arms)

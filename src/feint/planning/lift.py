@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import FloatArray
-from feint.budgets import checked_at
+from feint.budgets import checked_at, power_of
 from feint.evidence.boost_mixture import boosted_table, place_of
 from feint.numerics._jit import inlined, kernel
 from feint.numerics.normal import exp_and_complement
@@ -39,8 +39,8 @@ class Lift:
     """A budget over time, with q* at each of its values."""
 
     def __init__(self, budget: Any, first: int, horizon: float) -> None:
-        if hasattr(budget, "kernel"):
-            self.scale, self.exponent, self.last = budget.kernel()
+        if (power := power_of(budget)) is not None:
+            self.scale, self.exponent, self.last = power
             self._times = self._values = np.empty(0)
             ends = [self._power(float(first)), self._power(min(horizon, self.last))]
         else:

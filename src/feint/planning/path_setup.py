@@ -20,7 +20,7 @@ from feint.planning.paths import walk_paths
 from feint.planning.seldom_seen import private_side
 from feint.planning.sides import Side
 from feint.support.printable import short_repr
-from feint.theory.instance import check_unique_best_public
+from feint.theory.instance import check_families, check_unique_best_public
 
 LATEST = 1e15  # a path that is not sure by this time never is
 
@@ -41,9 +41,8 @@ def draw_paths(
     """Draw paths until the error is δ; with `alpha`, until both observers have raised the alarm; or to the horizon."""
     from scipy.special import ndtri_exp
 
+    check_families(bandit)
     check_unique_best_public(bandit)
-    if not all(hasattr(side, "kernel") for side in bandit.families):
-        raise ValueError("Plans need families with a kernel; simulate this one (docs/extending.md).")
     n_arms = bandit.n_arms
     public, private = Side(bandit.families[0], np.array(bandit.public)), private_side(bandit)
     aim = None if isinstance(goal, BestArm) else PathGoal(goal, bandit, private)

@@ -13,7 +13,7 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.bandit import Bandit
-from feint.budgets import Epsilon, as_budget, checked_at
+from feint.budgets import Epsilon, as_budget, checked_at, power_of
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.goals import BestArm, Goal
@@ -233,7 +233,7 @@ def first_order_time(budget: Any, root: float) -> float:
     """Return T with B(T) = root², or root itself if there is no limit; ∞ if the budget never adds up to root²."""
     if checked_at(budget, 1) == math.inf:
         return root
-    if not hasattr(budget, "kernel"):
+    if power_of(budget) is None:
         times = np.geomspace(1.0, LATEST, _GRID)
         values = np.array([checked_at(budget, round(t)) for t in times])
         sums = np.append(values[0], values[0] + np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(times)))

@@ -13,6 +13,7 @@ from feint.bandit import Bandit
 from feint.feedback import Linked, Sometimes
 from feint.numerics.best_arm_quick import quick_log_best
 from feint.planning.sides import Side, Sums
+from feint.support.printable import short_repr
 from feint.theory.instance import information
 
 
@@ -21,7 +22,7 @@ def private_side(bandit: Bandit) -> Side:
     sides = {type(None): Side, Sometimes: _SometimesSide, Linked: _LinkedSide}
     kind: Any = sides.get(type(bandit.feedback))
     if kind is None:
-        raise ValueError(f"Plans do not know the feedback {bandit.feedback!r}; simulate it.")
+        raise ValueError(f"Plans do not know the feedback {short_repr(bandit.feedback)}; simulate it.")
     side: Side = kind(bandit.families[1], np.array(bandit.private))
     side.see(bandit)
     return side

@@ -36,7 +36,7 @@ from feint.planning.notice import path_count
 from feint.planning.path_setup import draw_paths
 from feint.planning.path_state import Paths
 from feint.support.progress import shows_progress
-from feint.theory.instance import public_divergences
+from feint.theory.instance import check_families, public_divergences
 from feint.theory.limits import evidence_by_arm
 from feint.theory.maximin import optimal_boosting
 from feint.theory.rates import fluid
@@ -120,6 +120,7 @@ def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Uns
     as_number(horizon, "horizon must be a whole number of pulls")
     if not is_whole(int(horizon), bandit.n_arms + 1) or int(horizon) != horizon:
         raise ValueError(f"horizon is {horizon!r}; it must be a whole number of pulls above {bandit.n_arms}.")
+    check_families(bandit)
     total = power * math.log(power / alpha) + (1.0 - power) * math.log((1.0 - power) / (1.0 - alpha))
     end = int(horizon)
     own, ways = _ways(bandit, total, end)

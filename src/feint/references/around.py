@@ -13,6 +13,7 @@ from feint.families.base import Belief
 from feint.numerics._jit import by_type, shared
 from feint.references.base import (
     Reference,
+    check_timing,
     expect,
     min_pulls_per_arm,
     reference_family,
@@ -20,6 +21,7 @@ from feint.references.base import (
     reference_settings,
     takes_contexts,
 )
+from feint.support.printable import repr_of_fields
 
 
 @by_type
@@ -79,6 +81,9 @@ class Around:
 
     reference: Reference
 
+    def __repr__(self) -> str:
+        return repr_of_fields(self)
+
     @property
     def ignores_rewards(self) -> bool:
         """Return whether the reference inside ignores rewards."""
@@ -100,8 +105,7 @@ class Around:
 
     def check_timing(self, timing: Any) -> None:
         """Check that the reference inside knows rewards in this way."""
-        if hasattr(self.reference, "check_timing"):
-            self.reference.check_timing(timing)
+        check_timing(self.reference, timing)
 
     def prior_of(self, family: Any) -> Any:
         """Return the prior of the reference inside."""

@@ -38,7 +38,7 @@ import numpy.typing as npt
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
-from feint.numerics._validate import as_integers, read_only, restore
+from feint.numerics._validate import as_integers, is_whole, read_only, restore
 from feint.support.own_parts import OwnPartError, call, fresh
 from feint.support.printable import short_repr
 
@@ -260,12 +260,19 @@ def _recall(settings: Any, saved: Iterator[Any]) -> None:
 
 def min_pulls_per_arm(reference: Any, family: Any) -> int:
     """Return how many rewards of every arm must be known before the reference has probabilities."""
-    return int(reference.min_pulls_per_arm(family)) if hasattr(reference, "min_pulls_per_arm") else 1
+    if not hasattr(reference, "min_pulls_per_arm"):
+        return 1
+    found = call(reference, "min_pulls_per_arm", None, family)
+    if not is_whole(found, 0):
+        raise OwnPartError(
+            f"{type(reference).__name__}.min_pulls_per_arm returned {found!r}; it must be a whole number, 0 or more."
+        )
+    return int(found)
 
 
 def reference_prior(reference: Any, family: Any) -> Any:
     """Return the prior of the public posterior: two numbers, or two per arm as (2, K)."""
-    return reference.prior_of(family) if hasattr(reference, "prior_of") else usual_prior(family)
+    return call(reference, "prior_of", None, family) if hasattr(reference, "prior_of") else usual_prior(family)
 
 
 def among_arms(reference: Any, arms: Sequence[int]) -> Any:
@@ -275,16 +282,22 @@ def among_arms(reference: Any, arms: Sequence[int]) -> Any:
             f"{type(reference).__name__} cannot be recomputed where only some arms are available (`available`); leave "
             "that out, or claim a reference of your own that looks at view.available (docs/extending.md)."
         )
-    return reference.among(arms)
+    return call(reference, "among", None, arms)
+
+
+def check_timing(reference: Any, timing: Any) -> None:
+    """Check that a reference knows rewards in this way, if it has a say in that."""
+    if hasattr(reference, "check_timing"):
+        call(reference, "check_timing", None, timing)
 
 
 def reference_family(reference: Any, family: Any) -> Any:
     """Return the family of the rewards: the reference's own if it has one."""
-    return reference.family_of(family) if hasattr(reference, "family_of") else family
+    return call(reference, "family_of", None, family) if hasattr(reference, "family_of") else family
 
 
 def describe(reference: Any, family: Any) -> str:
     """Return a description of the reference for reports."""
-    return (
-        str(reference.describe(family)) if hasattr(reference, "describe") else f"the reference {short_repr(reference)}"
-    )
+    if not hasattr(reference, "describe"):
+        return f"the reference {short_repr(reference)}"
+    return str(call(reference, "describe", None, family))

@@ -79,7 +79,7 @@ class ClippedKernel(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Clipped(Around):
     """Another reference whose probabilities never fall below `low` or rise above `high`.
 

@@ -68,7 +68,7 @@ class ControlShareRows:
         return np.asarray(self._settings.has_posterior(*(table[:, self._others] for table in known)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ControlShare(AroundWithShare):
     """A reference in which one arm has a fixed share, and another reference draws among the others alone.
 

@@ -58,7 +58,7 @@ class AroundWithShare(Around):
         object.__setattr__(self, "arm", int(self.arm))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Holdout(AroundWithShare):
     """Another reference for all rows but a share of them, drawn at random, that goes to one arm.
 

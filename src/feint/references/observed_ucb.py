@@ -12,6 +12,7 @@ from feint.families.base import Belief, fill_log_best
 from feint.numerics._jit import part, parts
 from feint.numerics._validate import as_number
 from feint.numerics.best_arm_rows import complete_logs
+from feint.support.printable import short_repr
 
 
 @part
@@ -83,8 +84,8 @@ class ObservedUCB:
         """Return the settings for kernels; the argument above holds only for normal rewards."""
         if not isinstance(family, Gaussian):
             raise ValueError(
-                f"ObservedUCB needs normal public rewards, not {family!r}: only with those does the observer's belief "
-                "about the agent's means have a closed form."
+                f"ObservedUCB needs normal public rewards, not {short_repr(family)}: only with those does the "
+                "observer's belief about the agent's means have a closed form."
             )
         return ObservedUCBKernel(math.sqrt(self.exploration), math.sqrt(2.0), np.empty((2, n_arms)))
 

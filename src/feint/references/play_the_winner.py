@@ -9,6 +9,7 @@ from feint.families import Bernoulli
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
 from feint.numerics._validate import as_number
+from feint.support.printable import short_repr
 
 _LARGEST = 1e12  # balls
 
@@ -84,8 +85,8 @@ class PlayTheWinner:
         """Return the settings for kernels."""
         if not isinstance(family, Bernoulli):
             raise ValueError(
-                f"PlayTheWinner is about successes and failures, not {family!r}; give the family bernoulli, rewards 0 "
-                "and 1."
+                f"PlayTheWinner is about successes and failures, not {short_repr(family)}; give the family bernoulli, "
+                "rewards 0 and 1."
             )
         return PlayTheWinnerKernel(self.initial, self.success, self.failure)
 

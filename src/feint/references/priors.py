@@ -7,6 +7,7 @@ import numpy as np
 from feint._types import FloatArray
 from feint.families.base import usual_prior
 from feint.numerics._validate import as_floats
+from feint.support.printable import short_repr
 
 
 class HasPrior:
@@ -37,7 +38,7 @@ class HasPrior:
         """Return the two numbers that the family's posterior takes, (2,), or (2, K)."""
         if not hasattr(family, "kernel"):
             if self.prior is not None:
-                raise ValueError(f"{family!r} has its own prior; leave prior out.")
+                raise ValueError(f"{short_repr(family)} has its own prior; leave prior out.")
             return np.array(usual_prior(family))
         found = np.array([family.prior(pair) for pair in self._pairs], dtype=float).T
         return found if found.shape[1] > 1 else found[:, 0]
@@ -55,6 +56,6 @@ class HasPrior:
     def posterior_words(self, family: Any) -> str:
         """Return a description of posteriors and prior for reports."""
         if not hasattr(family, "words"):
-            return repr(family)
+            return short_repr(family)
         others = " for arm 0 and other priors for the others" if len(self._pairs) > 1 else ""
         return f"{family.words(self._pairs[0])}{others}"

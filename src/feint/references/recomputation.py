@@ -19,6 +19,7 @@ from feint.numerics._jit import has_plain, kernel
 from feint.numerics.beta_pairs import BetaPairs
 from feint.references.base import (
     PlainReference,
+    check_timing,
     describe,
     expect,
     memory_of,
@@ -69,8 +70,7 @@ class Recomputation:
     ) -> None:
         family = reference_family(reference, family)
         self.reference, self.family, self.n_arms = reference, family, n_arms
-        if hasattr(reference, "check_timing"):
-            reference.check_timing(timing)
+        check_timing(reference, timing)
         self._settings = reference_settings(reference, family, n_arms)
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))

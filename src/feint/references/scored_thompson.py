@@ -14,6 +14,7 @@ from feint.numerics._validate import as_floats, as_number
 from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.scored_beta import ScoredBetaWorkspace, allocate_scored_beta_workspace, fill_scored_beta_logs
 from feint.references.priors import HasPrior
+from feint.support.printable import short_repr
 
 _LARGEST = 1e6  # of weights and costs, and of their reciprocals
 _LEAST_BETA = 0.5  # see `numerics.scored_beta`
@@ -138,7 +139,7 @@ class ScoredThompson(HasPrior):
         if isinstance(family, Gaussian):
             return ScoredNormalKernel(*scores, np.empty((2, n_arms)))
         if not isinstance(family, Bernoulli):
-            raise ValueError(f"ScoredThompson is for the families gaussian and bernoulli, not {family!r}.")
+            raise ValueError(f"ScoredThompson is for the families gaussian and bernoulli, not {short_repr(family)}.")
         if np.min(self.prior_of(family)) < _LEAST_BETA:
             raise ValueError(
                 f"prior is {self.prior!r}; for scores of 0 and 1, give successes and failures of ½ or more."

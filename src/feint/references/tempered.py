@@ -36,7 +36,7 @@ class TemperedKernel(NamedTuple):
     slope: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tempered(Around):
     """Another reference with probabilities ∝ π^power.
 

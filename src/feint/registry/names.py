@@ -90,6 +90,11 @@ def is_registered(part: Any, sort: str) -> bool:
 def class_of(name: str, sort: str, folder: Path | None) -> Any:
     """Return the class of a name, or of FILE.py:CLASS in `folder`; without a folder, no file is run."""
     own = _OWN.fullmatch(name)
+    if own and sort == "feedback":
+        raise ValueError(
+            f"{name[:80]!r} is no feedback: one of your own cannot be used, since kernels and theory know only those "
+            f"of feint; choose among {', '.join(registered(sort))}."
+        )
     if own and folder is not None:
         return _own_class(folder / own[1], own[2])
     cls = find(name, sort)

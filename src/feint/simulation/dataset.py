@@ -156,9 +156,10 @@ def words(config: dict[str, Any], sort: str) -> str:
     >>> words({"kind": "power", "scale": 1.0, "exponent": 0.5}, "budget")
     'PowerLaw(scale=1.0, exponent=0.5)'
     """
-    if config.get("own"):
+    given = config.get("arguments") if config.get("own") else config
+    if given is None:  # a class of the user's own, not one of the package around it
         return f"{config['kind']}()"
     cls = class_of(config["kind"], sort, None)
-    items = [(argument.name, config[argument.name], argument.sort) for argument in arguments(cls)]
+    items = [(argument.name, given[argument.name], argument.sort) for argument in arguments(cls)]
     written = (f"{name}={words(item, inner) if inner and item else item}" for name, item, inner in items)
     return f"{cls.__name__}({', '.join(written)})"

@@ -25,6 +25,7 @@ from feint.simulation.engine.record import AnswerRecords, Records, Run
 from feint.simulation.engine.replications import Course, run_all
 from feint.simulation.engine.rewards import private_truth, rewards_of
 from feint.simulation.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
+from feint.support.own_parts import call, read
 from feint.support.printable import short_repr
 from feint.support.progress import ticking
 
@@ -192,7 +193,7 @@ def run_simulation(
 
     if method == "event":
         check_events(agent, budget, observe, delta)
-    own_budget = hasattr(budget, "kernel") and may_change(budget, budget.kernel())
+    own_budget = hasattr(budget, "kernel") and may_change(budget, call(budget, "kernel", None))
     together = agent.together and not own_budget
     used = "lockstep" if together else "plain" if agent.plain else method if agent.has_bounds else "eager"
     keeps_state = agent.keeps_state or own_budget
@@ -288,15 +289,15 @@ def _allocate(n: int, times: IntArray, truth: BoolArray, best_arm: bool, observe
 def check_bandit(bandit: Bandit) -> None:
     """Check that rewards can be drawn around the means of this bandit."""
     if not isinstance(bandit, Bandit):
-        raise ValueError(f"bandit is {bandit!r}; make one with feint.Bandit(public, private).")
+        raise ValueError(f"bandit is {short_repr(bandit)}; make one with feint.Bandit(public, private).")
     for side, means, family in zip(
         ("public", "private"), (bandit.public, bandit.private), bandit.families, strict=True
     ):
-        low, high = getattr(family, "draw_range", family.mean_range)
+        low, high = family.draw_range if hasattr(family, "draw_range") else read(family, "mean_range")
         if not all(low <= mean <= high for mean in means):
             raise ValueError(
-                f"The {side} means {list(means)} reach beyond what can be simulated for {family!r}, {low:g} to "
-                f"{high:g}: rounding would swallow the noise, or a draw take too long. Rescale."
+                f"The {side} means {list(means)} reach beyond what can be simulated for {short_repr(family)}, {low:g} "
+                f"to {high:g}: rounding would swallow the noise, or a draw take too long. Rescale."
             )
 
 
@@ -310,7 +311,7 @@ def check_events(agent: Assembly, budget: Any, observe: bool, delta: float | Non
         and not isinstance(agent.goal, BestArm),
         f"the reference {short_repr(agent.reference)}; it needs ThompsonSampling": not follows,
         f"the explorer {short_repr(agent.explorer)}, whose boosts it cannot bound": not agent.has_event_boosts,
-        f"{public!r} and {private!r} rewards, whose sums it cannot draw": not agent.has_sums,
+        f"{short_repr(public)} and {short_repr(private)} rewards, whose sums it cannot draw": not agent.has_sums,
         f"the budget {short_repr(budget)}, which might grow": may_grow(budget),
     }
     for what, present in obstacles.items():
@@ -323,8 +324,8 @@ def check_most_pulls(bandit: Bandit, horizon: int) -> None:
     for family in bandit.families:
         if horizon > getattr(family, "most_pulls", _MOST):
             raise ValueError(
-                f"horizon is {horizon:,}; posteriors of {family!r} are accurate up to {family.most_pulls:,} pulls; "
-                "give a shorter one."
+                f"horizon is {horizon:,}; posteriors of {short_repr(family)} are accurate up to {family.most_pulls:,} "
+                "pulls; give a shorter one."
             )
 
 

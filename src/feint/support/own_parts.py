@@ -19,9 +19,12 @@ class OwnPartError(ValueError):
 
 def is_own(part: Any) -> bool:
     """Return whether `part` is of a class of the user's own, or holds such a part."""
-    if type(part).__module__.split(".")[0] not in _NOT_OWN:
-        return True
-    return is_dataclass(part) and any(is_own(getattr(part, field.name)) for field in fields(part))
+    held = (getattr(part, field.name) for field in fields(part)) if is_dataclass(part) else ()
+    return _is_of_own_class(part) or any(map(is_own, held))
+
+
+def _is_of_own_class(part: Any) -> bool:
+    return type(part).__module__.split(".")[0] not in _NOT_OWN
 
 
 def fresh(part: Any, n_arms: int) -> Any:
@@ -44,13 +47,13 @@ def fresh(part: Any, n_arms: int) -> Any:
 def make(cls: Any, **settings: Any) -> Any:
     """Return an object of a user's own class; what its constructor raises is reported with class, file and line.
 
-    A TypeError or ValueError is taken to be about the arguments, and the caller says of which part.
+    A constructor that does not take these arguments is not run; of that the caller says which part it is about.
     """
     try:
         return cls(**settings)
-    except (TypeError, ValueError) as error:
-        raise ValueError(str(error)) from error
     except (Exception, SystemExit) as error:
+        if isinstance(error, TypeError) and error.__traceback__.tb_next is None:  # type: ignore[union-attr]
+            raise ValueError(str(error)) from error
         raise OwnPartError(
             f"{cls.__name__}(…) failed{_innermost_line(cls, '__init__', error)}: {type(error).__name__}: {error}"
         ) from error
@@ -62,16 +65,39 @@ def call(part: Any, method: str, step: int | None, *arguments: Any) -> Any:
     """
     try:
         return getattr(part, method)(*arguments)
-    except OwnPartError:  # of a part that this one asked
-        raise
     except (Exception, SystemExit) as error:
-        if not is_own(part):
+        if not _fails_by_itself(part, error):
             raise
-        when = "" if step is None else f" at step {step:,}"
-        where = _innermost_line(part, method, error)
-        raise OwnPartError(
-            f"{type(part).__name__}.{method} failed{when}{where}: {type(error).__name__}: {error}"
-        ) from error
+        raise OwnPartError(_failure(part, method, step, error)) from error
+
+
+def read(part: Any, attribute: str) -> Any:
+    """Return an attribute of a part, which may be a property; what it raises is reported as by `call`."""
+    try:
+        return getattr(part, attribute)
+    except (Exception, SystemExit) as error:
+        if not _fails_by_itself(part, error):
+            raise
+        raise OwnPartError(_failure(part, attribute, None, error)) from error
+
+
+def offers(part: Any, attribute: str) -> bool:
+    """Return whether a part has an attribute, without asking a property for its value."""
+    return hasattr(type(part), attribute) or attribute in getattr(part, "__dict__", ())
+
+
+def _fails_by_itself(part: Any, error: BaseException) -> bool:
+    """Return whether this part of a user's own failed, not another one that it asked, which is named already.
+
+    A part of the package stays what it is around one of the user's own: what it raises is not the user's.
+    """
+    return _is_of_own_class(part) and not isinstance(error, OwnPartError)
+
+
+def _failure(part: Any, method: str, step: int | None, error: BaseException) -> str:
+    when = "" if step is None else f" at step {step:,}"
+    where = _innermost_line(part, method, error)
+    return f"{type(part).__name__}.{method} failed{when}{where}: {type(error).__name__}: {error}"
 
 
 def _innermost_line(part: Any, method: str, error: BaseException) -> str:

@@ -52,6 +52,12 @@ def short_repr(value: object) -> str:
     return f"{type(value).__name__}({', '.join(shown)})"
 
 
+def repr_of_fields(described: Any) -> str:
+    """Return what a dataclass shows by itself, but without the addresses of the parts that it holds."""
+    said = [f"{field.name}={short_repr(getattr(described, field.name))}" for field in fields(described)]
+    return f"{type(described).__name__}({', '.join(said)})"
+
+
 def repr_of_changes(described: Any) -> str:
     """Return the name of a dataclass and the fields that are not as usual."""
     usual = {f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(described)}

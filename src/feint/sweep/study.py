@@ -33,6 +33,7 @@ from feint.simulation.simulate import (
     checkpoint_times,
 )
 from feint.support.errors import blaming
+from feint.support.printable import short_repr
 
 AXES = ("bandit", "explorer", "reference", "epsilon")
 CellIndex = tuple[int, ...]  # along AXES
@@ -232,7 +233,7 @@ def _most_arms(bandits: dict[str, Bandit]) -> int:
 
 def _check_bandits(bandits: Any) -> dict[str, Bandit]:
     if not isinstance(bandits, Mapping) or not bandits:
-        raise ValueError(f'bandits is {bandits!r}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
+        raise ValueError(f'bandits is {short_repr(bandits)}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
     for label, bandit in bandits.items():
         _check_label(label, "bandit")
         with blaming(f"Bandit {label!r} is invalid: "):

@@ -8,6 +8,7 @@ from feint.registry import from_table, imply_family, is_family_of, parse
 from feint.registry.instances import bandit_of
 from feint.support.errors import blaming
 from feint.support.files import read_fields
+from feint.support.printable import short_repr
 from feint.sweep.sweep import Sweep
 
 _LISTS = {"explorers": "explorer", "references": "reference", "epsilons": "budget"}
@@ -101,6 +102,6 @@ class _Reader:
             if implied is not None and not is_family_of(implied, bandit.families[0]):
                 raise ValueError(
                     f"The reference {text!r} contradicts the public rewards of bandit {label!r}, "
-                    f"{bandit.families[0]!r}; write {reference!r}."
+                    f"{short_repr(bandit.families[0])}; write {reference!r}."
                 )
         return reference

@@ -24,7 +24,7 @@ import numpy as np
 from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.support.printable import short_list
-from feint.theory.instance import check_unique_best_public, public_divergences
+from feint.theory.instance import check_families, check_unique_best_public, public_divergences
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ def optimal_earning(bandit: Bandit) -> Earning:
     >>> best.weights.round(4), round(best.gain, 4), abs(best.gap) < 1e-12
     (array([0. , 0.9, 0.1, 0. ]), 2.1082, True)
     """
+    check_families(bandit)
     check_unique_best_public(bandit)
     if bandit.feedback is not None:
         raise ValueError("What can be earned without seeing all private rewards is not known; leave the feedback out.")

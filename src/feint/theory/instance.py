@@ -30,6 +30,16 @@ def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
     return array
 
 
+def check_families(bandit: Bandit) -> None:
+    """Raise ValueError if a family is in plain Python, which does not tell the theory enough."""
+    for family in bandit.families:
+        if not hasattr(family, "kernel"):
+            raise ValueError(
+                f"Theory and plans need families with a divergence and a kernel, as those of feint have; "
+                f"{short_repr(family)} is in plain Python, so simulate it (docs/extending.md)."
+            )
+
+
 def check_unique_best_public(bandit: Bandit) -> None:
     """Raise ValueError if arms tie for the best public mean, where the rates do not hold."""
     tied = np.flatnonzero(bandit.public_gaps == 0.0)

@@ -19,7 +19,13 @@ from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
 from feint.numerics._validate import as_floats, check_epsilon, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
-from feint.theory.instance import check_unique_best_public, divergences_at, information, public_divergences
+from feint.theory.instance import (
+    check_families,
+    check_unique_best_public,
+    divergences_at,
+    information,
+    public_divergences,
+)
 
 
 def boost_limit(p: ArrayLike | None, epsilon: Numbers, *, log_p: ArrayLike | None = None) -> FloatArray:
@@ -181,6 +187,7 @@ def pull_rate(bandit: Bandit, epsilon: float) -> FloatArray:
     >>> pull_rate(Bandit([0.6, 0.3, 0.0, 0.2], [0.2, 0.5, 0.1, 0.0]), 0.09).round(6)
     array([inf, 2. , 1. , 1.5])
     """
+    check_families(bandit)
     check_unique_best_public(bandit)
     check_epsilon(as_floats(epsilon, "epsilon"))
     with np.errstate(divide="ignore"):
@@ -215,6 +222,7 @@ def error_exponent(bandit: Bandit, pulls: ArrayLike) -> float:
     >>> round(error_exponent(bandit, [9000, 400, 300, 300]), 4)  # arm 2: 400·300/700·0.4²/2
     -13.7143
     """
+    check_families(bandit)
     array = as_floats(pulls, "pulls")
     if array.shape != (bandit.n_arms,) or not ((array > 0) & np.isfinite(array)).all():
         raise ValueError(f"pulls are {pulls!r}; give a number above 0 for each of the {bandit.n_arms} arms.")

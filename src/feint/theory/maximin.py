@@ -36,6 +36,7 @@ from feint.numerics._jit import kernel
 from feint.support.printable import short_list
 from feint.theory.goal_boosting import boost_for_goal, gamma_of_goal
 from feint.theory.instance import (
+    check_families,
     check_unique_best_public,
     check_weights,
     divergences_at,
@@ -122,6 +123,7 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike, *, goal: Goal = BestArm()) -> 
     >>> gamma(bandit, [1, 0, 0, 0])
     0.0
     """
+    check_families(bandit)
     check_unique_best_public(bandit)
     shares = check_weights(bandit, weights)
     bandit = seen_wholly(bandit)
@@ -158,6 +160,7 @@ def optimal_boosting(bandit: Bandit, *, goal: Goal = BestArm()) -> Allocation:  
     >>> best.case, abs(best.gap) < 1e-12 * best.gamma
     ('case 1: separating the publicly worse arms decides', True)
     """
+    check_families(bandit)
     check_unique_best_public(bandit)
     bandit = seen_wholly(bandit)
     if not isinstance(goal, BestArm):
@@ -211,6 +214,7 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     >>> best.weights.round(4), round(1 / best.gamma, 3)  # equal gaps: w_1 = 1/(1 + √2), T* = 2(1 + √2)²
     (array([0.4142, 0.2929, 0.2929]), 11.657)
     """
+    check_families(bandit)
     if bandit.feedback is not None:
         found = optimal_allocation(Bandit(bandit.public, bandit.private, family=bandit.families))
         worth = information(bandit)

@@ -30,11 +30,11 @@ from numpy.typing import ArrayLike
 
 from feint._types import FloatArray
 from feint.bandit import Bandit
-from feint.budgets import Epsilon, PowerKernel, as_budget, checked_at, power_sum
+from feint.budgets import Epsilon, as_budget, checked_at, power_of, power_sum
 from feint.numerics import boost_probability
 from feint.numerics._validate import as_floats
 from feint.support.own_parts import fresh
-from feint.theory.instance import check_unique_best_public, check_weights, public_divergences
+from feint.theory.instance import check_families, check_unique_best_public, check_weights, public_divergences
 from feint.theory.maximin import gamma
 
 Order = Literal["first", "second", "fluid"]
@@ -112,6 +112,7 @@ def predicted_pulls(
     >>> predicted_pulls(bandit, [0, 1/3, 1/3, 1/3], 0.09, [4, 1000])[0]
     array([1., 1., 1., 1.])
     """
+    check_families(bandit)
     check_unique_best_public(bandit)
     share = check_weights(bandit, weights)
     budget = fresh(as_budget(epsilon), bandit.n_arms)
@@ -208,9 +209,9 @@ def _step_probabilities(log_pi: FloatArray, weights: FloatArray, epsilon: float)
 
 def _continuous(budget: Any) -> tuple[Any, float]:
     """Return ε as a function of a real t, and the last pull that has a budget."""
-    if not hasattr(budget, "kernel"):
+    power = power_of(budget)
+    if power is None:
         return lambda t: checked_at(budget, max(1, round(t))), math.inf
-    power: PowerKernel = budget.kernel()
     if power.exponent == 0.0:
         return lambda t: power.scale, power.last
     return lambda t: power.scale * t**-power.exponent, power.last
@@ -218,8 +219,7 @@ def _continuous(budget: Any) -> tuple[Any, float]:
 
 def total_budget(budget: Any, times: FloatArray) -> FloatArray:
     """Return B = Σ_{s ≤ t} ε_s over all pulls, (n,) -> (n,); the paper's εT."""
-    if hasattr(budget, "kernel"):
-        power: PowerKernel = budget.kernel()
+    if (power := power_of(budget)) is not None:
         return power.scale * power_sum(power.exponent, np.minimum(times, power.last))
     if times.max() > _MOST_SUMMED:
         raise ValueError(
@@ -235,7 +235,7 @@ def _mean_log_inverse(budget: Any, times: FloatArray) -> FloatArray:
     at, last = _continuous(budget)
     if at(1.0) == 0.0:
         raise ValueError("The budget is 0; the second order needs a budget above 0, so use order='fluid'.")
-    if hasattr(budget, "kernel") and budget.kernel().exponent == 0.0:
+    if (power := power_of(budget)) is not None and power.exponent == 0.0:
         return np.full(times.size, -math.log(at(1.0)))
     end = min(times.max(), last)
     steps = np.unique(np.append(np.arange(1, min(_STEPS, end) + 1), np.geomspace(1, end, 4000).round()))

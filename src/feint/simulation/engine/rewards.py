@@ -6,7 +6,7 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.agent.step import Known, add_rewards, update
-from feint.families.base import draw_reward
+from feint.families.base import draw_reward, family_settings
 from feint.feedback.base import draw_private
 from feint.numerics._jit import part, shared, shared_inlined
 from feint.numerics.streams import ARM_STEPS, PRIVATE, RandomStream, Word, WordArray, fill_block, fill_chances
@@ -32,7 +32,7 @@ class Rewards(NamedTuple):
 
 def rewards_of(bandit: Any, own_samples: bool, seed: int, first: int) -> Rewards:
     """Return the rewards of a bandit's replications, with nothing drawn yet."""
-    normal = [hasattr(family, "kernel") and family.kernel().normal for family in bandit.families]
+    normal = [hasattr(family, "kernel") and family_settings(family).normal for family in bandit.families]
     return Rewards(
         np.array(bandit.public),
         np.array(bandit.private),

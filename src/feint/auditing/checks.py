@@ -88,8 +88,9 @@ class Findings:
 
     def add(self, where: Any, kind: str, reason: Any) -> None:
         """Note a problem of some rows; `where` is a mask of the rows, or a list of positions."""
-        positions = np.flatnonzero(where) if isinstance(where, np.ndarray) else where
-        for i in positions:
+        if isinstance(where, np.ndarray):
+            where = np.flatnonzero(where) if where.any() else ()
+        for i in where:
             if int(i) not in self.found:
                 line = None if self.chunk.lines is None else int(self.chunk.lines[i])
                 self.found[int(i)] = BadRow(int(self.chunk.rows[i]), line, kind, reason(int(i)), self.chunk.file)

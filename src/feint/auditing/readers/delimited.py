@@ -91,7 +91,7 @@ def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int
         return None
     if len(lines) >= WORTH_ARROW and delimiter.isascii() and is_there("pyarrow"):
         found = split_block(text.encode("utf-8", "surrogatepass"), delimiter, width, where)
-        return found and Columns(found)
+        return None if found is None else Columns(found)
     if {*map(str.count, lines, repeat(delimiter))} != {width - 1}:
         return None
     cells = text.removesuffix("\n").replace("\n", delimiter).split(delimiter)

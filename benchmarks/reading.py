@@ -61,7 +61,9 @@ def measure(kind: str, file: str, warm: str) -> _Spent:
 
 def _apart(kind: str, folder: Path, name: str, times: int = _TIMES) -> _Spent:
     """Return the medians of `measure` in new processes."""
-    command = [sys.executable, "-m", "benchmarks.reading", kind, str(folder / name), str(folder / f"warm-{name}")]
+    short, module = str(folder / f"warm-{name}"), [sys.executable, "-m", "benchmarks.reading", kind]
+    subprocess.check_output([*module, short, short])  # compiles what is not, which takes memory
+    command = [*module, str(folder / name), short]
     found = [_Spent(*json.loads(subprocess.check_output(command))) for _ in range(times)]
     return _Spent(*(median(column) for column in zip(*found, strict=True)))
 

@@ -4,6 +4,7 @@ Lines are plain if they are UTF-8, are not empty, end with a line feed, and have
 logs of machines do.
 """
 
+import codecs
 from collections.abc import Iterator
 
 from feint.auditing.readers.base import WORTH_ARROW, Texts
@@ -57,8 +58,12 @@ def _read(stream: Bytes, size: int) -> bytes:
 
 
 def _is_plain(block: bytes) -> bool:
-    if b'"' in block or b"\r" in block or b"\0" in block or b"\n\n" in block or block.startswith(b"\n"):
-        return False  # of an empty line Arrow would make empty fields
+    if b'"' in block or b"\r" in block or b"\0" in block or b"\n\n" in block:
+        return False
+    if block.startswith(
+        (b"\n", codecs.BOM_UTF8)
+    ):  # of an empty line Arrow would make empty fields; a mark it takes off
+        return False
     try:
         return block.isascii() or bool(block.decode())
     except UnicodeDecodeError:

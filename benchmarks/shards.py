@@ -1,7 +1,8 @@
 """Measure audits in shards: what a row costs, what a task costs, memory per worker, and what a second worker gains.
 
 `python -m benchmarks.shards ROWS GROUPS` measures a log of another size than `make bench` does. Wall seconds compare
-one worker with two and need both cores; CPU seconds of the busier worker do so on a machine that others use too.
+one worker with two and need both cores; CPU seconds of the busier worker do so on a machine that others use too. What a
+row costs is measured on 10⁶ rows at most, with as many rows per group.
 """
 
 import os
@@ -13,36 +14,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import distributed
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import feint
 from benchmarks.engine import peak_mebibytes
+from benchmarks.honest_logs import write_honest_log
 from benchmarks.threads import threads
 from feint.auditing.sharded import run
 
-_ROWS, _GROUPS, _RATES = 1_000_000, 100_000, (0.3, 0.5, 0.4)
+_ROWS, _GROUPS = 1_000_000, 1_000
 _EMPTY_TASKS = 200
-_ROW_GROUP = 2**17
-_TINY = pa.table({"user": [0] * 9, "arm": [0, 1, 2] * 3, "reward": [0, 1, 0] * 3})
-CLAIM: dict[str, Any] = {"family": feint.Bernoulli(), "n_arms": 3, "initial_round": False, "group": "user"}
-
-
-def write_honest_log(path: Path, rows: int, groups: int) -> None:
-    """Write a log of Thompson Sampling with Beta(1, 1) priors, one agent per group, which take turns."""
-    rng = np.random.default_rng(0)
-    wins, losses = (np.ones((groups, len(_RATES))) for _ in range(2))
-    schema = pa.schema({"user": pa.int64(), "arm": pa.int8(), "reward": pa.int8()})
-    with pq.ParquetWriter(path, schema) as file:
-        for start in range(0, rows, groups):
-            users = rng.permutation(groups)[: rows - start]
-            arms = rng.beta(wins[users], losses[users]).argmax(axis=1)
-            rewards = rng.random(users.size) < np.take(_RATES, arms)
-            wins[users, arms] += rewards
-            losses[users, arms] += ~rewards
-            columns = {"user": users, "arm": arms.astype(np.int8), "reward": rewards.astype(np.int8)}
-            file.write_table(pa.table(columns, schema=schema), row_group_size=_ROW_GROUP)
+_TINY = pa.table({"user": [0] * 8, "arm": [0, 1] * 4, "reward": [0, 1, 1, 0] * 2})
+CLAIM: dict[str, Any] = {"family": feint.Bernoulli(), "n_arms": 2, "initial_round": False, "group": "user"}
 
 
 def _timed(perform: Callable[[Any], Any], spent: dict[str, float], name: str) -> Callable[[Any], Any]:
@@ -86,7 +69,7 @@ class _Spent(NamedTuple):
 
     wall: float  # seconds
     busiest: float  # CPU seconds of the worker with most to do: the wall seconds on cores that are free
-    memory: float  # MiB, the most that a worker took
+    memory: list[float]  # MiB, the most that each worker took
     empty: float  # ms of wall per task that does nothing
 
 
@@ -100,7 +83,7 @@ def on_workers(path: Path, count: int) -> _Spent:
         feint.audit_log(path, scheduler=client, **CLAIM)
         wall, after = time.perf_counter() - start, client.run(time.process_time)
         busiest = max(after[worker] - before[worker] for worker in after)
-        memory = max(client.run(peak_mebibytes).values())
+        memory = [*client.run(peak_mebibytes).values()]
         start = time.perf_counter()
         done = [*run.run_tasks(abs, ((i, i) for i in range(_EMPTY_TASKS)), client)]
         return _Spent(wall, busiest, memory, 1e3 * (time.perf_counter() - start) / len(done))
@@ -109,25 +92,30 @@ def on_workers(path: Path, count: int) -> _Spent:
 def workers(rows: int = _ROWS, groups: int = _GROUPS) -> str:
     """Return the section of `make bench`."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.parquet"
+        path, short = Path(folder) / "log.parquet", Path(folder) / "short.parquet"
         write_honest_log(path, rows, groups)
-        whole, cut, audit, scratch = cost_per_row(path, rows)
-        one, two = (on_workers(path, count) for count in (1, 2))
-    load = os.getloadavg()[0]
+        few = min(rows, 1_000_000)
+        write_honest_log(short, few, -(-groups * few // rows))
+        whole, cut, audit, scratch = cost_per_row(short, few)
+        spent = {count: on_workers(path, count) for count in (1, 2)}
+    one = spent[1]
     lines = [
-        f"## Audits in 16 shards: Beta Thompson Sampling, {rows:,} rows, {groups:,} groups, {os.cpu_count()} cores\n",
+        f"## Audits in 16 shards: Beta Thompson Sampling, two arms, {rows:,} rows, {groups:,} groups, {os.cpu_count()} "
+        "cores\n",
         "| CPU µs per row, whole | cutting | 16 shards | bytes per row in the scratch folder |",
         "| --- | --- | --- | --- |",
         f"| {whole:.2f} | {cut:.2f} | {audit:.2f} | {scratch:.0f} |\n",
         "| workers | wall s | times as fast | CPU s of the busiest | times less | at least "
-        "| most MiB per worker | at most | ms per empty task |",
+        "| most MiB of each worker | at most | ms per empty task |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-        f"| 1 | {one.wall:.1f} | 1 | {one.busiest:.1f} | 1 | | {one.memory:.0f} | 954 | {one.empty:.1f} |",
-        f"| 2 | {two.wall:.1f} | {one.wall / two.wall:.2f} | {two.busiest:.1f} | {one.busiest / two.busiest:.2f} | 1.8 "
-        f"| {two.memory:.0f} | 954 | {two.empty:.1f} |\n",
-        f"Load at the end: {load:.1f}.",
     ]
-    return "\n".join(lines) + "\n"
+    for count, its in spent.items():
+        lines.append(
+            f"| {count} | {its.wall:.1f} | {one.wall / its.wall:.2f} | {its.busiest:.1f} "
+            f"| {one.busiest / its.busiest:.2f} | {1.8 if count == 2 else ''} "
+            f"| {', '.join(f'{most:.0f}' for most in its.memory)} | 954 | {its.empty:.1f} |"
+        )
+    return "\n".join(lines) + f"\n\nLoad at the end: {os.getloadavg()[0]:.1f}.\n"
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import itertools
 
 import numpy as np
 import pyarrow as pa
@@ -106,6 +107,37 @@ def test_what_is_split_at_once_is_what_the_careful_reader_reads(tmp_path, monkey
             patch.setattr(delimited, "_split_plainly", lambda *arguments: None)
             assert split == _cells(path, ["c", "b"])
         assert [row[0] for row in split] == list(range(2, 2 + len(split)))
+
+
+@pytest.mark.parametrize(
+    "odd", ["", '"1",2,3', "1,2", "1,2,3,4", "1,2,3\r", "1,\0,3", "ü,2,é", '"1', "\ufeff1,2,3", " 5 ,,nan"]
+)
+def test_blocks_of_bytes_are_what_the_careful_reader_reads(tmp_path, monkeypatch, odd):
+    """Blocks of a few lines that Arrow splits from bytes, until one is odd, against the standard library's on all."""
+    from feint.auditing.readers import delimited, plain_blocks
+
+    monkeypatch.setattr(plain_blocks, "WORTH_ARROW", 3)
+    monkeypatch.setattr(plain_blocks, "_FIRST_BYTES", 64)
+    monkeypatch.setattr(delimited, "MOST_CELLS", 10 * 3)
+    rows = [f"{i},{i / 7},x{i}" for i in range(60)]
+    for at, begin, end in itertools.product((0, 1, 29, 60), ("", "\ufeff"), ("", "\n")):
+        path = tmp_path / "log.csv"
+        path.write_text(
+            begin + '"a",b,c\n' + "\n".join([*rows[:at], odd, *rows[at:]]) + end, encoding="utf-8", newline=""
+        )
+        outcomes = []
+        for blocks in (plain_blocks.plain_blocks, lambda *given: iter(())):
+            with monkeypatch.context() as patch:
+                patch.setattr(delimited, "plain_blocks", blocks)
+                try:
+                    outcomes.append(_cells(path, ["c", "a"]))
+                except ValueError as error:
+                    outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+    path.write_text("a,b,c\n" + "\n".join(rows), encoding="utf-8")
+    with open_log(path)._file.open() as stream:
+        found = plain_blocks.plain_blocks(stream, ",", 3, [2], 10)
+        assert [text for cells, _ in found for text in cells[0]] == [f"x{i}" for i in range(60)]
 
 
 @pytest.mark.parametrize("arrow", [True, False], ids=["Arrow", "no Arrow"])

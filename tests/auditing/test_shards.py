@@ -318,6 +318,51 @@ class TestBlocks:
         assert report.history_rows.tolist() == [14, 21, 35, 40]
 
 
+class TestExplained:
+    """A rejection is explained from the rows that have most of the evidence."""
+
+    def test_by_the_group_that_is_bent(self, shop):
+        found = feint.audit_log(shop, group="user", shards=4)
+        table = pq.read_table(shop)
+        alone = feint.audit_log(table.filter(pa.array([u == "user 17" for u in table["user"].to_pylist()])))
+        assert found.diagnosis.kind == alone.diagnosis.kind
+        assert found.diagnosis.words == alone.diagnosis.words
+        assert found.cause.arms == (2,)
+        users = table["user"].to_pylist()
+        assert {users[row - 1] for row in (found.cause.first_row, found.cause.last_row)} == {"user 17"}
+        assert any("in the group user 17 alone" in warning for warning in found.warnings)
+        assert feint.audit_log(shop, group="user", shards=4, explain=False).diagnosis is None
+
+    def test_by_a_shard_where_all_groups_are(self):
+        """Every group pulls arm 1 too often, and no group alone has much evidence."""
+        rng, n = np.random.default_rng(8), 6_000
+        users = [f"u{u}" for u in rng.integers(0, 400, n)]
+        table = pa.table({"arm": (rng.random(n) < 0.6).astype(int), "user": users, "p_0": [0.5] * n, "p_1": [0.5] * n})
+        found = feint.audit_log(table, group="user", shards=4)
+        said = next(warning for warning in found.warnings if " of 4 alone" in warning)
+        shard = int(said.split(" of 4 alone")[0].split()[-1]) - 1
+        where = [shard_by_hand(user, 4) for user in users]
+        log_e = [
+            feint.audit_log(table.filter(pa.array([w == s for w in where])), group="user", explain=False).log_e_value
+            for s in range(4)
+        ]
+        assert shard == int(np.argmax(log_e))
+        assert where[found.cause.first_row - 1] == shard
+        assert found.cause.arms == (1,)
+        assert found.diagnosis is not None
+
+    def test_batches_that_can_be_read_once(self, shop, monkeypatch):
+        from feint.auditing.readers import arrow_log
+
+        table = pq.read_table(shop)
+        whole = feint.audit_log(iter(table.to_batches(max_chunksize=999)), group="user", shards=3)
+        assert whole.diagnosis is not None  # a short log is kept
+        monkeypatch.setattr(arrow_log.OnePassLog, "can_be_read_again", False)
+        found = feint.audit_log(iter(table.to_batches(max_chunksize=999)), group="user", shards=3)
+        assert found.diagnosis is None
+        assert any("can be read only once" in warning for warning in found.warnings)
+
+
 class TestKept:
     def audit(self, log, folder, **options):
         return feint.audit_log(log, group="user", out=folder, **{"shards": 4, **options})
@@ -326,18 +371,18 @@ class TestKept:
         ran = []
         original = run.audit_shard
         monkeypatch.setattr(run, "audit_shard", lambda task: (ran.append(task.shard), original(task))[1])
-        first = self.audit(shop, tmp_path / "out").to_json()
+        first = json.loads(json.dumps(self.audit(shop, tmp_path / "out").to_json()))  # tuples become lists
         assert ran == [0, 1, 2, 3]
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
             "manifest.json", "report.json", *(f"shard-0000{s}.npz" for s in range(4))
         ]  # fmt: skip
         assert json.loads((tmp_path / "out" / "report.json").read_text()) == first
-        assert self.audit(shop, tmp_path / "out").to_json() == first
+        assert json.loads(json.dumps(self.audit(shop, tmp_path / "out").to_json())) == first
         (tmp_path / "out" / "shard-00002.npz").unlink()
         damaged = tmp_path / "out" / "shard-00001.npz"
         damaged.write_bytes(damaged.read_bytes()[:-1000])
         del ran[:]
-        assert self.audit(shop, tmp_path / "out").to_json() == first
+        assert json.loads(json.dumps(self.audit(shop, tmp_path / "out").to_json())) == first
         assert ran == [1, 2]
 
     def test_other_audits_are_refused(self, shop, tmp_path):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.checks import ORDER, TIME, BadRow, Chunk, Times, check
 from feint.auditing.groups import LogGroups
 from feint.auditing.modes import Mode, intervals_share
@@ -13,6 +13,7 @@ from feint.auditing.readings import Readings
 from feint.auditing.report import ArmReport, AuditReport, Impossible
 from feint.auditing.units import Units
 from feint.evidence import BoostMixture
+from feint.evidence.claimed import of_pulled_arms
 from feint.numerics._validate import restore_counts
 
 _VERSION = 6
@@ -53,7 +54,8 @@ class Auditor:
             self._note(checked.bad)
         good = checked.good
         self._rows += good.size
-        rows, arms = chunk.rows[good], chunk.arm.values[good].astype(np.int64)
+        kept = _selection(good)
+        rows, arms = chunk.rows[kept], chunk.arm.values[kept].astype(np.int64)
         self._observed += np.bincount(arms, minlength=self.n_arms)
         groups = self._groups.number(chunk, checked)
         drawn, changed = self._units.draws(chunk, good, arms, groups)
@@ -65,7 +67,8 @@ class Auditor:
             self._groups.refute(groups[changed])
         instants = self._readings.number(checked.begins)
         if log_pi.size:
-            self._test(rows[tested], arms[tested], groups[tested], log_pi, instants[tested])
+            kept = _selection(tested)
+            self._test(rows[kept], arms[kept], groups[kept], log_pi, instants[kept])
         self._readings.settle(timed=chunk.times is not None)
 
     def _note(self, bad: list[BadRow]) -> None:
@@ -88,7 +91,7 @@ class Auditor:
                 self._examples.append(str(row))
 
     def _test(self, rows: IntArray, arms: IntArray, groups: IntArray, log_pi: FloatArray, instants: IntArray) -> None:
-        pulled = log_pi if log_pi.ndim == 1 else log_pi[np.arange(arms.size), arms]
+        pulled = of_pulled_arms(log_pi, arms)
         possible = ~np.isneginf(pulled)
         if not possible.all():
             self._refute(rows[~possible], arms[~possible])
@@ -286,6 +289,11 @@ class Auditor:
     def rows(self) -> int:
         """Return the number of rows fed so far."""
         return self._rows
+
+
+def _selection(chosen: BoolArray) -> BoolArray | slice:
+    """Return what selects these rows: a slice, which copies nothing, where all are chosen."""
+    return slice(None) if chosen.all() else chosen
 
 
 # name -> what it is in JSON

@@ -55,27 +55,40 @@ class Chunk(NamedTuple):
 
 def first_rows(chunk: Chunk, n: int) -> Chunk:
     """Return the first n rows of a chunk."""
+    return select_rows(chunk, slice(n))
 
-    def column(found: Column) -> Column:
-        return found._replace(values=found.values[:n], missing=found.missing[:n], not_numeric=found.not_numeric[:n])
 
+def select_rows(chunk: Chunk, rows: IntArray | slice) -> Chunk:
+    """Return the rows at these positions of a chunk, (m,) or a slice."""
+
+    def take(cells: Any) -> Any:
+        if cells is None:
+            return None
+        if isinstance(rows, slice) or isinstance(cells, np.ndarray):
+            return cells[rows]
+        return [cells[i] for i in rows.tolist()]
+
+    def column(found: Column | None) -> Any:
+        return found and Column(*(take(part) for part in found))
+
+    positions = np.arange(chunk.rows.size)[rows].tolist()
     return chunk._replace(
-        rows=chunk.rows[:n],
-        lines=None if chunk.lines is None else chunk.lines[:n],
+        rows=take(chunk.rows),
+        lines=take(chunk.lines),
         arm=column(chunk.arm),
-        reward=None if chunk.reward is None else column(chunk.reward),
-        propensity=None if chunk.propensity is None else column(chunk.propensity),
+        reward=column(chunk.reward),
+        propensity=column(chunk.propensity),
         probabilities=[column(found) for found in chunk.probabilities],
-        times=None if chunk.times is None else chunk.times[:n],
-        reward_times=None if chunk.reward_times is None else chunk.reward_times[:n],
-        groups=None if chunk.groups is None else chunk.groups[:n],
-        stages=None if chunk.stages is None else chunk.stages[:n],
-        order=None if chunk.order is None else chunk.order[:n],
-        available=None if chunk.available is None else chunk.available[:n],
-        units=[cells[:n] for cells in chunk.units],
+        times=take(chunk.times),
+        reward_times=take(chunk.reward_times),
+        groups=take(chunk.groups),
+        stages=take(chunk.stages),
+        order=take(chunk.order),
+        available=take(chunk.available),
+        units=[take(cells) for cells in chunk.units],
         contexts=[column(found) for found in chunk.contexts],
-        spare={name: cells[:n] for name, cells in chunk.spare.items()},
-        malformed={i: reason for i, reason in chunk.malformed.items() if i < n},
+        spare={name: take(cells) for name, cells in chunk.spare.items()},
+        malformed={i: chunk.malformed[old] for i, old in enumerate(positions) if old in chunk.malformed},
     )
 
 
@@ -88,8 +101,9 @@ class Findings:
 
     def add(self, where: Any, kind: str, reason: Any) -> None:
         """Note a problem of some rows; `where` is a mask of the rows, or a list of positions."""
-        positions = np.flatnonzero(where) if isinstance(where, np.ndarray) else where
-        for i in positions:
+        if isinstance(where, np.ndarray):
+            where = np.flatnonzero(where) if where.any() else ()
+        for i in where:
             if int(i) not in self.found:
                 line = None if self.chunk.lines is None else int(self.chunk.lines[i])
                 self.found[int(i)] = BadRow(int(self.chunk.rows[i]), line, kind, reason(int(i)), self.chunk.file)
@@ -264,23 +278,6 @@ def _growing(times: Sequence[Any], last: Any) -> Any:
         return None
     in_order = (np.diff(moments) >= 0).all() and (last is None or int(moments[0]) >= last[0])
     return moments if in_order else None
-
-
-def group_ids(chunk: Chunk, checked: "Checked", ids: dict[str, int]) -> IntArray:
-    """Return the agent of every good row as a number, kept in `ids`; 0 if there is only one.
-
-    They are numbered by first appearance, and by label where they appear in one instant, whose order says nothing.
-    """
-    if chunk.groups is None:
-        return np.zeros(int(checked.good.sum()), dtype=np.int64)
-    labels = [label_of(chunk.groups[int(i)]) for i in np.flatnonzero(checked.good)]
-    if not checked.begins.all():
-        first: dict[str, int] = {}
-        for label, instant in zip(labels, np.cumsum(checked.begins).tolist(), strict=True):
-            first.setdefault(label, instant)
-        for label in sorted(first, key=lambda label: (first[label], label)):
-            ids.setdefault(label, len(ids))
-    return np.array([ids.setdefault(label, len(ids)) for label in labels], dtype=np.int64)
 
 
 def shown(item: Any) -> str:

@@ -2,14 +2,16 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.auditing.checks import Checked, Chunk, group_ids
+from feint.auditing.arms import label_of
+from feint.auditing.by_label import ByLabel
+from feint.auditing.checks import Checked, Chunk
 from feint.auditing.modes import GROUPS_SHARE, Mode
 from feint.evidence.group_tilts import GroupTilts
 
@@ -23,6 +25,35 @@ class GroupReport(NamedTuple):
     named: bool
 
 
+class GroupNumbers(ByLabel):
+    """The groups of a log, numbered by first appearance, and by label where they appear in one instant, whose order
+    says nothing.
+    """
+
+    def __init__(self, labels: Iterable[str] = ()) -> None:
+        super().__init__()
+        self.ids = {label: i for i, label in enumerate(labels)}
+
+    def number_of(self, label: str) -> int:
+        """Return the number of a group, the next one if it is new."""
+        return self.ids.setdefault(label, len(self.ids))
+
+    def of_rows(self, chunk: Chunk, checked: Checked) -> IntArray:
+        """Return the agent of every good row as a number; 0 if there is only one."""
+        if chunk.groups is None:
+            return np.zeros(int(checked.good.sum()), dtype=np.int64)
+        cells = chunk.groups
+        if checked.bad:
+            cells = [cells[i] for i in np.flatnonzero(checked.good).tolist()]
+        if not checked.begins.all():
+            first: dict[str, int] = {}
+            for cell, instant in zip(cells, np.cumsum(checked.begins).tolist(), strict=True):
+                first.setdefault(label_of(cell), instant)
+            for label in sorted(first, key=lambda label: (first[label], label)):
+                self.number_of(label)
+        return self.numbers(cells)
+
+
 class LogGroups:
     """The groups of a log so far. They are tested where the probabilities of all arms are known; then a tenth of E bets
     on them.
@@ -30,7 +61,7 @@ class LogGroups:
 
     def __init__(self, mode: Mode, grouped: bool) -> None:
         claim = mode.claim
-        self._ids: dict[str, int] = {}
+        self._numbers = GroupNumbers()
         self._test = (
             GroupTilts(mode.arms.n, claim.within, claim.n_groups, mode.floor)
             if grouped and mode.calibration is not None
@@ -38,7 +69,7 @@ class LogGroups:
         )
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._numbers.ids)
 
     @property
     def log_e_value(self) -> float | None:
@@ -53,13 +84,13 @@ class LogGroups:
 
     def label(self, group: int) -> str:
         """Return the label of a group."""
-        return list(self._ids)[group]
+        return list(self._numbers.ids)[group]
 
     def number(self, chunk: Chunk, checked: Checked) -> IntArray:
         """Return the group of every good row as a number, in the order of arrival."""
-        found = group_ids(chunk, checked, self._ids)
+        found = self._numbers.of_rows(chunk, checked)
         if self._test is not None:
-            self._test.admit(len(self._ids))
+            self._test.admit(len(self._numbers.ids))
         return found
 
     def refute(self, groups: IntArray) -> None:
@@ -79,19 +110,19 @@ class LogGroups:
         if self._test is None:
             return ()
         log_e, named = self._test.log_e_values(), self._test.name_groups(alpha)
-        return report_groups(list(self._ids), self._test.tested, log_e, named)
+        return report_groups(list(self._numbers.ids), self._test.tested, log_e, named)
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to go on identically, as plain JSON types."""
-        return {"labels": list(self._ids), "test": self._test and self._test.state()}
+        return {"labels": list(self._numbers.ids), "test": self._test and self._test.state()}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken."""
-        self._ids = {str(label): i for i, label in enumerate(state["labels"])}
+        self._numbers = GroupNumbers(map(str, state["labels"]))
         if self._test is not None:
             self._test.recall(state["test"])
-            if len(self._test.tested) != len(self._ids):
-                raise ValueError(f"The state is damaged: it has {len(self._ids)} groups, but tests of others.")
+            if len(self._test.tested) != len(self._numbers.ids):
+                raise ValueError(f"The state is damaged: it has {len(self._numbers.ids)} groups, but tests of others.")
 
 
 def report_groups(

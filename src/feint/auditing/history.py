@@ -19,18 +19,14 @@ class History:
 
     def add(self, rows: IntArray, log_e: FloatArray) -> None:
         """Take log E after the next rows."""
-        counts = np.arange(self._seen, self._seen + rows.size)
-        self._seen += rows.size
         self._last = (int(rows[-1]), float(log_e[-1]))
-        start = 0
-        while start < rows.size:  # in pieces, so that a long chunk is thinned as short ones are
-            piece = slice(start, start + MOST_POINTS)
-            kept = counts[piece] % self._every == 0
-            self._kept += zip(rows[piece][kept].tolist(), log_e[piece][kept].tolist(), strict=True)
+        for start in range(0, rows.size, MOST_POINTS):  # in pieces, so that a long chunk is thinned as short ones are
+            kept = slice(start + -(self._seen + start) % self._every, start + MOST_POINTS, self._every)
+            self._kept += zip(rows[kept].tolist(), log_e[kept].tolist(), strict=True)
             while len(self._kept) > MOST_POINTS:
                 self._every *= 2
                 self._kept = self._kept[::2]
-            start += MOST_POINTS
+        self._seen += rows.size
 
     def all(self) -> tuple[IntArray, FloatArray]:
         """Return (rows, log E there), the last row included."""

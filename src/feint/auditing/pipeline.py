@@ -6,11 +6,11 @@ from typing import Any
 
 from feint.auditing.arms import LogArms
 from feint.auditing.auditor import Auditor
-from feint.auditing.cause import find_cause
+from feint.auditing.checks import Chunk
 from feint.auditing.chunks import chunks
 from feint.auditing.claim import Claim
-from feint.auditing.columns import LogColumns, choose_columns, with_spare_columns
-from feint.auditing.diagnosis.alternatives import explain_log
+from feint.auditing.columns import LogColumns, choose_columns
+from feint.auditing.explain import READ_ONCE, explain_rejection
 from feint.auditing.find_arms import find_arms
 from feint.auditing.modes import LoggedPropensities, RecomputedReference, make_mode
 from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
@@ -18,11 +18,6 @@ from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.report import AuditReport
 from feint.auditing.sharded import Prepared, Where, audit_sharded
-
-_READ_ONCE = (
-    "What explains the rejection was not looked for: for this the log is read again, and its batches can be read only "
-    "once. Give a file, a dataset or a table for a diagnosis."
-)
 
 
 def audit_source(
@@ -37,7 +32,7 @@ def audit_source(
         if shards is None:
             return audit_opened(log, claim, explain=explain, progress=progress)
         found = _prepare(log, replace(claim, shards=shards), progress)
-        return audit_sharded(Prepared(source, log, *found), where, progress)
+        return audit_sharded(Prepared(source, log, *found), where, explain, progress)
 
 
 def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Progress = no_progress) -> AuditReport:
@@ -50,21 +45,16 @@ def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Prog
         auditor.feed(chunk)
     report = auditor.report(warnings)
     wanted = explain and report.rejected_at is not None and report.tested and not auditor.only_changed
-    if wanted and not getattr(log, "can_be_read_again", True):
-        return replace(report, warnings=(*report.warnings, _READ_ONCE))
-    if wanted and report.rejected_at is not None:
-        progress("explaining", 0)
-        cause = find_cause(
-            chunks(log, columns, arms, lambda done: None),
-            make_mode(columns.mode, claim, arms, grouped=grouped),
-            grouped,
-            report.rejected_at,
-        )
-        report = replace(report, cause=cause)
-        if mode.calibration is not None:
-            again = chunks(log, with_spare_columns(columns, log.columns), arms, lambda done: None)
-            report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
-    return report
+    if not wanted:
+        return report
+    if not getattr(log, "can_be_read_again", True):
+        return replace(report, warnings=(*report.warnings, READ_ONCE))
+    progress("explaining", 0)
+
+    def read(which: LogColumns) -> Iterator[Chunk]:
+        return chunks(log, which, arms, lambda done: None)
+
+    return explain_rejection(report, read, claim, columns, arms, log.columns)
 
 
 def follow_log(

@@ -32,7 +32,9 @@ class Readings:
 
     def begin(self, instants: IntArray) -> BoolArray:
         """Return which of the tested rows are the first tested ones of their instants, and read E before these."""
-        begins: BoolArray = np.diff(instants, prepend=self._tested_instant) != 0
+        begins = np.empty(instants.size, dtype=bool)
+        begins[0] = instants[0] != self._tested_instant
+        np.not_equal(instants[1:], instants[:-1], out=begins[1:])
         self._tested_instant = int(instants[-1])
         if begins[0]:
             self.read_last()
@@ -41,7 +43,9 @@ class Readings:
     def add(self, rows: IntArray, log_e: FloatArray, begins: BoolArray) -> None:
         """Take log E after tested rows; the last one waits until its instant is over."""
         ends = begins[1:]
-        if ends.any():
+        if ends.all():
+            self._read(rows[:-1], log_e[:-1])
+        elif ends.any():
             self._read(rows[:-1][ends], log_e[:-1][ends])
         self._unread = (int(rows[-1]), float(log_e[-1]))
 
@@ -62,11 +66,13 @@ class Readings:
         self.rejected_at = row if self.rejected_at is None else min(row, self.rejected_at)
 
     def _read(self, rows: IntArray, log_e: FloatArray) -> None:
-        alarms = np.flatnonzero(log_e >= self._threshold)
-        if alarms.size:
-            self.reject(int(rows[alarms[0]]))
+        if not rows.size:
+            return
+        highest = float(log_e.max())
+        if highest >= self._threshold:
+            self.reject(int(rows[np.argmax(log_e >= self._threshold)]))
         self.log_e = float(log_e[-1])
-        self.highest = max(self.highest, float(log_e.max()))
+        self.highest = max(self.highest, highest)
         self.history.add(rows, log_e)
 
     def state(self) -> dict[str, Any]:

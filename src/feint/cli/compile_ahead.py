@@ -48,7 +48,7 @@ def _compile_plan(bandit: Bandit = PAPER) -> None:
 
 
 def _audit() -> None:
-    from feint import Bernoulli, audit
+    from feint import Bernoulli, Split, audit
     from feint.agent.public_log import public_log
     from feint.explorers import TopTwo
 
@@ -57,6 +57,7 @@ def _audit() -> None:
     audit(log["arm"], (log["reward"] > 0).astype(float), n_arms=4, family=Bernoulli())
     audit(log["arm"], probabilities=np.full((20, 4), 0.25))
     audit(log["arm"], propensities=np.full(20, 0.25), n_arms=4)
+    audit(np.arange(10_000) * 7 % 11 % 4, n_arms=4, reference=Split(), explain=False)  # long enough for all kernels
 
 
 def _events() -> None:

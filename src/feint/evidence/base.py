@@ -95,7 +95,8 @@ class EProcess(ABC):
     def _count_rows(self, begins: BoolArray, log_e: FloatArray) -> None:
         """Record the results of these rows; E is read after instants, the last row among them."""
         if log_e.size:
-            self.count(log_e.size, float(log_e[-1]), float(log_e[np.append(begins[1:], True)].max()))
+            read = log_e if begins[1:].all() else log_e[np.append(begins[1:], True)]
+            self.count(log_e.size, float(log_e[-1]), float(read.max()))
 
     def count(self, tested: int, log_e: float, highest: float) -> None:
         """Record the results of a kernel that has updated this test's arrays."""

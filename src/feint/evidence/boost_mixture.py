@@ -28,8 +28,8 @@ so r_b is divided by this bound. Mixtures of such ratios stay valid.
 π_b is below 1e-308. Where that of the pulled arm is below e^−300, all ratios are relative to its own, which is kept as
 a logarithm.
 
-Here the ratios of many pulls are computed at once, in NumPy: compiling them would take longer than most audits.
-`boost_bet` tests pull by pull.
+Here the ratios of many pulls are computed at once, in NumPy: compiling them would take longer than most audits. Long
+logs whose claims repeat themselves have a kernel (`boost_repeats`). `boost_bet` tests pull by pull.
 """
 
 import math
@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import BoolArray, FloatArray, IntArray
+from feint.evidence.boost_repeats import SingleRatios, bet_repeatedly
 from feint.evidence.claimed import ABOVE, BELOW, LOG_P, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts
 from feint.numerics._jit import inlined
@@ -53,6 +54,7 @@ _CELLS, _CELLS_PER_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 t
 _BISECTIONS = 60
 _DEEP = -300.0  # of log π: below it, ratios are relative to the pulled arm's
 LEAST_RATIO = 1e-300
+_WORTH_COMPILING = 2**16  # ratios of a call: for fewer, compiling a kernel takes longer than it saves
 
 
 def boost_experts(n_arms: int, epsilons: FloatArray, share: float = SHARE) -> Experts:
@@ -154,24 +156,19 @@ class BoostMixture(FixedShare):
     def _prepare(self, log_pi: FloatArray) -> Claimed:
         return read_claimed(log_pi, self.within, self.floor)
 
+    def _bet(self, arms: IntArray, claimed: Claimed, begins: BoolArray, e: FloatArray, units: FloatArray) -> None:
+        few = arms.size * self.experts.weights.size < _WORTH_COMPILING
+        if few or len(claimed.table) * self.n_arms > arms.size:
+            super()._bet(arms, claimed, begins, e, units)
+            return
+        # Claims repeat themselves: what every arm would win is computed once per claim, also where it has π = 0.
+        single = self._single(claimed.table, *np.divmod(np.arange(len(claimed.table) * self.n_arms), self.n_arms))
+        scratch = np.empty(sum(self.experts.weights.shape))
+        bet_repeatedly(self.experts, single, claimed.places, arms, begins, scratch, e, units)
+
     def _ratios(self, arms: IntArray, claimed: Claimed, begins: BoolArray) -> tuple[FloatArray, FloatArray]:
-        counts, n_arms, table = self._pulls_before(arms, begins), self.n_arms, claimed.table
-        q, missed, most = _single_ratios(kept_table(tuple(self.epsilons)), table)
-        # Where claims repeat themselves, what every arm would win is computed once per claim, also where it has π = 0.
-        repeats = len(table) * n_arms < arms.size
-        places, pulled = np.divmod(np.arange(len(table) * n_arms), n_arms) if repeats else (claimed.places, arms)
-        log_p, each = table[places, LOG_P, pulled], np.arange(pulled.size)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            log_missed = np.where(missed > LEAST_RATIO, np.log(missed), REFUTED)
-            log_hits = np.log((q / most)[places, pulled]) - log_p[:, np.newaxis]
-            log_single, single = (np.take(found.transpose(0, 2, 1), places, axis=0) for found in (log_missed, missed))
-            deep = log_p < _DEEP
-            gains = np.where(deep[:, np.newaxis], log_hits, 0.0)
-            single[deep] *= np.exp(-gains[deep])[:, :, np.newaxis]
-            log_single[each, :, pulled], single[each, :, pulled] = log_hits, np.exp(log_hits - gains)
-        if repeats:
-            rows = claimed.places * n_arms + arms
-            log_single, single, gains = (np.take(found, rows, axis=0) for found in (log_single, single, gains))
+        counts, n_arms = self._pulls_before(arms, begins), self.n_arms
+        single, log_single, gains = self._single(claimed.table, claimed.places, arms)
         self._add_alone(log_single)
         ratios = np.empty((arms.size, len(self.epsilons), self.experts.prior.size))
         ratios[:, :, :n_arms] = single
@@ -180,12 +177,28 @@ class BoostMixture(FixedShare):
             for m, (b, c) in enumerate(pairs, start=n_arms):
                 share = ((1.0 + counts[:, c]) / (2.0 + counts[:, b] + counts[:, c]))[:, np.newaxis]
                 ratios[:, :, m] = share * single[:, :, b] + (1.0 - share) * single[:, :, c]
-        shares = 1.0 / (1.0 + counts)
-        shares /= shares.sum(axis=1, keepdims=True)
+        inverse = 1.0 / (1.0 + counts)
+        total = np.zeros(arms.size)
         ratios[:, :, -1] = 0.0
         for b in range(n_arms):  # in a fixed order
-            ratios[:, :, -1] += shares[:, b, np.newaxis] * single[:, :, b]
+            total += inverse[:, b]
+        for b in range(n_arms):
+            ratios[:, :, -1] += (inverse[:, b] / total)[:, np.newaxis] * single[:, :, b]
         return ratios, gains
+
+    def _single(self, claims: FloatArray, places: IntArray, pulled: IntArray) -> SingleRatios:
+        """Return what the experts of single arms win if these arms are pulled, of claims at these places."""
+        q, missed, most = _single_ratios(kept_table(tuple(self.epsilons)), claims)
+        log_p, each = claims[places, LOG_P, pulled], np.arange(pulled.size)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            log_missed = np.where(missed > LEAST_RATIO, np.log(missed), REFUTED)
+            log_hits = np.log((q / most)[places, pulled]) - log_p[:, np.newaxis]
+            log_single, single = (np.take(found.transpose(0, 2, 1), places, axis=0) for found in (log_missed, missed))
+            deep = log_p < _DEEP
+            gains = np.where(deep[:, np.newaxis], log_hits, 0.0)
+            single[deep] *= np.exp(-gains[deep])[:, :, np.newaxis]
+            log_single[each, :, pulled], single[each, :, pulled] = log_hits, np.exp(log_hits - gains)
+        return SingleRatios(single, log_single, gains)
 
 
 def _single_ratios(table: FloatArray, claims: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -40,7 +40,6 @@ from feint.evidence.claimed import ABOVE, BELOW, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import check_within
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import check_level
-from feint.numerics.sums import sum_products
 
 _SIZES = np.array([0.003, 0.01, 0.03, 0.06, 0.12, 0.3, 1.0, 3.0])  # |λ|
 _SIZE_WEIGHTS = np.array([0.02, 0.08, 0.3, 0.3, 0.15, 0.07, 0.05, 0.03])
@@ -57,6 +56,7 @@ _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
 _LOST = 1e-290
 _SMALLEST = 1e-300  # stands for 0, and has a logarithm
 _NEVER = -1.0  # a place in no table
+_AT_ONCE = 256  # rows of one claim
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
 
@@ -72,31 +72,93 @@ class _Wealth(NamedTuple):
 
 
 @kernel
-def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, log_e: FloatArray) -> None:
-    n_arms = wealth.made.shape[1]
-    for i in range(arms.size):
-        total = 0.0
-        place = claimed.places[i]
+def _test_rows(
+    wealth: _Wealth, arms: IntArray, claimed: Claimed, kept: FloatArray, e: FloatArray, units: FloatArray
+) -> None:
+    """Write E after each row, in the unit exp(units). Rows of one claim are tested together while the unit is 1, and
+    again one by one if E left float64's range among them. `kept` is scratch space in the shape of `wealth.won`.
+    """
+    n_arms, start, one_by_one = wealth.made.shape[1], 0, 0
+    while start < arms.size:
+        place, stop = claimed.places[start], start + 1
+        if wealth.scale[0] <= 1.0 and start >= one_by_one:
+            while stop < arms.size and stop - start < _AT_ONCE and claimed.places[stop] == place:
+                stop += 1
+        if stop - start > 1:
+            _copy(wealth.won, kept)
+        highest = _multiply(wealth, claimed.table[place], place, arms[start:stop], e[start:stop])
+        if stop - start > 1 and not highest <= _LARGEST:
+            _copy(kept, wealth.won)
+            one_by_one = stop
+            continue
+        factor = _change_unit(wealth, highest) if highest > _LARGEST or wealth.scale[0] > 1.0 else 1.0
+        for i in range(start, stop):
+            mean = factor * e[i] / n_arms
+            e[i], units[i] = mean if mean > _SMALLEST else _SMALLEST, wealth.scale[0]
         for a in range(n_arms):
-            pulled = 1 if a == arms[i] else 0
-            if wealth.made[pulled, a] != place:
+            _add_up(wealth.sums, claimed.table[place], a, arms[start:stop])
+        start = stop
+
+
+@part
+def _multiply(wealth: _Wealth, claim: FloatArray, place: int, arms: IntArray, e: FloatArray) -> float:
+    """Multiply the wealth by the factors of pulls of one claim, write its sum over arms after each, and return the
+    largest. Eight bets at a time stay in registers for all rows.
+    """
+    won, factors = wealth.won, wealth.factors
+    for i in range(arms.size):
+        e[i] = 0.0
+    for a in range(won.shape[0]):
+        for pulled in range(2):
+            if wealth.made[pulled, a] != place and (pulled == 0 or arms.size > 1 or arms[0] == a):
                 wealth.made[pulled, a] = place
-                _set_factors(wealth.factors[pulled, a], claimed.table[place], a, pulled)
-            p, rest = claimed.table[place, P, a], claimed.table[place, REST, a]
-            below, above = claimed.table[place, BELOW, a], claimed.table[place, ABOVE, a]
-            surprise = rest if pulled == 1 else -p
-            wealth.sums[OBSERVED, a] += pulled
-            wealth.sums[EXCESS, a] += surprise
-            wealth.sums[VARIANCE, a] += surprise * surprise
-            wealth.sums[ALLOWED, a] += (below if below > above else above) * (p if p < rest else rest)
-            won, factors = wealth.won[a], wealth.factors[pulled, a]
-            for k in range(_SHARES.size):
-                won[k] *= factors[k]
-            total += sum_products(won, _SHARES)
-        if total > _LARGEST or wealth.scale[0] > 1.0:
-            total *= _change_unit(wealth, total)
-        mean = total / n_arms
-        log_e[i] = math.log(mean if mean > _SMALLEST else _SMALLEST) + wealth.scale[0]
+                _set_factors(factors[pulled, a], claim, a, pulled)
+        for k in range(0, _SHARES.size, 8):
+            w0, w1, w2, w3 = won[a, k], won[a, k + 1], won[a, k + 2], won[a, k + 3]
+            w4, w5, w6, w7 = won[a, k + 4], won[a, k + 5], won[a, k + 6], won[a, k + 7]
+            for i in range(arms.size):
+                pulled = 1 if a == arms[i] else 0
+                w0 *= factors[pulled, a, k]
+                w1 *= factors[pulled, a, k + 1]
+                w2 *= factors[pulled, a, k + 2]
+                w3 *= factors[pulled, a, k + 3]
+                w4 *= factors[pulled, a, k + 4]
+                w5 *= factors[pulled, a, k + 5]
+                w6 *= factors[pulled, a, k + 6]
+                w7 *= factors[pulled, a, k + 7]
+                s0 = w0 * _SHARES[k] + w4 * _SHARES[k + 4]
+                s1 = w1 * _SHARES[k + 1] + w5 * _SHARES[k + 5]
+                s2 = w2 * _SHARES[k + 2] + w6 * _SHARES[k + 6]
+                s3 = w3 * _SHARES[k + 3] + w7 * _SHARES[k + 7]
+                e[i] += (s0 + s1) + (s2 + s3)
+            won[a, k], won[a, k + 1], won[a, k + 2], won[a, k + 3] = w0, w1, w2, w3
+            won[a, k + 4], won[a, k + 5], won[a, k + 6], won[a, k + 7] = w4, w5, w6, w7
+    highest = e[0]
+    for i in range(1, arms.size):
+        highest = highest if e[i] <= highest else e[i]  # NaN too
+    return highest
+
+
+@part
+def _copy(source: FloatArray, target: FloatArray) -> None:
+    for a in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[a, k] = source[a, k]
+
+
+@part
+def _add_up(sums: FloatArray, claim: FloatArray, a: int, arms: IntArray) -> None:
+    """Add pulls of one claim to the sums of an arm, one by one."""
+    p, rest = claim[P, a], claim[REST, a]
+    slack = (claim[BELOW, a] if claim[BELOW, a] > claim[ABOVE, a] else claim[ABOVE, a]) * (p if p < rest else rest)
+    observed, excess, variance, allowed = sums[OBSERVED, a], sums[EXCESS, a], sums[VARIANCE, a], sums[ALLOWED, a]
+    for i in range(arms.size):
+        surprise = rest if a == arms[i] else -p
+        observed += 1.0 if a == arms[i] else 0.0
+        excess += surprise
+        variance += surprise * surprise
+        allowed += slack
+    sums[OBSERVED, a], sums[EXCESS, a], sums[VARIANCE, a], sums[ALLOWED, a] = observed, excess, variance, allowed
 
 
 @part
@@ -209,7 +271,10 @@ class Calibration(EProcess):
     def _extend(self, arms: IntArray, claimed: Claimed, begins: BoolArray, log_e: FloatArray) -> None:
         # Products of fixed bets do not depend on the order of an instant's rows.
         self._wealth.made[:] = _NEVER
-        _test_rows(self._wealth, arms, claimed, log_e)
+        units = np.empty(arms.size)
+        _test_rows(self._wealth, arms, claimed, np.empty(self._wealth.won.shape), log_e, units)
+        np.log(log_e, out=log_e)
+        log_e += units
 
 
 def _radius(variance: FloatArray, log_goal: float) -> FloatArray:

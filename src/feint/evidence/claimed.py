@@ -28,11 +28,25 @@ class Claimed(NamedTuple):
         return Claimed(places - places[0], self.table[places[0] : places[-1] + 1])
 
 
+def of_pulled_arms(log_pi: FloatArray, arms: IntArray) -> FloatArray:
+    """Return log π of the pulled arms, (n,), from those of all arms, (n, K), or of these alone."""
+    if log_pi.ndim == 1:
+        return log_pi
+    if _is_one_row(log_pi):
+        return log_pi[0].take(arms)
+    return np.asarray(log_pi[np.arange(arms.size), arms])
+
+
+def _is_one_row(log_pi: FloatArray) -> bool:
+    """Return whether all rows are one in memory."""
+    return log_pi.strides[0] == 0 and log_pi.size > 0
+
+
 def read_claimed(log_pi: FloatArray, within: float = 0.0, floor: float = 0.0) -> Claimed:
     """Return what kernels need of log π (n, K), with the slack that `within` and `floor` allow (`slack`)."""
     differs = np.zeros(len(log_pi), dtype=bool)
     differs[:1] = True
-    if log_pi.strides[0] != 0:  # otherwise all rows are one in memory
+    if not _is_one_row(log_pi):
         for column in log_pi.T:
             differs[1:] |= column[1:] != column[:-1]
     table = np.zeros((int(differs.sum()), 5, log_pi.shape[1]))

@@ -96,19 +96,31 @@ def held_back(pulls: float) -> float:
 @part
 def begin_instant(experts: Experts) -> None:
     """Release what is due, and share the weights."""
+    release_stake(experts)
+    for j in range(experts.weights.shape[0]):
+        for m in range(experts.weights.shape[1]):
+            experts.weights[j, m] = share_weight(experts.weights[j, m], experts.prior[m], experts.share)
+
+
+@inlined
+def share_weight(weight: float, prior: float, share: float) -> float:
+    """Return an expert's weight after the fixed share."""
+    return (1.0 - share) * weight + share * prior
+
+
+@part
+def release_stake(experts: Experts) -> None:
+    """Count an instant, and divide what is released among the sizes."""
     facts = experts.facts
-    n_sizes, n_experts = experts.weights.shape
     facts[_INSTANTS] += 1.0
     held = held_back(facts[_INSTANTS])
     released = facts[_HELD] - held
     facts[_HELD] = held
-    for j in range(n_sizes):
+    for j in range(experts.sizes.size):
         if experts.units[j] < 0.0:  # below 2⁻⁵⁰⁰, which is nothing beside what is released
             experts.invested[j] = experts.units[j] = 0.0
         unit = math.exp(-_LOG_UNIT * experts.units[j]) if experts.units[j] > 0.0 else 1.0
         experts.invested[j] += released * experts.stakes[j] * unit
-        for m in range(n_experts):
-            experts.weights[j, m] = (1.0 - experts.share) * experts.weights[j, m] + experts.share * experts.prior[m]
 
 
 @part
@@ -116,17 +128,30 @@ def settle_size(experts: Experts, j: int, total: float, gain: float) -> None:
     """Multiply I_j by total·exp(gain), where `total` is the sum of its weights, already multiplied by the ratios
     relative to exp(gain), and normalise these.
     """
-    invested, units, weights = experts.invested, experts.units, experts.weights
+    inverse = settle_wealth(experts, j, total, gain)
+    for m in range(experts.prior.size):
+        experts.weights[j, m] = normalised(experts.weights[j, m], inverse)
+
+
+@inlined
+def normalised(weight: float, inverse: float) -> float:
+    """Return a weight divided by their total. What is below float64's range must not stay at its smallest number, and
+    win later.
+    """
+    kept = weight * inverse
+    return kept if kept > _SMALLEST_WEIGHT else 0.0
+
+
+@part
+def settle_wealth(experts: Experts, j: int, total: float, gain: float) -> float:
+    """Multiply I_j as `settle_size` does, and return by what its weights are still to be multiplied."""
+    invested, units = experts.invested, experts.units
     if total < _SMALLEST_TOTAL:  # a long instant has refuted all experts
         invested[j] = units[j] = 0.0
         for m in range(experts.prior.size):
-            weights[j, m] = experts.prior[m]
-        return
+            experts.weights[j, m] = experts.prior[m]
+        return 1.0
     inverse = 1.0 / total
-    for m in range(experts.prior.size):
-        kept = weights[j, m] * inverse
-        # What is below float64's range must not stay at its smallest number, and win later.
-        weights[j, m] = kept if kept > _SMALLEST_WEIGHT else 0.0
     if total < 1.0 / _UNIT:
         total *= _UNIT
         units[j] -= 1.0
@@ -142,26 +167,36 @@ def settle_size(experts: Experts, j: int, total: float, gain: float) -> None:
         invested[j] *= _UNIT
         units[j] -= 1.0
     units[j] = units[j] if invested[j] > 0.0 else 0.0
+    return inverse
 
 
 @part
-def read_log_e(experts: Experts) -> float:
-    """Return log E."""
+def read_wealth(experts: Experts) -> tuple[float, float]:
+    """Return E, and the log of its unit."""
     total, highest = experts.facts[_HELD], 0.0
     for j in range(experts.sizes.size):
         highest = experts.units[j] if experts.units[j] > highest else highest
         total += experts.invested[j] if experts.units[j] == 0.0 else 0.0
     if highest == 0.0:  # what has a smaller unit is nothing beside what is held back
-        return math.log(total)
+        return total, 0.0
     total = experts.facts[_HELD] * math.exp(-_LOG_UNIT * highest)
     for j in range(experts.sizes.size):
         total += experts.invested[j] * math.exp(_LOG_UNIT * (experts.units[j] - highest))
-    return math.log(total) + _LOG_UNIT * highest
+    return total, _LOG_UNIT * highest
+
+
+@part
+def read_log_e(experts: Experts) -> float:
+    """Return log E."""
+    total, log_unit = read_wealth(experts)
+    return math.log(total) + log_unit
 
 
 @kernel
-def _bet_rows(experts: Experts, ratios: FloatArray, gains: FloatArray, begins: BoolArray, log_e: FloatArray) -> None:
-    """Bet on rows, given the ratios (n, J, M) relative to exp(gains), (n, J)."""
+def _bet_rows(
+    experts: Experts, ratios: FloatArray, gains: FloatArray, begins: BoolArray, e: FloatArray, units: FloatArray
+) -> None:
+    """Bet on rows, given the ratios (n, J, M) relative to exp(gains), (n, J). Write E in the unit exp(units)."""
     for i in range(begins.size):
         if begins[i]:
             begin_instant(experts)
@@ -171,7 +206,7 @@ def _bet_rows(experts: Experts, ratios: FloatArray, gains: FloatArray, begins: B
                 experts.weights[j, m] *= ratios[i, j, m]
                 total += experts.weights[j, m]
             settle_size(experts, j, total, gains[i, j])
-        log_e[i] = read_log_e(experts)
+        e[i], units[i] = read_wealth(experts)
 
 
 class FixedShare(EProcess):
@@ -194,11 +229,19 @@ class FixedShare(EProcess):
         """Return the ratios of the experts for these pulls, (n, J, M), relative to exp of the second, (n, J)."""
 
     def _extend(self, arms: IntArray, claimed: Any, begins: BoolArray, log_e: FloatArray) -> None:
+        units = np.empty(arms.size)
+        self._bet(arms, claimed, begins, log_e, units)
+        np.log(log_e, out=log_e)
+        log_e += units
+
+    def _bet(self, arms: IntArray, claimed: Any, begins: BoolArray, e: FloatArray, units: FloatArray) -> None:
+        """Write E after each row, in the unit exp(units)."""
         at_once = max(1, _CELLS // self.experts.weights.size)
         for start in range(0, arms.size, at_once):
             rows = slice(start, start + at_once)
             piece = claimed.part(rows) if isinstance(claimed, Claimed) else claimed[rows]
-            _bet_rows(self.experts, *self._ratios(arms[rows], piece, begins[rows]), begins[rows], log_e[rows])
+            ratios, gains = self._ratios(arms[rows], piece, begins[rows])
+            _bet_rows(self.experts, ratios, gains, begins[rows], e[rows], units[rows])
 
     def _add_alone(self, log_ratios: FloatArray) -> None:
         """Add to what each single arm's expert has won by itself: the log ratios (n, J, K), which are overwritten."""

@@ -21,7 +21,7 @@ from feint.evidence.serial import (
     SerialBets,
     SerialMixture,
     begin_instant,
-    read_log_e,
+    read_wealth,
     recall_past,
     shift_lags,
 )
@@ -39,9 +39,10 @@ def _bet_rows(
     arms: IntArray,
     log_propensity: FloatArray,
     begins: BoolArray,
-    log_e: FloatArray,
+    e: FloatArray,
+    units: FloatArray,
 ) -> None:
-    """Bet on each row."""
+    """Bet on each row, and write E in the unit exp(units)."""
     for i in range(arms.size):
         if begins[i]:
             begin_instant(bets)
@@ -56,7 +57,7 @@ def _bet_rows(
             for a in range(LAGS, now.size):
                 now[a] += 1.0
             now[LAGS + arms[i]] -= inverse
-        log_e[i] = read_log_e(bets, won)
+        e[i], units[i] = read_wealth(bets, won)
 
 
 @inlined
@@ -94,5 +95,7 @@ class PropensitySerialMixture(SerialMixture):
     def _prepare(self, log_pi: FloatArray) -> FloatArray:
         return log_pi
 
-    def _bet(self, groups: IntArray, arms: IntArray, claimed: Any, begins: BoolArray, log_e: FloatArray) -> None:
-        _bet_rows(self.within, self._bets, groups, arms, claimed, begins, log_e)
+    def _bet(
+        self, groups: IntArray, arms: IntArray, claimed: Any, begins: BoolArray, e: FloatArray, units: FloatArray
+    ) -> None:
+        _bet_rows(self.within, self._bets, groups, arms, claimed, begins, e, units)

@@ -69,11 +69,12 @@ def _bet_rows(
     factors: FloatArray,
     bounds: FloatArray,
     begins: BoolArray,
-    log_e: FloatArray,
+    e: FloatArray,
+    units: FloatArray,
 ) -> None:
-    """Bet on each row; `factors` (m, K + 1, 2, len(TILTS)) are of each arm alone, missed or hit, and of no arm, and
-    `bounds` (m, 3, K) are probabilities and how far they may lie below and above; negative ones are shares of
-    min(π(S), 1 − π(S)).
+    """Bet on each row, and write E in the unit exp(units); `factors` (m, K + 1, 2, len(TILTS)) are of each arm alone,
+    missed or hit, and of no arm, and `bounds` (m, 3, K) are probabilities and how far they may lie below and above;
+    negative ones are shares of min(π(S), 1 − π(S)).
     """
     n_arms = bounds.shape[2]
     for i in range(arms.size):
@@ -94,7 +95,7 @@ def _bet_rows(
             for a in range(n_arms):
                 now[LAGS + a] += bounds[place, 0, a]
             now[LAGS + arm] -= 1.0
-        log_e[i] = read_log_e(bets, won)
+        e[i], units[i] = read_wealth(bets, won)
 
 
 @part
@@ -135,8 +136,10 @@ def shift_lags(now: FloatArray, arm: int) -> None:
 
 
 @inlined
-def read_log_e(bets: SerialBets, won: float) -> float:
-    """Return log E, given the wealth of all bets, which is put into another unit where it leaves float64's range."""
+def read_wealth(bets: SerialBets, won: float) -> tuple[float, float]:
+    """Return E and the log of its unit, given the wealth of all bets, which is put into another unit where it leaves
+    float64's range.
+    """
     facts = bets.facts
     total = won + facts[_RESERVE] * (math.exp(-facts[_SCALE]) if facts[_SCALE] > 1.0 else 1.0)
     if total > _LARGEST or facts[_SCALE] > 1.0:
@@ -145,7 +148,7 @@ def read_log_e(bets: SerialBets, won: float) -> float:
         _rescale(bets.wealth, factor, 0.0)
         facts[_SCALE] -= math.log(factor)
         total *= factor
-    return math.log(total if total > _SMALLEST else _SMALLEST) + facts[_SCALE]
+    return total if total > _SMALLEST else _SMALLEST, facts[_SCALE]
 
 
 @part
@@ -162,7 +165,7 @@ def _rescale(wealth: FloatArray, factor: float, more: float) -> None:
 def begin_instant(bets: SerialBets) -> None:
     """Divide what is released of the stake among the bets."""
     facts = bets.facts
-    if facts[_INSTANTS] % _RELEASED_EVERY == 0.0:
+    if np.int64(facts[_INSTANTS]) % _RELEASED_EVERY == 0:
         held = _HELD_BACK / math.log2(facts[_INSTANTS] / _RELEASED_EVERY + 2.0)
         share = (facts[_RESERVE] - held) * math.exp(-facts[_SCALE]) / bets.wealth.size
         facts[_RESERVE] = held
@@ -225,7 +228,7 @@ class SerialMixture(EProcess):
                 self._make_space(2 * self.n_groups)
         log_e = np.empty(arms.size)
         known = claimed if isinstance(claimed, Claimed) else self._prepare(claimed)
-        self._bet(groups, arms, known, begins, log_e)
+        self._test(groups, arms, known, begins, log_e)
         self._count_rows(begins, log_e)
         return log_e
 
@@ -233,9 +236,18 @@ class SerialMixture(EProcess):
         return read_claimed(log_pi, self.within, self.floor)
 
     def _extend(self, arms: IntArray, claimed: Any, begins: BoolArray, log_e: FloatArray) -> None:
-        self._bet(np.zeros(arms.size, dtype=np.int64), arms, claimed, begins, log_e)
+        self._test(np.zeros(arms.size, dtype=np.int64), arms, claimed, begins, log_e)
 
-    def _bet(self, groups: IntArray, arms: IntArray, claimed: Any, begins: BoolArray, log_e: FloatArray) -> None:
+    def _test(self, groups: IntArray, arms: IntArray, claimed: Any, begins: BoolArray, log_e: FloatArray) -> None:
+        units = np.empty(arms.size)
+        self._bet(groups, arms, claimed, begins, log_e, units)
+        np.log(log_e, out=log_e)
+        log_e += units
+
+    def _bet(
+        self, groups: IntArray, arms: IntArray, claimed: Any, begins: BoolArray, e: FloatArray, units: FloatArray
+    ) -> None:
+        """Write E after each row, in the unit exp(units)."""
         p, rest, below, above = (claimed.table[:, row] for row in (P, REST, BELOW, ABOVE))
         smaller = np.minimum(p, rest)
         below, above = below * smaller, above * smaller
@@ -247,7 +259,7 @@ class SerialMixture(EProcess):
         factors = np.ones((len(p), self.n_arms + 1, 2, TILTS.size))
         factors[:, :-1] += self._bets.sizes * np.arange(2.0)[:, np.newaxis]
         factors[:, :-1] /= 1.0 + self._bets.sizes * expected
-        _bet_rows(self._bets, groups, arms, claimed, factors, bounds, begins, log_e)
+        _bet_rows(self._bets, groups, arms, claimed, factors, bounds, begins, e, units)
 
     def _arrays(self) -> dict[str, Any]:
         pasts = slice((self.n_groups or 0) + 1)

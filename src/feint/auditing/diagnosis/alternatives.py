@@ -10,7 +10,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.available import read_available
-from feint.auditing.checks import Chunk, Times, check, first_rows, group_ids
+from feint.auditing.checks import Chunk, Times, check, first_rows
 from feint.auditing.claim import Claim
 from feint.auditing.diagnosis.experts import HOLDOUT, POWER, Setting
 from feint.auditing.diagnosis.families import Alternative
@@ -34,6 +34,7 @@ from feint.auditing.diagnosis.other_claims import (
 from feint.auditing.diagnosis.pulls import RowsBefore
 from feint.auditing.diagnosis.spare_columns import claims_of_column
 from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
+from feint.auditing.groups import GroupNumbers
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.auditing.units import Units
@@ -230,7 +231,7 @@ class _Log:
 def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
     """Return the first rows of a log that can be tested."""
     pieces: list[_Piece] = []
-    ids: dict[str, int] = {}
+    numbers = GroupNumbers()
     times, units = Times(), Units()
     n_good = 0
     for chunk in chunks:
@@ -241,7 +242,7 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
             n_kept = int(good[-1]) + 1
             chunk = first_rows(chunk, n_kept)
             checked = checked._replace(good=checked.good[:n_kept], begins=checked.begins[: good.size])
-        groups = group_ids(chunk, checked, ids)
+        groups = numbers.of_rows(chunk, checked)
         arms = chunk.arm.values[good].astype(np.int64)
         drawn, _ = units.draws(chunk, checked.good, arms, groups)
         pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins, drawn))

@@ -89,11 +89,15 @@ class Mode(ABC):
         if self.leader is not None:
             found["leader"] = self.leader.extend(*leader_sides(arms, log_pi), begins)
         found["serial"] = self.serial.extend_grouped(arms, claimed, groups, begins)
-        highest = np.maximum.reduce(list(found.values()))
+        highest = found["boosts"].copy()
+        for log_e in found.values():
+            np.maximum(highest, log_e, out=highest)
         mixed = np.zeros(arms.size)
         for name, share in self.stakes().items():
-            mixed += share * np.exp(found[name] - highest)
-        return np.asarray(highest + np.log(mixed))
+            relative = np.subtract(found[name], highest, out=found[name])
+            mixed += np.multiply(np.exp(relative, out=relative), share, out=relative)
+        highest += np.log(mixed, out=mixed)
+        return highest
 
     def stakes(self) -> dict[str, float]:
         """Return the share of each test in `test`."""

@@ -78,10 +78,12 @@ class RecomputedReference(Mode):
 
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the reference's probabilities, recomputed from the rows before."""
-        rewards = np.zeros(arms.size) if chunk.reward is None else chunk.reward.values[good]
+        rewards = np.zeros(arms.size)
+        if chunk.reward is not None:
+            rewards = chunk.reward.values[good]
+            self._all_binary &= bool((np.isnan(rewards) | (rewards == 0) | (rewards == 1)).all())
         contexts = np.column_stack([column.values[good] for column in chunk.contexts]) if chunk.contexts else None
-        self._all_binary &= bool((np.isnan(rewards) | (rewards == 0) | (rewards == 1)).all())
-        times, due = self._clock(chunk, np.flatnonzero(good), groups)
+        times, due = self._clock(chunk, good, groups)
         numbers = self.expected.past.number_rows(groups) if self._burn_in is not None else None
         available = None
         if self._among is None:
@@ -95,15 +97,16 @@ class RecomputedReference(Mode):
             return log_pi, tested
         return self._burn_in.overlay(numbers, log_pi, tested, available)
 
-    def _clock(self, chunk: Chunk, rows: IntArray, groups: IntArray) -> tuple[Any, Any]:
-        """Return the times of these rows and those from which their rewards are known, None where there are none."""
+    def _clock(self, chunk: Chunk, good: BoolArray, groups: IntArray) -> tuple[Any, Any]:
+        """Return the times of the good rows and those from which their rewards are known, None where there are none."""
         if chunk.stages is not None:
-            stages = self._stages.number([chunk.stages[int(i)] for i in rows], groups)
+            stages = self._stages.number([chunk.stages[int(i)] for i in np.flatnonzero(good)], groups)
             return stages, stages + 1
         if chunk.reward_times is None:
             return None, None
         assert chunk.times is not None
-        times, due = (as_moments([cells[int(i)] for i in rows]) for cells in (chunk.times, chunk.reward_times))
+        rows = np.flatnonzero(good).tolist()
+        times, due = (as_moments([cells[i] for i in rows]) for cells in (chunk.times, chunk.reward_times))
         return times, due
 
     def words(self) -> str:

@@ -31,7 +31,7 @@ class Texts(Sequence[str]):
         return len(self.arrow)
 
     def __getitem__(self, i: Any) -> Any:
-        return self.arrow[int(i)].as_py()
+        return Texts(self.arrow[i]) if isinstance(i, slice) else self.arrow[int(i)].as_py()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.arrow.to_pylist())

@@ -6,7 +6,7 @@ Replacing them would make one arm of two: é and ü in Latin-1 are both no UTF-8
 import codecs
 import io
 
-_USUAL = "utf-8-sig"  # takes a byte-order mark off
+USUAL = "utf-8-sig"  # takes a byte-order mark off
 _NO_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}  # Python's own, for other things
 
 
@@ -17,7 +17,7 @@ def encoding_of(name: str | None) -> str:
     ('iso8859-1', 'utf-8-sig')
     """
     if name is None:
-        return _USUAL
+        return USUAL
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=name)  # knows which codecs are of texts
         found = codecs.lookup(name).name
@@ -25,7 +25,7 @@ def encoding_of(name: str | None) -> str:
         found = "undefined"
     if found in _NO_FILES:
         raise ValueError(f"`encoding` is {name!r}, which is no encoding of texts; give one, as latin-1 or utf-16.")
-    return _USUAL if found == "utf-8" else found
+    return USUAL if found == "utf-8" else found
 
 
 class TextDecoder:
@@ -66,7 +66,7 @@ class TextDecoder:
         wrong = (begun + data[read:])[:1].hex()
         line, byte = self._lines + (flags & 1) + 1, self._bytes + read - len(begun) + 1
         place = f"line {line}: byte {byte:,} of the text, 0x{wrong},"
-        if self._encoding == _USUAL:
+        if self._encoding == USUAL:
             return ValueError(f"{place} is not UTF-8; name the encoding of the text with `encoding`, as latin-1.")
         return ValueError(f"{place} is not {self._encoding}; correct `encoding`.")
 

@@ -126,6 +126,7 @@ class Bytes(io.BufferedIOBase):
     def __init__(self, raw: BinaryIO, name: str, compression: str | None, member: str | None = None) -> None:
         self._raw, self.name, self._compression = raw, name, compression
         self._since_line_end = 0
+        self._given_back = b""
         self._stream, self._broken = open_compressed(raw, name, compression, member)
 
     def readable(self) -> bool:
@@ -137,6 +138,10 @@ class Bytes(io.BufferedIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return at most `size` bytes, and at least one unless it is the end."""
+        if self._given_back:
+            end = len(self._given_back) if size is None or size < 0 else size
+            data, self._given_back = self._given_back[:end], self._given_back[end:]
+            return data
         try:
             return bytes(self._stream.read1(size))
         except self._broken as error:
@@ -146,6 +151,10 @@ class Bytes(io.BufferedIOBase):
                 f"{self.name} cannot be read: its {self._compression} data is damaged or cut short ({error}); "
                 "copy or compress it again."
             ) from None
+
+    def give_back(self, data: bytes) -> None:
+        """Take back what was read last, to be read again."""
+        self._given_back = data + self._given_back
 
     def read1(self, size: int = -1, /) -> bytes:
         """Read as `read` does, but text, whose lines must end."""

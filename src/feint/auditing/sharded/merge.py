@@ -42,28 +42,45 @@ from feint.auditing.groups import GroupReport, report_groups
 from feint.auditing.modes import Mode
 from feint.auditing.report import AuditReport, Impossible, Shards
 from feint.auditing.sharded.shard import ShardResult
+from feint.auditing.sharded.strongest import Strongest
 from feint.auditing.units import ChangedUnit
 from feint.evidence.group_tilts import log_arrival_weights, select_groups
 
-_UNEXPLAINED = (
-    "What explains the rejection is not looked for in shards. Audit the groups that are named, or some of the files, "
-    "without `shards`."
-)
 
-
-def merge_shards(results: Sequence[ShardResult], mode: Mode, warnings: list[str]) -> AuditReport:
-    """Return the report on the whole log; `mode` is new, and `results` has every shard in order."""
+def merge_shards(
+    results: Sequence[ShardResult], mode: Mode, warnings: list[str]
+) -> tuple[AuditReport, Strongest | None]:
+    """Return the report on the whole log, and where to look for what explains a rejection; None if there is nothing to
+    explain. `mode` is new, and `results` has every shard in order.
+    """
     claim, groups = mode.claim, GroupsOfShards(results, mode.claim.n_groups)
     rows, parts = combine_shards(results, groups, mode)
     auditor = _MergedAuditor(mode, results, groups, {name: float(values[-1]) for name, values in parts.items()})
     auditor.take_readings(rows, log_mean(np.array(list(parts.values()))))
     report = auditor.report(warnings)
-    if report.rejected:
-        report = replace(report, warnings=(*report.warnings, _UNEXPLAINED))
+    explained = report.rejected_at is not None and report.tested and not auditor.only_changed
+    strongest = _find_strongest(results, groups, report, claim.dependent_groups) if explained else None
     if claim.dependent_groups:  # the intervals pool all groups
         report = replace(report, arms=tuple(replace(arm, low=None, high=None) for arm in report.arms))
     shards = Shards(len(results), claim.blocks, claim.dependent_groups)
-    return replace(report, shards=shards, boosted_arm=None, boosted_epsilon=None)
+    return replace(report, shards=shards, boosted_arm=None, boosted_epsilon=None), strongest
+
+
+def _find_strongest(
+    results: Sequence[ShardResult], groups: "GroupsOfShards", report: AuditReport, dependent: bool
+) -> Strongest:
+    """Return the shard with the first pull of probability 0; otherwise the group with the largest γ_j·E_j if the bet on
+    groups is the largest of the three, or the shard with the largest E.
+    """
+    impossible = [(result.facts["impossible"], result.shard) for result in results if result.facts["impossible"]]
+    if impossible:
+        return Strongest(min(impossible)[1], len(results), None)
+    parts = report.log_e_values
+    if groups.are_tested and (dependent or parts["groups"] >= max(parts.values())):
+        return Strongest(*groups.strongest())
+    return Strongest(
+        int(np.argmax([result.log_e[-1] if result.log_e.size else 0.0 for result in results])), len(results), None
+    )
 
 
 def combine_shards(
@@ -138,6 +155,13 @@ class GroupsOfShards:
                 log_e = np.where(np.isposinf(log_e), 0.0, log_e)
                 found = np.logaddexp(found, np.logaddexp.reduce(log_weights + log_e, axis=1))
         return found
+
+    def strongest(self) -> tuple[int, int, str]:
+        """Return the shard of the group with the largest γ_j·E_j, the number of shards, and the group."""
+        log_e = np.concatenate([result.group_log_e[-1] for result in self._results if len(result.labels)])
+        place = int((self._log_weights + log_e).argmax())
+        shards = np.repeat(np.arange(len(self._results)), [len(result.labels) for result in self._results])
+        return int(shards[place]), len(self._results), self._labels[place]
 
     def reports(self, alpha: float) -> tuple[GroupReport, ...]:
         """Return every group, those that are named first and then by evidence."""

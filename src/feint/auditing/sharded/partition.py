@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import BoolArray, IntArray
-from feint.auditing.arms import label_of
+from feint.auditing.by_label import ByLabel
 from feint.auditing.chunks import CELLS_PER_CHUNK
 from feint.auditing.columns import LogColumns
 from feint.auditing.readers import Batch, Log
@@ -24,7 +24,6 @@ from feint.auditing.readers.base import Texts
 
 ROW, BEGUN, LINE, MALFORMED = "row", "begun", "line", "malformed"
 _CELLS_AT_ONCE = 6_000_000  # in memory, before they are sorted by shard
-_MOST_REMEMBERED = 2**20  # labels whose shard is known
 _PLAIN = {str: "string", int: "int64", float: "float64"}
 
 
@@ -38,27 +37,17 @@ class Part(NamedTuple):
     last_begun: int  # the first row, from 0, of the piece's last instant
 
 
-class ShardOf(dict[Any, int]):
-    """The shard of every label: a fixed hash of its text, remembered."""
+class ShardOf(ByLabel):
+    """The shard of every label: a fixed hash of its text."""
 
     def __init__(self, n_shards: int) -> None:
         super().__init__()
         self.n_shards = n_shards
 
-    def __missing__(self, cell: Any) -> int:
-        if len(self) > _MOST_REMEMBERED:
-            self.clear()
-        digest = blake2b(label_of(cell).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        self[cell] = found = int.from_bytes(digest, "big") % self.n_shards
-        return found
-
-    def numbers(self, cells: Any) -> IntArray:
-        """Return the shard of each cell."""
-        plain = isinstance(cells, np.ndarray) and (cells.dtype.kind in "iu" or cells.dtype == np.float64)
-        items = cells.tolist() if plain else list(cells)
-        if not plain and not {*map(type, items)} <= {str}:
-            items = [label_of(item) for item in items]  # True and 1 are two groups, and one key
-        return np.fromiter(map(self.__getitem__, items), dtype=np.int64, count=len(items))
+    def number_of(self, label: str) -> int:
+        """Return the shard of a label."""
+        digest = blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % self.n_shards
 
 
 def partition(log: Log, columns: LogColumns, n_shards: int, path: Path) -> Part:

@@ -17,7 +17,8 @@ from feint.auditing.readers.listing import Place
 from feint.auditing.readers.parquet import ParquetLog
 from feint.auditing.readers.several_files import SeveralFiles
 
-ROWS_PER_PIECE = 2**21  # of Parquet files; row groups stay whole
+ROWS_PER_PIECE = 2**21  # at most, of Parquet files; row groups stay whole
+_PIECES, _FEWEST_ROWS = 64, 2**16  # pieces of a shorter file, so that all workers have equally much to do; rows of one
 
 
 class Piece(NamedTuple):
@@ -56,7 +57,7 @@ def list_pieces(source: Source, claim: Claim) -> list[Piece] | None:
 
 
 def _row_groups(piece: Piece) -> list[range | None]:
-    """Return ranges of row groups with about `ROWS_PER_PIECE` rows each; [None] if a file is one piece."""
+    """Return ranges of row groups with about equally many rows each; [None] if a file is one piece."""
     place = piece.place
     kind, compression = by_name(place.name)
     if kind is None or kind.name != "parquet" or compression is not None or place.inside is not None:
@@ -64,6 +65,7 @@ def _row_groups(piece: Piece) -> list[range | None]:
     log = open_place(place)
     if not isinstance(log, ParquetLog):
         return [None]
-    number = np.cumsum([0, *log.group_sizes[:-1]]) // ROWS_PER_PIECE  # of the piece in which a row group begins
+    rows = min(ROWS_PER_PIECE, max(_FEWEST_ROWS, -(-sum(log.group_sizes) // _PIECES)))
+    number = np.cumsum([0, *log.group_sizes[:-1]]) // rows  # of the piece in which a row group begins
     edges = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(log.group_sizes)]
     return [range(*pair) for pair in pairwise(edges)] if len(edges) > 2 else [None]

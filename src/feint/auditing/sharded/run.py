@@ -8,22 +8,25 @@ numbers with any number of workers, and a worker that dies changes nothing.
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from feint.auditing.arms import LogArms
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns
+from feint.auditing.explain import READ_ONCE
 from feint.auditing.modes import make_mode
-from feint.auditing.readers import Log, Source, naming
+from feint.auditing.readers import naming
 from feint.auditing.readers.base import Progress
 from feint.auditing.report import AuditReport
 from feint.auditing.sharded.kept import KeptShards, describe_audit
 from feint.auditing.sharded.merge import merge_shards
 from feint.auditing.sharded.partition import Part, partition
 from feint.auditing.sharded.pieces import Piece, list_pieces
+from feint.auditing.sharded.prepared import Prepared
 from feint.auditing.sharded.shard import ShardResult, ShardTask, Streams, audit_shard
+from feint.auditing.sharded.strongest import explain_strongest
 from feint.numerics._threads import one_thread
 from feint.simulation.dataset import versions
 from feint.support.cluster import check_versions, check_workers, connected, run_on_cluster, wait_for_workers
@@ -58,17 +61,6 @@ class Where(NamedTuple):
         return shards if sharded else None
 
 
-class Prepared(NamedTuple):
-    """A log that was opened, and what was found out about it."""
-
-    source: Source
-    log: Log
-    claim: Claim
-    columns: LogColumns
-    arms: LogArms
-    warnings: list[str]
-
-
 class _PieceTask(NamedTuple):
     """All that it takes to write a piece by shard."""
 
@@ -86,8 +78,8 @@ class _Answer(NamedTuple):
     versions: dict[str, str]
 
 
-def audit_sharded(found: Prepared, where: Where, progress: Progress) -> AuditReport:
-    """Audit a log in `claim.shards` shards."""
+def audit_sharded(found: Prepared, where: Where, explain: bool, progress: Progress) -> AuditReport:
+    """Audit a log in `claim.shards` shards, and look for reasons where it is rejected."""
     need("pyarrow", "An audit in shards")
     claim, columns, arms = found.claim, found.columns, found.arms
     mode = make_mode(columns.mode, claim, arms, grouped=True)
@@ -105,7 +97,13 @@ def audit_sharded(found: Prepared, where: Where, progress: Progress) -> AuditRep
             done[result.shard] = result
             if kept is not None:
                 kept.put(result)
-    report = merge_shards([done[shard] for shard in range(claim.shards)], mode, found.warnings)
+    report, strongest = merge_shards([done[shard] for shard in range(claim.shards)], mode, found.warnings)
+    if explain and strongest is not None:
+        if getattr(found.log, "can_be_read_again", True):
+            progress("explaining", 0)
+            report = explain_strongest(report, strongest, found)
+        else:
+            report = replace(report, warnings=(*report.warnings, READ_ONCE))
     if kept is not None:
         kept.put_report(report)
     return report

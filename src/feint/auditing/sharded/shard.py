@@ -85,7 +85,7 @@ class _ArrivingGroups(LogGroups):
 
     def labels(self) -> list[str]:
         """Return the groups in the order of their arrival."""
-        return list(self._ids)
+        return list(self._numbers.ids)
 
     def log_e_values(self) -> FloatArray:
         """Return log E of each group, none where groups are not tested."""

@@ -64,8 +64,8 @@ th, td {{ text-align: right; padding: .3rem .5rem; border-bottom: 1px solid var(
 /* A shadow at an edge says that the table goes on there. */
 .scroll {{ background: linear-gradient(90deg, var(--card) 30%, transparent) left / 40px 100% no-repeat local,
   linear-gradient(270deg, var(--card) 30%, transparent) right / 40px 100% no-repeat local,
-  linear-gradient(90deg, var(--muted), transparent) left / 10px 100% no-repeat scroll,
-  linear-gradient(270deg, var(--muted), transparent) right / 10px 100% no-repeat scroll, var(--card); }}
+  linear-gradient(90deg, var(--line), transparent) left / 10px 100% no-repeat scroll,
+  linear-gradient(270deg, var(--line), transparent) right / 10px 100% no-repeat scroll, var(--card); }}
  .legend {{ font-size: .85rem; }}
 .facts {{ display: grid; grid-template-columns: minmax(9rem, max-content) 1fr; gap: .2rem 1rem; font-size: .88rem;
   margin: 0; }}

@@ -25,7 +25,7 @@ _ERRATA = (
         "Gauss–Hermite with 32 nodes is not accurate enough",
         "On the paper's instance it misses reference probabilities by 15 to 64 %; see the figure “approximations”.",
     ),
-    ("q-hat must be clipped at 1", "and it spends only 40 to 90 % of the budget for p from 0.1 to 1e-6."),
+    ("q-hat must be clipped at 1", "Even then it spends only 40 to 90 % of the budget for p from 0.1 to 1e-6."),
 )
 
 _SIZES: dict[Size, str] = {
@@ -39,9 +39,12 @@ main {{ padding: 1rem 1.2rem 4rem; min-width: 0; max-width: 66rem; }}
 h1 {{ font-size: 1.5rem; line-height: 1.25; }} h2 {{ font-size: 1.2rem; margin-top: 2.2rem; }}
 section, h2 {{ scroll-margin-top: 3.2rem; }}
 .scroll {{ overflow-x: auto; }} figure img {{ display: block; height: auto; }}
+sub {{ line-height: 0; }}
 figcaption {{ max-width: 45rem; }}
-td:nth-child(2) {{ width: 45%; }} th, td {{ text-align: left; }}
-.verdict, .number span {{ white-space: nowrap; }} .number {{ font-variant-numeric: tabular-nums; }}
+th, td {{ text-align: left; }} .claims {{ table-layout: fixed; }}
+.claims th:nth-child(1) {{ width: 6.4rem; }} .claims th:nth-child(2) {{ width: 38%; }}
+.claims th:nth-child(4) {{ width: 5.6rem; }} .claims th:nth-child(5) {{ width: 11rem; }}
+.verdict, .number small {{ white-space: nowrap; }} .number {{ font-variant-numeric: tabular-nums; }}
 .verdict {{ font-weight: 600; }}
 .shown {{ color: var(--yes); }} .refuted {{ color: var(--no); }} .undecided {{ color: var(--open); }}
 small {{ color: var(--muted); font-size: .85em; }}

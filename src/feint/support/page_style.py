@@ -30,12 +30,12 @@ PALETTE = f"""
 # colour of the page; hues stay.
 PAGE = f"""{PALETTE}
 * {{ box-sizing: border-box; }}
-body {{ background: var(--card); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }}
+body {{ background: var(--card); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }}
 a {{ color: var(--link); }} .muted {{ color: var(--muted); }}
 figure {{ margin: 1rem 0; }} figcaption {{ color: var(--muted); font-size: .9rem; padding-top: .4rem; }}
 @media screen and (prefers-color-scheme: dark) {{
-  figure img, figure svg {{ filter: invert(.87) hue-rotate(180deg); }} }}
+  figure img, figure svg {{ filter: invert(.9) hue-rotate(180deg) brightness(1.3); }} }}
 table {{ border-collapse: collapse; width: 100%; font-size: .9rem; }}
 th, td {{ padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }}
-@media print {{ figure, tr, h2 {{ break-inside: avoid; }} h1, h2 {{ break-after: avoid; }} }}
+@media print {{ html {{ font-size: 12px; }} figure, tr, h2 {{ break-inside: avoid; }} h1, h2 {{ break-after: avoid; }} }}
 """

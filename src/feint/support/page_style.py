@@ -37,5 +37,6 @@ figure {{ margin: 1rem 0; }} figcaption {{ color: var(--muted); font-size: .9rem
   figure img, figure svg {{ filter: invert(.9) hue-rotate(180deg) brightness(1.3); }} }}
 table {{ border-collapse: collapse; width: 100%; font-size: .9rem; }}
 th, td {{ padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }}
-@media print {{ html {{ font-size: 12px; }} figure, tr, h2 {{ break-inside: avoid; }} h1, h2 {{ break-after: avoid; }} }}
+@media print {{ html {{ font-size: 12px; }}
+  figure, tr, h2 {{ break-inside: avoid; }} h1, h2 {{ break-after: avoid; }} }}
 """

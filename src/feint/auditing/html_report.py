@@ -79,7 +79,12 @@ def fragment(report: AuditReport) -> str:
     """Return what the page says, without figures, for a notebook."""
     facts = facts_of(report, superscript)
     head = f"<b>{escape(_capital(facts.verdict))}</b> (α = {report.alpha:g}). {escape(facts.meaning)}"
-    shown = "".join(f"<p><b>{_TITLES[name]}</b></p>{content}" for name, content in _sections(facts).items())
+    # A table, since notebooks let terms of a list float, which run into each other where they are long.
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.numbers
+    )
+    sections = _sections(facts) | {"numbers": f"<table>{rows}</table>"}
+    shown = "".join(f"<p><b>{_TITLES[name]}</b></p>{content}" for name, content in sections.items())
     return f"<div><p>{head}</p>{shown}</div>"
 
 

@@ -103,7 +103,7 @@ def _report_error(error: BaseException) -> int:
 def _message(error: BaseException) -> str:
     """Return what an error says; the system's own errors without their numbers."""
     if isinstance(error, _WrongCommandLine):
-        return error.format_message()
+        return str(error.format_message())
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     if isinstance(error, FileNotFoundError) and error.filename is not None:

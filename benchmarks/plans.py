@@ -62,7 +62,7 @@ def families() -> str:
         "| rewards | ε | plan, CPU s | at most |",
         "| --- | --- | --- | --- |",
     ]
-    for bandit, epsilon, _ in FAMILIES:
+    for bandit, epsilon in FAMILIES:
         if bandit.n_arms == 4:
             names = " / ".join(dict.fromkeys(type(family).__name__ for family in bandit.families))
             lines.append(f"| {names} | {epsilon:g} | {cpu_seconds(bandit, epsilon):.2f} | {_QUICK:g} |")

@@ -30,7 +30,7 @@ def broken(monkeypatch):
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (OSError(28, "No space left on device"), 2, "feint: [Errno 28] No space left on device\n"),
+        (OSError(28, "No space left on device"), 2, "feint: No space left on device.\n"),
         (EOFError("cut"), 3, INTERNAL.format("EOFError: cut")),
         (MemoryError(), 3, INTERNAL.format("MemoryError: ")),
         (RecursionError("too deep"), 3, INTERNAL.format("RecursionError: too deep")),

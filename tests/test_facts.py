@@ -5,6 +5,7 @@ The page needs Panel; where it is not installed, the other places are compared.
 
 import json
 import math
+import re
 from importlib.util import find_spec
 
 import pytest
@@ -81,7 +82,8 @@ def test_a_plan_says_in_words_what_its_json_has(said):
         else {"pulls": "{:,.0f}", "costs": "{:,.3g}"}
     )
     for arm, row in enumerate(facts.arms.rows):
-        assert row == (str(arm), *(form.format(found[name][arm]) for name, form in columns.items()))
+        shown = (str(arm), *(form.format(found[name][arm]) for name, form in columns.items()))
+        assert row == tuple(cell.replace("-0.0", "+0.0") for cell in shown)
     assert facts.arms.marks == ["best public", "best private", "", ""]
     numbers = dict(facts.numbers)
     if unseen:
@@ -91,7 +93,10 @@ def test_a_plan_says_in_words_what_its_json_has(said):
         assert numbers["error without any boost"] == f"{found['own_error']:.4g}"
         assert numbers["a test that knew every boost"].endswith(f"{found['informed_power']:.3g}")
         for way, (gained, _) in found["ways"].items():
-            assert f"{way} {gained:.3g}" in numbers["pulls gained by ways to spend it"]
+            who, when = way.split(", ")
+            ways = numbers["pulls gained by ways to spend it"]
+            told = re.search(rf"rising or even:.* {re.escape(who)} (\S+) or (\S+?)(;|$)", ways)
+            assert told[1 + ("rising", "even").index(when)] == f"{gained:.3g}"
         return
     assert numbers["expected time"] == f"{found['time']:,.0f} pulls (± {found['standard_error']:,.0f} Monte Carlo)"
     for share, point, error in zip((10, 50, 90), found["quantiles"], found["errors"]["quantiles"], strict=True):

@@ -186,7 +186,8 @@ def family_pair(family: Families | None, sigma: float | None = None) -> tuple[An
 def _means(value: ArrayLike, name: str, family: Family) -> tuple[float, ...]:
     array = as_floats(value, f"{name} means")
     if array.ndim != 1 or array.size < 2:
-        raise ValueError(f"{name} means have shape {array.shape}; give a flat list with at least two arms.")
+        given = f"has {array.size}" if array.ndim == 1 else f"has shape {array.shape}"
+        raise ValueError(f"The list of {name} means {given}; give a flat list with one for each of at least two arms.")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} means are {array.tolist()}; every mean must be finite.")
     low, high = read(family, "mean_range")

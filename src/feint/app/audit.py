@@ -156,6 +156,8 @@ class Audit:
             found = f"the strongest claim is about its {chosen.mode}, from {', '.join(chosen.used()[:8])}."
         except ValueError as error:
             found = in_words_of_the_page(str(error))
+            if "arm" in columns:
+                found = "arms alone, enough for a split; for other claims, name the column of rewards."
         self._seen.object = f"<p>Recognised: columns {escape(shown)}; {escape(found)}</p>"
 
     def _chosen(self, event: Any) -> None:

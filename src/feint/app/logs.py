@@ -12,7 +12,7 @@ from feint.explorers import TopTwo
 from feint.families import Gaussian
 from feint.registry.instances import PAPER
 
-_PULLS = 1_000
+_PULLS = 3_000
 _VISITORS = 4_000
 
 
@@ -38,7 +38,7 @@ def log_of_run(run: Unfolding, trace: Watched) -> ReadyLog:
 
 
 def _of_agent(name: str, epsilon: float) -> ReadyLog:
-    table = public_log(PAPER, TopTwo(), epsilon=epsilon, horizon=_PULLS, seed=1)
+    table = public_log(PAPER, TopTwo(), epsilon=epsilon, horizon=_PULLS)
     return ReadyLog(name, table, OF_FAMILY["gaussian"], "1", PAPER.n_arms)
 
 
@@ -52,6 +52,6 @@ def _of_split() -> ReadyLog:
 
 SAMPLES: dict[str, Callable[[], ReadyLog]] = {
     "An honest agent": lambda: _of_agent("honest.csv", 0.0),
-    "An agent that deceives": lambda: _of_agent("deceptive.csv", 0.3),
+    "An agent that deceives": lambda: _of_agent("deceptive.csv", 0.1),
     "A split that is not 50:50": _of_split,
 }

@@ -29,6 +29,11 @@ _EPSILONS = [epsilon for epsilon in EPSILONS if 0.003 <= epsilon <= 3.0]
 _USUAL = 0.1
 _POWERS = (0.1, 0.5, 0.9)
 _SECONDS = 60
+_UNSEEN = (
+    "<h2>What can be learnt unseen</h2><p>The <i>power</i> of a test is the probability that it catches the agent; a "
+    f"test at level {ALPHA:g} accuses an honest one with probability {ALPHA:g}. If no such test may have more than a "
+    "certain power, this much KL may be spent in all, and gains so many pulls.</p>"
+)
 # Explorers that say with which probability they boost an arm.
 _PLANNED = [
     name
@@ -208,6 +213,7 @@ class PlanTab:
 
     def _had_unseen(self, answer: Any) -> None:
         self._renew()
+        self._unseen.object = self._unseen.object or _UNSEEN
         self._unseen.object += section(facts_of_unseen(answer))
 
 

@@ -4,16 +4,8 @@ Colours are variables of the root, which shadow roots inherit. Those that begin 
 draws axes, and those with --design- by Panel's widgets. Lines and bars keep their colours, which can be read on both.
 """
 
-_LIGHT = {
-    "text": "#1b1b1b", "muted": "#5c6066", "line": "#d5d8dc", "back": "#f7f8f9", "card": "#ffffff", "soft": "#eef1f4",
-    "public": "#0072b2", "private": "#b84e00", "good-back": "#e0f3ec", "good": "#00523c", "bad-back": "#fdeccc",
-    "bad": "#5b3a00", "wrong-back": "#fbe3e1", "wrong": "#8c1d18", "grid": "#e8eaed",
-}  # fmt: skip
-_DARK = {
-    "text": "#e8e8e8", "muted": "#a9aeb5", "line": "#4a4f56", "back": "#16181b", "card": "#1f2226", "soft": "#2a2e33",
-    "public": "#6bb8ea", "private": "#f2a05e", "good-back": "#0f3a2d", "good": "#a5e6cf", "bad-back": "#46330a",
-    "bad": "#f6dda4", "wrong-back": "#4a1c1a", "wrong": "#ffc9c4", "grid": "#34383e",
-}  # fmt: skip
+from feint.support.page_style import PALETTE
+
 _OF_OTHERS = """
 --design-background-color: var(--card); --design-background-text-color: var(--text);
 --design-surface-color: var(--soft); --design-surface-text-color: var(--text);
@@ -27,13 +19,8 @@ _ARROW = (
 )
 
 
-def _variables(colours: dict[str, str]) -> str:
-    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
-
-
-SHEET = f"""
-:root {{ color-scheme: light dark; {_variables(_LIGHT)} {_OF_OTHERS} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {_variables(_DARK)} }} }}
+SHEET = f"""{PALETTE}
+:root {{ {_OF_OTHERS} }}
 body {{ background: var(--back); margin: 0; }}
 body, :host {{ color: var(--text); font: 15px/1.45 system-ui, sans-serif; }}
 :focus-visible, .noUi-handle:focus {{ outline: 3px solid var(--public) !important; outline-offset: 2px; }}
@@ -72,12 +59,19 @@ svg .bars {{ fill: none; stroke: var(--muted); stroke-width: 11; }}
 .cell {{ flex: 1 1 200px; background: var(--card); border: 1px solid var(--line); border-radius: 8px;
   padding: .4rem .7rem; font-size: .88rem; }}
 table {{ border-collapse: collapse; width: 100%; font-size: .88rem; background: var(--card); }}
-th, td {{ text-align: right; padding: .3rem .5rem; border-bottom: 1px solid var(--line); }}
-.scroll {{ overflow-x: auto; }} .legend {{ font-size: .85rem; }}
+th, td {{ text-align: right; padding: .3rem .5rem; border-bottom: 1px solid var(--line); white-space: nowrap; }}
+.scroll {{ overflow-x: auto; margin-top: .6rem; }} .scroll table {{ background: none; }}
+/* A shadow at an edge says that the table goes on there. */
+.scroll {{ background: linear-gradient(90deg, var(--card) 30%, transparent) left / 40px 100% no-repeat local,
+  linear-gradient(270deg, var(--card) 30%, transparent) right / 40px 100% no-repeat local,
+  linear-gradient(90deg, var(--line), transparent) left / 10px 100% no-repeat scroll,
+  linear-gradient(270deg, var(--line), transparent) right / 10px 100% no-repeat scroll, var(--card); }}
+ .legend {{ font-size: .85rem; }}
 .facts {{ display: grid; grid-template-columns: minmax(9rem, max-content) 1fr; gap: .2rem 1rem; font-size: .88rem;
   margin: 0; }}
 .facts dt {{ color: var(--muted); }} .facts dd {{ margin: 0; }}
-@media (max-width: 600px) {{ .facts {{ grid-template-columns: 1fr; }} .facts dd {{ margin-bottom: .3rem; }} }}
+@media (max-width: 600px) {{ th, td {{ padding: .25rem .35rem; font-size: .8rem; }}
+  .facts {{ grid-template-columns: 1fr; }} .facts dd {{ margin-bottom: .3rem; }} }}
 pre {{ background: var(--soft); border-radius: 8px; padding: .6rem .8rem; white-space: pre-wrap;
   overflow-wrap: anywhere; font-size: .85rem; margin: .4rem 0; }}
 iframe {{ width: 100%; height: 900px; border: 1px solid var(--line); border-radius: 8px; }}

@@ -16,41 +16,33 @@ from feint.auditing.report import AuditReport
 from feint.support.extras import need
 from feint.support.facts import FactTable
 from feint.support.html import escape, table
+from feint.support.page_style import PAGE
 from feint.version import VERSION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE = """
-:root { color-scheme: light dark; --text: #1b1b1b; --muted: #666; --line: #ddd; --back: #fff; --box: #f5f6f7;
-  --yes: #00664b; --no: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --text: #e8e8e8; --muted: #a0a0a0; --line: #3a3a3a; --back: #16181b;
-  --box: #202327; --yes: #5fd3ae; --no: #ff8a80; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 60rem; padding: 1rem; background: var(--back); color: var(--text);
-  font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: .2rem 0 .6rem; }
-h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
-.rejected { color: var(--no); } .kept { color: var(--yes); } .untested { color: var(--muted); }
-.muted { color: var(--muted); }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; margin: 0; }
-dl div { background: var(--box); border-radius: 8px; padding: .5rem .8rem; }
-dt { color: var(--muted); font-size: .85rem; } dd { margin: 0; font-size: 1.15rem; }
-figure { margin: 1rem 0; max-width: 36rem; padding: .5rem; background: #fff; color: #1b1b1b; border-radius: 8px; }
-figure svg { display: block; width: 100%; height: auto; }
-figcaption { font-size: .85rem; color: #666; }
-.scroll { overflow: auto; max-height: 34rem; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; margin: .3rem 0; overflow-wrap: normal; }
-th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { background: var(--back); position: sticky; top: 0; vertical-align: bottom; }
-td { white-space: nowrap; font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; }
-td:first-child { white-space: normal; min-width: 7rem; max-width: 22rem; overflow-wrap: break-word; }
-.words td:first-child { min-width: 13rem; }
-pre { background: var(--box); border-radius: 8px; padding: .8rem; white-space: pre-wrap; font-size: .85rem; }
-@media (max-width: 40rem) { th, td { padding: .3rem .4rem; font-size: .8rem; }
-  td:first-child { min-width: 4.5rem; max-width: 9rem; } .words td:first-child { min-width: 9rem; } }
-@media print { .scroll { max-height: none; overflow: visible; } th { position: static; } }
+_STYLE = f"""{PAGE}
+body {{ margin: 0 auto; max-width: 60rem; padding: 1rem; overflow-wrap: anywhere; }}
+h1 {{ font-size: 1.7rem; line-height: 1.25; margin: .2rem 0 .6rem; }}
+h2 {{ font-size: 1.2rem; margin: 2.2rem 0 .6rem; }}
+.rejected {{ color: var(--no); }} .kept {{ color: var(--yes); }} .untested {{ color: var(--muted); }}
+dl {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; margin: 0; }}
+dl div {{ background: var(--soft); border-radius: 8px; padding: .5rem .8rem; }}
+dt {{ color: var(--muted); font-size: .85rem; }} dd {{ margin: 0; font-size: 1.15rem; }}
+figure {{ max-width: 36rem; }} figure svg {{ display: block; width: 100%; height: auto; }}
+.scroll {{ overflow: auto; max-height: 34rem; }}
+table {{ margin: .3rem 0; overflow-wrap: normal; }}
+th, td {{ text-align: right; }}
+th {{ background: var(--card); position: sticky; top: 0; vertical-align: bottom; }}
+td {{ white-space: nowrap; font-variant-numeric: tabular-nums; }}
+th:first-child, td:first-child {{ text-align: left; }}
+td:first-child {{ white-space: normal; min-width: 7rem; max-width: 22rem; overflow-wrap: break-word; }}
+.words td:first-child {{ min-width: 13rem; }}
+pre {{ background: var(--soft); border-radius: 8px; padding: .8rem; white-space: pre-wrap; font-size: .85rem; }}
+@media (max-width: 40rem) {{ th, td {{ padding: .3rem .4rem; font-size: .8rem; }}
+  td:first-child {{ min-width: 4.5rem; max-width: 9rem; }} .words td:first-child {{ min-width: 9rem; }} }}
+@media print {{ .scroll {{ max-height: none; overflow: visible; }} th {{ position: static; }} }}
 """
 
 
@@ -87,7 +79,12 @@ def fragment(report: AuditReport) -> str:
     """Return what the page says, without figures, for a notebook."""
     facts = facts_of(report, superscript)
     head = f"<b>{escape(_capital(facts.verdict))}</b> (α = {report.alpha:g}). {escape(facts.meaning)}"
-    shown = "".join(f"<p><b>{_TITLES[name]}</b></p>{content}" for name, content in _sections(facts).items())
+    # A table, since notebooks let terms of a list float, which run into each other where they are long.
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.numbers
+    )
+    sections = _sections(facts) | {"numbers": f"<table>{rows}</table>"}
+    shown = "".join(f"<p><b>{_TITLES[name]}</b></p>{content}" for name, content in sections.items())
     return f"<div><p>{head}</p>{shown}</div>"
 
 
@@ -170,7 +167,6 @@ def _repeat(report: AuditReport, log: str, command: str) -> str:
     said = [
         ("log", log),
         ("claim", report.claim),
-        ("what was tested", report.mode),
         ("level α", f"{report.alpha:g}"),
         ("arms", f"{report.n_arms:,}"),
         ("feint", VERSION),
@@ -189,7 +185,7 @@ def _figure(name: str, draw: "Callable[[AuditReport], Figure]", report: AuditRep
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({"svg.hashsalt": "feint", "svg.fonttype": "path"})
         figure = draw(report)
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
     words = {"evidence": "Evidence against the claim by row", "arms": "Pulls observed less expected by arm"}[name]
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f"<figure>{_inline(file.getvalue(), name, words)}{below}</figure>"

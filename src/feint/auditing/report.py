@@ -201,7 +201,7 @@ class AuditReport:
     def verdict(self) -> str:
         """Return what may be said; an audit never shows that a claim is true."""
         if self.rejected_at is not None:
-            return f"rejected at row {self.rejected_at}"
+            return f"rejected at row {self.rejected_at:,}"
         return "no evidence against" if self.tested else "nothing could be tested against"
 
     @property

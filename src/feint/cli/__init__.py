@@ -87,7 +87,7 @@ def _report_error(error: BaseException) -> int:
         return 141
     if isinstance(error, SystemExit):  # a command's own, or a library's
         return error.code if isinstance(error.code, int) and error.code in (0, 2, 130) else 3
-    line = " ".join((error.format_message() if isinstance(error, _WrongCommandLine) else str(error)).split())
+    line = " ".join(_message(error).split())
     if isinstance(error, _UsageError):
         if not line:  # the help of a group that was given no command: it is printed already
             return 2
@@ -98,3 +98,14 @@ def _report_error(error: BaseException) -> int:
     said = f"internal error, {type(error).__name__}: {printable(line)}"
     typer.echo(f"feint: {said}; please report it (FEINT_DEBUG=1 shows the traceback)", err=True)
     return 3
+
+
+def _message(error: BaseException) -> str:
+    """Return what an error says; the system's own errors without their numbers."""
+    if isinstance(error, _WrongCommandLine):
+        return str(error.format_message())
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"There is no file {error.filename}."
+    return f"{error.strerror}." if error.filename is None else f"{error.filename}: {error.strerror}."

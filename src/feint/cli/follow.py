@@ -58,7 +58,7 @@ def follow_growing(log: str, claim: "Claim", state: Path | None, *, wait: bool, 
             if rejected and not said:
                 words = f"(claim: {printable(auditor.mode.words())}; α = {auditor.alpha:g})"
                 with saying(failures):
-                    write_now(f"rejected at row {auditor.rejected_at} {words}\n")
+                    write_now(f"rejected at row {auditor.rejected_at:,} {words}\n")
                 if on_alarm is not None:
                     with saying(failures):
                         _give_alarm(on_alarm, auditor)

@@ -120,7 +120,7 @@ def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> N
         return
     if path.suffix.lower() not in suffixes:
         raise ValueError(f"{path} must end in {' or '.join(suffixes)}.")
-    if path.is_dir():
+    if path.is_dir() and ".zarr" not in suffixes:  # a store is a folder
         raise IsADirectoryError(f"{path} is a folder; a file cannot take its place. Choose another name.")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists already; choose another name, or use --force.")

@@ -129,6 +129,7 @@ def _draw_curves(axes: "Axes", data: xr.Dataset, name: str, curves: dict[str, di
             draw = band_of_logs if name == "log_error" else band
             draw(axes, t[late], values, colour, label if approach == EXACT else "", linestyle=style)
     axes.set(xscale="log", xlabel="time $t$")
+    axes.xaxis.set_minor_formatter("")  # less than a decade would have labels that run into each other
     axes.legend(frameon=False, fontsize=7)
 
 

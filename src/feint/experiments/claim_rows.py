@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from feint.experiments.claims_page import changes
 from feint.experiments.contract import join_words
-from feint.experiments.findings import REFUTED, SHOWN, Finding
+from feint.experiments.findings import MEASUREMENT, REFUTED, SHOWN, THEOREM, Finding
 
+_KINDS = {THEOREM: "a theorem", MEASUREMENT: "a measurement"}
 _PART = re.compile(r"\b(arm|instance) (\d+)\b")
 
 
@@ -40,20 +41,25 @@ def merged_verdict(group: list[Finding]) -> str:
     return REFUTED if REFUTED in verdicts else next(iter(verdicts - {SHOWN}), SHOWN)
 
 
+def _set(text: str) -> str:
+    """Return a text for HTML, with subscripts as such: w_t and φ_{a,t}."""
+    return re.sub(r"(?<=[^\W\d_])_(?:\{([^}]*)\}|(\w)\b)", r"<sub>\1\2</sub>", html.escape(text))
+
+
 def _row(group: list[Finding]) -> str:
     first, verdict = group[0], merged_verdict(group)
-    notes = [f"The paper: “{html.escape(first.stated)}”"] if first.stated else []
+    notes = [f"The paper: “{_set(first.stated)}”"] if first.stated else []
     notes += [f"* {changes(first)}"] if first.exploratory else []
     doubtful = [claim.words_in_doubt for claim in group if claim.verdict == verdict and claim.words_in_doubt]
-    notes += [f"<strong>{html.escape(words)}</strong>" for words in doubtful[:1]]
+    notes += [f"<strong>{_set(words)}</strong>" for words in doubtful[:1]]
     star = " *" if first.exploratory else ""
-    name = f"{html.escape(merged_name(group))}{star} <small>({first.kind})</small>"
-    quantities = "<br>".join(html.escape(text) for text in dict.fromkeys(claim.quantity for claim in group))
+    name = f"{_set(merged_name(group))}{star} <small>({_KINDS.get(first.kind, first.kind)})</small>"
+    quantities = "<br>".join(_set(text) for text in dict.fromkeys(claim.quantity for claim in group))
     return (
         f"<tr><td class='verdict {verdict}'>{verdict}</td>"
         f"<td>{name}{''.join(f'<br><small>{note}</small>' for note in notes)}</td>"
-        f"<td class='number' data-label='measured'>{'<br>'.join(_measured(claim, group) for claim in group)}</td>"
-        f"<td data-label='claimed'>{first.claimed}</td><td data-label='what was measured'>{quantities}</td></tr>"
+        f"<td data-label='what was measured'>{quantities}</td><td data-label='claimed'>{first.claimed}</td>"
+        f"<td class='number' data-label='measured'>{''.join(_measured(claim, group) for claim in group)}</td></tr>"
     )
 
 
@@ -62,12 +68,12 @@ def _measured(claim: Finding, group: list[Finding]) -> str:
     part = _PART.search(claim.name)
     of = f"{part[0]}: " if part and len(group) > 1 else ""
     alone = "" if claim.verdict == merged_verdict(group) else f" <small class='{claim.verdict}'>{claim.verdict}</small>"
-    interval = f" <small>{claim.interval}</small>" if claim.interval else ""
-    return f"<span>{of}{claim.measured:.4g}{interval}{alone}</span>"
+    interval = f" <small>({claim.interval})</small>" if claim.interval else ""
+    return f"<div>{of}{claim.measured:.4g}{interval}{alone}</div>"
 
 
 def claims_table(claims: list[Finding]) -> str:
     """Return the table, in the order of the claims."""
     rows = "".join(_row(group) for group in merge(claims))
-    head = "<th>verdict</th><th>claim</th><th>measured</th><th>claimed</th><th>what was measured</th>"
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    head = "<th>verdict</th><th>claim</th><th>what was measured</th><th>claimed</th><th>measured</th>"
+    return f"<table class='claims'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -13,6 +13,7 @@ from feint.experiments.claims_page import ARMS_WORDS, level_words
 from feint.experiments.contract import Size, caption_of, in_words, load_experiment, settings_of
 from feint.experiments.findings import Finding, count_lines
 from feint.support.files import write_whole
+from feint.support.page_style import PAGE
 from feint.version import VERSION
 
 DPI = 200  # of the figures as PNG
@@ -24,7 +25,7 @@ _ERRATA = (
         "Gauss–Hermite with 32 nodes is not accurate enough",
         "On the paper's instance it misses reference probabilities by 15 to 64 %; see the figure “approximations”.",
     ),
-    ("q-hat must be clipped at 1", "and it spends only 40 to 90 % of the budget for p from 0.1 to 1e-6."),
+    ("q-hat must be clipped at 1", "Even then it spends only 40 to 90 % of the budget for p from 0.1 to 1e-6."),
 )
 
 _SIZES: dict[Size, str] = {
@@ -32,44 +33,38 @@ _SIZES: dict[Size, str] = {
     "usual": "A run of minutes: what it leaves undecided, feint reproduce --full decides within an hour.",
     "full": "A full run: as many seeds as a pilot on other seeds asked for.",
 }
-_STYLE = """
-:root { color-scheme: light dark; --text: #1b1b1b; --muted: #5f6368; --line: #ddd; --back: #fff; --yes: #00664b;
-  --no: #b3261e; --open: #8a5a00; --link: #005a9c; }
-@media screen and (prefers-color-scheme: dark) { :root { --text: #e8e8e8; --muted: #a9aeb5; --line: #3a3a3a;
-  --back: #16181b; --yes: #5fd3ae; --no: #ff8a80; --open: #f0c060; --link: #7fc1f0; }
-  figure img { filter: invert(.915) hue-rotate(180deg); } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--back); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
-main { padding: 1rem 1.2rem 4rem; min-width: 0; max-width: 66rem; }
-a { color: var(--link); }
-h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-section, h2 { scroll-margin-top: 3.2rem; }
-figure { margin: 1rem 0; } .scroll { overflow-x: auto; }
-figure img { display: block; height: auto; }
-figcaption { color: var(--muted); font-size: .9rem; max-width: 45rem; padding-top: .4rem; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-td:nth-child(2) { width: 45%; }
-th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-.verdict, .number span { white-space: nowrap; } .number { font-variant-numeric: tabular-nums; }
-.verdict { font-weight: 600; }
-.shown { color: var(--yes); } .refuted { color: var(--no); } .undecided { color: var(--open); }
-small, .muted { color: var(--muted); } small { font-size: .85em; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; font-size: .85rem; margin: .4rem 0; }
-dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
-summary { color: var(--muted); font-size: .9rem; cursor: pointer; }
-nav { position: sticky; top: 0; z-index: 1; display: flex; gap: 1.2rem; overflow-x: auto; white-space: nowrap;
-  padding: .5rem 1.2rem; background: var(--back); border-bottom: 1px solid var(--line); font-size: .9rem; }
-nav b { display: none; } nav ul { display: contents; } nav li { list-style: none; }
-@media (min-width: 1100px) { body { display: grid; grid-template-columns: 17rem minmax(0, 1fr); }
-  nav { display: block; height: 100vh; overflow: auto; white-space: normal; padding: 1rem; border: 0;
-  border-right: 1px solid var(--line); } nav b { display: block; margin-top: .6rem; }
-  nav ul { display: block; margin: .2rem 0; padding: 0; } nav li { margin: .3rem 0; line-height: 1.3; }
-  section, h2 { scroll-margin-top: 1rem; } }
-@media screen and (max-width: 700px) { thead { display: none; } tr { display: block; padding: .5rem 0;
-  border-bottom: 1px solid var(--line); } td { display: block; border: 0; padding: .1rem 0; overflow-wrap: anywhere; }
-  td[data-label]::before { content: attr(data-label) ": "; color: var(--muted); } dl { grid-template-columns: 1fr; } }
-@media print { body { display: block; } nav, details { display: none; } main { padding: 0; max-width: none; }
-  figure, tr, h2 { break-inside: avoid; } h1, h2 { break-after: avoid; } figure img { max-width: 100%; } }
+_STYLE = f"""{PAGE}
+body {{ margin: 0; }}
+main {{ padding: 1rem 1.2rem 4rem; min-width: 0; max-width: 66rem; }}
+h1 {{ font-size: 1.5rem; line-height: 1.25; }} h2 {{ font-size: 1.2rem; margin-top: 2.2rem; }}
+section, h2 {{ scroll-margin-top: 3.2rem; }}
+.scroll {{ overflow-x: auto; }} figure img {{ display: block; height: auto; }}
+sub {{ line-height: 0; }}
+figcaption {{ max-width: 45rem; }}
+th, td {{ text-align: left; }} .claims {{ table-layout: fixed; }}
+.claims th:nth-child(1) {{ width: 6.4rem; }} .claims th:nth-child(2) {{ width: 38%; }}
+.claims th:nth-child(4) {{ width: 5.6rem; }} .claims th:nth-child(5) {{ width: 11rem; }}
+.verdict, .number small {{ white-space: nowrap; }} .number {{ font-variant-numeric: tabular-nums; }}
+.verdict {{ font-weight: 600; }}
+.shown {{ color: var(--yes); }} .refuted {{ color: var(--no); }} .undecided {{ color: var(--open); }}
+small {{ color: var(--muted); font-size: .85em; }}
+dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; font-size: .85rem; margin: .4rem 0; }}
+dt {{ color: var(--muted); }} dd {{ margin: 0; overflow-wrap: anywhere; }}
+summary {{ color: var(--muted); font-size: .9rem; cursor: pointer; }}
+nav {{ position: sticky; top: 0; z-index: 1; display: flex; gap: 1.2rem; overflow-x: auto; white-space: nowrap;
+  padding: .5rem 1.2rem; background: var(--card); border-bottom: 1px solid var(--line); font-size: .9rem; }}
+nav b {{ display: none; }} nav ul {{ display: contents; }} nav li {{ list-style: none; }}
+@media (min-width: 1100px) {{ body {{ display: grid; grid-template-columns: 17rem minmax(0, 1fr); }}
+  nav {{ display: block; height: 100vh; overflow: auto; white-space: normal; padding: 1rem; border: 0;
+  border-right: 1px solid var(--line); }} nav b {{ display: block; margin-top: .6rem; }}
+  nav ul {{ display: block; margin: .2rem 0; padding: 0; }} nav li {{ margin: .3rem 0; line-height: 1.3; }}
+  section, h2 {{ scroll-margin-top: 1rem; }} }}
+@media screen and (max-width: 700px) {{ thead {{ display: none; }} tr {{ display: block; padding: .5rem 0;
+  border-bottom: 1px solid var(--line); }} dl {{ grid-template-columns: 1fr; }}
+  td {{ display: block; border: 0; padding: .1rem 0; overflow-wrap: anywhere; }}
+  td[data-label]::before {{ content: attr(data-label) ": "; color: var(--muted); }} }}
+@media print {{ body {{ display: block; }} nav, details {{ display: none; }} main {{ padding: 0; max-width: none; }}
+  figure img {{ max-width: 100%; }} }}
 """
 
 

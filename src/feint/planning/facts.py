@@ -30,7 +30,8 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
         (
             "w*",
-            "the best shares as δ → 0, for known means; what is boosted until δ differs, while it learns",
+            "the best shares of the boosts in the long run (δ → 0), for known means; an agent that is still learning "
+            "boosts others too",
         ),
         ("KL spent by then", f"{plan.kl_spent:,.4g} nats"),
         *([("power of any test", f"at most {_bound(plan)} at level {plan.alpha:g}")] if plan.power < _SURE else []),
@@ -56,22 +57,31 @@ def _bound(plan: "Plan") -> str:
 
 def facts_of_unseen(plan: "Unseen") -> ArmFacts:
     """Put a plan of what can be learnt unseen into words."""
-    ways = "; ".join(f"{name} {gained:.3g}" for name, (gained, _) in plan.ways.items())
     numbers = [
         ("total KL", f"{plan.total:.4g} nats leave any level-{plan.alpha:g} test a power of at most {plan.power:g}"),
         ("error reached", f"{plan.error:.4g} (± {plan.standard_error:.2g} Monte Carlo)"),
         ("error without any boost", f"{plan.own_error:.4g}"),
-        ("pulls gained by ways to spend it", ways),
+        ("boosted", "the best way to spend it, by theory; gained: pulls beyond those of Thompson Sampling"),
+        ("theory", "pulls gained by the first-order law, √(2·w·KL/d): too many if the total is small"),
+        ("pulls gained by ways to spend it", _ways(plan)),
         ("a test that knew every boost", f"would have a power of about {plan.informed_power:.3g}"),
     ]
     columns = {
         "boosted": [f"{share:.4f}" for share in plan.weights],
         "pulls": [f"{pulls:,.1f}" for pulls in plan.pulls],
-        "gained": [f"{gained:+,.1f}" for gained in plan.gained],
-        "first order": [f"{gained:,.1f}" for gained in plan.first_order],
+        "gained": [f"{round(gained, 1) + 0.0:+,.1f}" for gained in plan.gained],
+        "theory": [f"{gained:,.1f}" for gained in plan.first_order],
     }
     title = f"Unseen for {plan.horizon:,} pulls, power at most {plan.power:g}"
     return ArmFacts(title, _arms(plan.bandit, columns), numbers)
+
+
+def _ways(plan: "Unseen") -> str:
+    """Return the pulls that each way gains in all, with a budget that rises and with one that is even."""
+    gained: dict[str, list[str]] = {}
+    for name, (pulls, _) in plan.ways.items():
+        gained.setdefault(name.split(", ")[0], []).append(f"{pulls:.3g}")
+    return "rising or even: " + "; ".join(f"{who} {' or '.join(pulls)}" for who, pulls in gained.items())
 
 
 def _arms(bandit: Bandit, columns: dict[str, list[str]]) -> FactTable:

@@ -14,7 +14,7 @@ from feint.sweep.task import Task, Work, timed
 
 TASK_SECONDS = 1.0
 _MEASURING = 2.0  # seconds, without compiling; what has not been measured by then is guessed
-_ENOUGH = 0.02  # seconds: a run that takes this long is measured well enough
+_ENOUGH, _ENOUGH_TO_STOP = 0.1, 0.5  # seconds that a run is measured for; more if it may stop by itself before its end
 _FIRST_STEPS, _FIRST_PLAIN_STEPS, _GROWTH = 200, 4, 5  # after the initial round
 
 
@@ -128,6 +128,8 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
     horizon, n_arms = study.options["horizon"], study.cell(index).bandit.n_arms
     plain = bool(study.plain[index[:3]])
     number = min(study.replications, TOGETHER) if study.together[index[:3]] else 1
+    stops = study.options["delta"] is not None
+    enough = _ENOUGH_TO_STOP if stops else _ENOUGH
 
     def run(steps: int) -> float:
         options = {**study.options, "goal": study.goal, "horizon": steps, "checkpoints": [steps]}
@@ -138,15 +140,15 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
         run(steps)  # compiles
         start = time.perf_counter()
         before, now = math.nan, run(steps)
-        while number * now < _ENOUGH and steps < horizon:
+        while number * now < enough and steps < horizon:
             before, steps, last = now, min(horizon, steps * _GROWTH), steps
             now = run(steps)
     except Exception:  # a task that raises is recorded when it is run, not here
         return math.nan, 0.0
     took = time.perf_counter() - start
     growth = 1.0
-    if not math.isnan(before) and not plain:  # which takes as long for every step
-        growth = min(1.0, max(0.5, math.log(max(now / before, 1.0)) / math.log(steps / last)))
+    if not math.isnan(before) and (stops or not plain):  # otherwise plain Python takes as long for every step
+        growth = min(1.0, max(0.0 if stops else 0.5, math.log(max(now / before, 1.0)) / math.log(steps / last)))
     return now * (max(1, horizon - n_arms) / max(1, steps - n_arms)) ** growth, took
 
 

@@ -43,19 +43,38 @@ def _log_error_of(goal: "AboveThresholdKernel", belief: Belief, answer: BoolArra
 
 
 @part
+def _fill_evidence(
+    goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, evidence: FloatArray
+) -> float:
+    """Fill in the evidence that each arm is on its side, and return the least."""
+    least = math.inf
+    for a in range(means.size):
+        evidence[a] = pulls[a] * divergence_to(family, means[a], goal.threshold - means[a])
+        least = min(least, evidence[a])
+    return least
+
+
+@part
 def _fill_boost_shares(
     goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
-    least = math.inf
-    for a in range(means.size):
-        shares[a] = pulls[a] * divergence_to(family, means[a], goal.threshold - means[a])
-        least = min(least, shares[a])
+    least = _fill_evidence(goal, family, pulls, means, shares)
     total = 0.0
     for a in range(means.size):
         shares[a] = relative_doubt(shares[a], least, sampled)
         total += shares[a]
     for a in range(means.size):
         shares[a] /= total
+    return least
+
+
+@part
+def _fill_slopes(
+    goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray
+) -> float:
+    least = _fill_evidence(goal, family, pulls, means, slopes)
+    for a in range(means.size):
+        slopes[a] = math.exp(least - slopes[a])
     return least
 
 
@@ -84,6 +103,7 @@ def _fill_weights(
     fill_answer=_fill_answer,
     log_error_of=_log_error_of,
     fill_boost_shares=_fill_boost_shares,
+    fill_slopes=_fill_slopes,
     fill_weights=_fill_weights,
 )
 class AboveThresholdKernel(NamedTuple):

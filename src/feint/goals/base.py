@@ -70,6 +70,16 @@ def fill_boost_shares(
 
 
 @by_type
+def fill_slopes(goal: Any, family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray) -> float:
+    """Fill in Σ e^{E_min − E}·√(share of arm a) over rows, and return the least evidence E_min.
+
+    Divided by e^{E_min − Z²/2}, with Z = −Φ⁻¹(error), it is how far Z moves per standard deviation of a's mean, since the
+    error is about Σ Φ(−√(2E)).
+    """
+    raise NotImplementedError
+
+
+@by_type
 def fill_weights(goal: Any, family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray) -> bool:
     """Fill in w*, the optimal shares of boosts at these private means, and return True; False if means tie.
 

@@ -12,7 +12,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray
 from feint.bandit import Bandit
 from feint.families.base import Belief, belief, usual_prior
-from feint.goals.base import answer_of, fill_answer, fill_boost_shares, goal_settings, log_error_of
+from feint.goals.base import answer_of, fill_answer, fill_slopes, goal_settings, log_error_of
 from feint.numerics._jit import Plain, kernel
 from feint.numerics._threads import run_slices
 from feint.planning.sides import Side
@@ -39,48 +39,52 @@ class PathGoal:
 
     def log_error(self, pulls: FloatArray, sums: FloatArray, bar: float) -> FloatArray:
         """Return the log of the error of each path's own answer, about where it is below `bar`, (R,)."""
-        return self._fill(pulls, sums, bar, True)[0]
+        return self._fill(pulls, sums, bar, True).errors
 
     def log_true_error(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
         """Return the log of the posterior probability that the right answer is not the true one, (R,)."""
-        return self._fill(pulls, sums, -math.inf, False)[0]
+        return self._fill(pulls, sums, -math.inf, False).errors
 
-    def shares(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
-        """Return each arm's share of the evidence where the answer is weakest, (K, R)."""
-        return np.ascontiguousarray(self._fill(pulls, sums, math.inf, False)[1].T)
+    def slopes(self, pulls: FloatArray, sums: FloatArray, lead: FloatArray) -> FloatArray:
+        """Return how far Z, now `lead`, moves per standard deviation of each arm's mean, (K, R)."""
+        found = self._fill(pulls, sums, math.inf, False)
+        return np.ascontiguousarray(found.slopes.T) * np.exp(0.5 * np.maximum(lead, 0.0) ** 2 - found.least)
 
-    def _fill(self, pulls: FloatArray, sums: FloatArray, bar: float, own: bool) -> tuple[FloatArray, FloatArray]:
-        family = self._family
+    def _fill(self, pulls: FloatArray, sums: FloatArray, bar: float, own: bool) -> "_Rows":
+        family, n_rows = self._family, pulls.shape[1]
         posterior = self._private.posterior(pulls, sums)
         rows = [np.ascontiguousarray(found.T) for found in (pulls * self._worth, sums / pulls, *posterior)]
-        errors, shares = np.empty(pulls.shape[1]), np.empty(rows[0].shape)
+        found = _Rows(*rows, np.empty(n_rows), np.empty(n_rows), np.empty(rows[0].shape))
 
         def fill(start: int, stop: int) -> None:
             known = belief(family, usual_prior(family), np.zeros(self._n_arms, dtype=np.int64))
-            here = _Rows(*(array[start:stop] for array in (*rows, errors, shares)))
+            here = _Rows(*(array[start:stop] for array in found))
             _fill_rows(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
 
-        run_slices(fill, errors.size, smallest=_ROWS_PER_SLICE)
-        return errors, shares
+        run_slices(fill, n_rows, smallest=_ROWS_PER_SLICE)
+        return found
 
 
 class _Rows(NamedTuple):
-    """Paths of a slice: what is known of them (R, K), and what is found: log errors (R,) and shares (R, K)."""
+    """Paths of a slice: what is known of them (R, K), and what is found: see `_fill_rows`."""
 
     pulls: FloatArray
     means: FloatArray
     first: FloatArray  # of the posteriors' two parameters
     second: FloatArray
-    errors: FloatArray
-    shares: FloatArray
+    errors: FloatArray  # (R,)
+    least: FloatArray  # (R,)
+    slopes: FloatArray  # (R, K)
 
 
 @kernel
 def _fill_rows(goal: Any, private: Belief, rows: _Rows, answer: BoolArray, own: bool, far: float) -> None:
-    """Fill the log errors of `answer`, or of each row's `own`, which are about right below `far`, and the shares."""
+    """Fill the log errors of `answer`, or of each row's `own`, which are about right below `far`; the least evidence
+    and the slopes of `goals.base.fill_slopes`.
+    """
     for i in range(rows.errors.size):
-        least = fill_boost_shares(goal, private.family, rows.pulls[i], rows.means[i], True, rows.shares[i])
-        z = math.sqrt(2.0 * least)
+        rows.least[i] = fill_slopes(goal, private.family, rows.pulls[i], rows.means[i], rows.slopes[i])
+        z = math.sqrt(2.0 * rows.least[i])
         if z < far:
             rows.errors[i] = math.log(0.5 * math.erfc(z / math.sqrt(2.0)))
             continue

@@ -70,11 +70,11 @@ def find_stops(
 
 def _squared_slopes(settings: PathSettings, state: State, rows: Any, pulls: FloatArray) -> FloatArray:
     """Return how far Z moves when a private mean does, squared, (K, rows): rivals count in proportion to their part of
-    the error, and for other goals arms do in proportion to their shares of the evidence.
+    the error, and for other goals ways to be wrong do (`goals.base.fill_slopes`).
     """
     if settings.goal is not None:
-        shares = settings.goal.shares(state.pulls[:, rows], state.private[:, rows])
-        return np.asarray(pulls * shares / settings.private.variances)
+        slopes = settings.goal.slopes(state.pulls[:, rows], state.private[:, rows], state.lead[rows])
+        return np.asarray(slopes**2 * pulls / settings.private.variances)
     log_best = state.log_best[:, rows]
     leader = log_best.argmax(0)
     leads = np.arange(len(pulls))[:, None] == leader

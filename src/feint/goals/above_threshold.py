@@ -10,7 +10,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to
 from feint.families.placing import place_on_axis
-from feint.goals.base import axis_of, log_any, relative_doubt
+from feint.goals.base import axis_of, hazard, log_any, relative_doubt
 from feint.numerics._jit import part, parts
 from feint.numerics._validate import as_number
 from feint.numerics.posterior_axes import tails
@@ -73,8 +73,13 @@ def _fill_slopes(
     goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray
 ) -> float:
     least = _fill_evidence(goal, family, pulls, means, slopes)
+    total = 0.0
     for a in range(means.size):
-        slopes[a] = math.exp(least - slopes[a])
+        weight = relative_doubt(slopes[a], least, True)
+        slopes[a] = weight * hazard(slopes[a])
+        total += weight
+    for a in range(means.size):
+        slopes[a] /= total
     return least
 
 

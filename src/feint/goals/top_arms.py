@@ -10,7 +10,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to, fill_log_best
 from feint.families.placing import middle_point, place_on_axis
-from feint.goals.base import axis_of, relative_doubt
+from feint.goals.base import axis_of, hazard, relative_doubt
 from feint.goals.top_arms_weights import SPACE_ROWS, fill_top_weights
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import is_whole
@@ -121,12 +121,17 @@ def _fill_slopes(
     least = _fill_pairs(goal, family, pulls, means)
     for a in range(n):
         slopes[a] = 0.0
+    total = 0.0
     for i in range(n):
         for j in range(n):
             if goal.inside[i] and not goal.inside[j]:
-                weight = math.exp(least - goal.pairs[0, i, j])
-                slopes[i] += weight * math.sqrt(goal.pairs[1, i, j])
-                slopes[j] += weight * math.sqrt(1.0 - goal.pairs[1, i, j])
+                weight = relative_doubt(goal.pairs[0, i, j], least, True)
+                move = weight * hazard(goal.pairs[0, i, j])
+                slopes[i] += move * math.sqrt(goal.pairs[1, i, j])
+                slopes[j] += move * math.sqrt(1.0 - goal.pairs[1, i, j])
+                total += weight
+    for a in range(n):
+        slopes[a] /= total
     return least
 
 

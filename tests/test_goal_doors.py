@@ -1,4 +1,4 @@
-"""Every goal at every door, for every family and some pairs of them; and a goal of one's own wherever it makes sense."""
+"""Every goal at every door, for every family and some pairs of them; and a goal of one's own where it makes sense."""
 
 import json
 import math

@@ -21,8 +21,8 @@ LINKED = feint.Bandit(PAPER.public, feedback=feint.Linked([0] * 4, [-1, -1.5, -1
 
 
 def test_estimates_of_paths_have_the_law_of_the_belief():
-    """After leaps of 1, 9 and 90 pulls: unbiased, of the belief's variance given how many were seen, and correlated with
-    the public mean by ρσ_xσ_y/N; within 5 standard errors of 40,000 paths.
+    """After leaps of 1, 9 and 90 pulls: unbiased, of the belief's variance given how many were seen, and correlated
+    with the public mean by ρσ_xσ_y/N; within 5 standard errors of 40,000 paths.
     """
     rng, paths = np.random.default_rng(1), 40_000
     side, mu = private_side(SELDOM), np.array(SELDOM.public)[:, None]

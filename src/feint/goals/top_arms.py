@@ -114,9 +114,7 @@ def _fill_boost_shares(
 
 
 @part
-def _fill_slopes(
-    goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray
-) -> float:
+def _fill_slopes(goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray) -> float:
     n = means.size
     least = _fill_pairs(goal, family, pulls, means)
     for a in range(n):

@@ -55,11 +55,11 @@ class PathGoal:
         family, n_rows = self._family, pulls.shape[1]
         worth, posterior = self._private.worth(pulls, seen), self._private.posterior(pulls, sums, seen)
         rows = [np.ascontiguousarray(found.T) for found in (worth, sums / pulls, *posterior)]
-        found = _Rows(*rows, np.empty(n_rows), np.empty(rows[0].shape))
+        found = _Rows._make((*rows, np.empty(n_rows), np.empty(rows[0].shape)))
 
         def fill(start: int, stop: int) -> None:
             known = belief(family, usual_prior(family), np.zeros(self._n_arms, dtype=np.int64))
-            here = _Rows(*(array[start:stop] for array in found))
+            here = _Rows._make(array[start:stop] for array in found)
             _fill_rows(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
 
         run_slices(fill, n_rows, smallest=_ROWS_PER_SLICE)

@@ -16,6 +16,7 @@ from benchmarks import (
     engine,
     events,
     first_use,
+    goals,
     hard_instances,
     observer,
     own_explorers,
@@ -49,7 +50,7 @@ def main() -> None:
     print(parts[0], flush=True)
     sections = [best_arm.speed, best_arm.scaling, engine.speed, engine.profile, hard_instances.speed, events.horizons]
     sections += [bernoulli.speed, observer.updates, observer.audits, observer.many_arms, reading.long_logs]
-    sections += [first_use.first_use, own_explorers.choose_many, plans.speed, plans.families]
+    sections += [first_use.first_use, goals.speed, own_explorers.choose_many, plans.speed, plans.families]
     sections += [sweeps.overhead, sweeps.workers, sweeps.many_tasks, shards.workers]
     for section in sections:
         parts.append(section())

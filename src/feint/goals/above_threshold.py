@@ -10,7 +10,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to
 from feint.families.placing import place_on_axis
-from feint.goals.base import axis_of, log_any, relative_doubt
+from feint.goals.base import axis_of, hazard, log_any, relative_doubt
 from feint.numerics._jit import part, parts
 from feint.numerics._validate import as_number
 from feint.numerics.posterior_axes import tails
@@ -44,19 +44,43 @@ def _log_error_of(goal: "AboveThresholdKernel", belief: Belief, answer: BoolArra
 
 
 @part
+def _fill_evidence(
+    goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, evidence: FloatArray
+) -> float:
+    """Fill in the evidence that each arm is on its side, and return the least."""
+    least = math.inf
+    for a in range(means.size):
+        evidence[a] = pulls[a] * divergence_to(family, means[a], goal.threshold - means[a])
+        least = min(least, evidence[a])
+    return least
+
+
+@part
 def _fill_boost_shares(
     goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
 ) -> float:
-    least = math.inf
-    for a in range(means.size):
-        shares[a] = pulls[a] * divergence_to(family, means[a], goal.threshold - means[a])
-        least = min(least, shares[a])
+    least = _fill_evidence(goal, family, pulls, means, shares)
     total = 0.0
     for a in range(means.size):
         shares[a] = relative_doubt(shares[a], least, sampled)
         total += shares[a]
     for a in range(means.size):
         shares[a] /= total
+    return least
+
+
+@part
+def _fill_slopes(
+    goal: "AboveThresholdKernel", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray
+) -> float:
+    least = _fill_evidence(goal, family, pulls, means, slopes)
+    total = 0.0
+    for a in range(means.size):
+        weight = relative_doubt(slopes[a], least, True)
+        slopes[a] = weight * hazard(slopes[a])
+        total += weight
+    for a in range(means.size):
+        slopes[a] /= total
     return least
 
 
@@ -85,6 +109,7 @@ def _fill_weights(
     fill_answer=_fill_answer,
     log_error_of=_log_error_of,
     fill_boost_shares=_fill_boost_shares,
+    fill_slopes=_fill_slopes,
     fill_weights=_fill_weights,
 )
 class AboveThresholdKernel(NamedTuple):

@@ -70,6 +70,14 @@ def fill_boost_shares(
 
 
 @by_type
+def fill_slopes(goal: Any, family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray) -> float:
+    """Fill in how far the log of the error moves per standard deviation of each mean, about, and return the least
+    evidence: the error is in proportion to Σ Φ(−√(2E)), and E moves with arm a by √(2E·share of a).
+    """
+    raise NotImplementedError
+
+
+@by_type
 def fill_weights(goal: Any, family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray) -> bool:
     """Fill in w*, the optimal shares of boosts at these private means, and return True; False if means tie.
 
@@ -85,6 +93,12 @@ def relative_doubt(evidence: float, least: float, sampled: bool) -> float:
         return 1.0 if evidence == least else 0.0
     tail, most = scaled_tail(math.sqrt(2.0 * evidence)), scaled_tail(math.sqrt(2.0 * least))
     return math.exp(least - evidence) * (tail / most)
+
+
+@inlined
+def hazard(evidence: float) -> float:
+    """Return φ(z)/Φ(−z) at z = √(2E), by which −log Φ(−z) grows with z."""
+    return 1.0 / (math.sqrt(2.0 * math.pi) * scaled_tail(math.sqrt(2.0 * evidence)))
 
 
 @inlined

@@ -10,7 +10,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray
 from feint.families.base import Belief, divergence_to, fill_log_best
 from feint.families.placing import middle_point, place_on_axis
-from feint.goals.base import axis_of, relative_doubt
+from feint.goals.base import axis_of, hazard, relative_doubt
 from feint.goals.top_arms_weights import SPACE_ROWS, fill_top_weights
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import is_whole
@@ -74,14 +74,12 @@ def _surely_above(goal: "TopArmsKernel", belief: Belief, answer: BoolArray, log_
 
 
 @part
-def _fill_boost_shares(
-    goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
-) -> float:
+def _fill_pairs(goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray) -> float:
+    """Fill in the evidence of every pair and the share of its first arm; return the least evidence."""
     n = means.size
     _choose_largest(means, goal.size, goal.inside)
     least = math.inf
     for i in range(n):
-        shares[i] = 0.0
         for j in range(n):
             if goal.inside[i] and not goal.inside[j]:
                 gap = means[i] - means[j]
@@ -91,6 +89,17 @@ def _fill_boost_shares(
                 goal.pairs[0, i, j] = first + second
                 goal.pairs[1, i, j] = first / (first + second) if first + second > 0.0 else share
                 least = min(least, first + second)
+    return least
+
+
+@part
+def _fill_boost_shares(
+    goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
+) -> float:
+    n = means.size
+    least = _fill_pairs(goal, family, pulls, means)
+    for a in range(n):
+        shares[a] = 0.0
     total = 0.0
     for i in range(n):
         for j in range(n):
@@ -105,6 +114,26 @@ def _fill_boost_shares(
 
 
 @part
+def _fill_slopes(goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray) -> float:
+    n = means.size
+    least = _fill_pairs(goal, family, pulls, means)
+    for a in range(n):
+        slopes[a] = 0.0
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            if goal.inside[i] and not goal.inside[j]:
+                weight = relative_doubt(goal.pairs[0, i, j], least, True)
+                move = weight * hazard(goal.pairs[0, i, j])
+                slopes[i] += move * math.sqrt(goal.pairs[1, i, j])
+                slopes[j] += move * math.sqrt(1.0 - goal.pairs[1, i, j])
+                total += weight
+    for a in range(n):
+        slopes[a] /= total
+    return least
+
+
+@part
 def _fill_weights(goal: "TopArmsKernel", family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray) -> bool:
     _choose_largest(means, goal.size, goal.inside)
     return fill_top_weights(family, means, goal.inside, cost, goal.pairs, goal.newton, weights)
@@ -115,6 +144,7 @@ def _fill_weights(goal: "TopArmsKernel", family: Any, means: FloatArray, cost: F
     log_error_of=_log_error_of,
     surely_above=_surely_above,
     fill_boost_shares=_fill_boost_shares,
+    fill_slopes=_fill_slopes,
     fill_weights=_fill_weights,
 )
 class TopArmsKernel(NamedTuple):

@@ -170,13 +170,16 @@ def _set_end(axis: Any, answer: BoolArray, complement: bool, x: float, end: Floa
 
 @inlined
 def _term_bound(start: float, rise: float, stop: float, fall: float, width: float) -> float:
-    """Return an upper bound of a concave function from its values and slopes at both ends."""
+    """Return an upper bound of a concave function from its values and slopes at both ends.
+
+    The tangents are followed from the flatter end: at the other one, values of −1e21 would leave no digits.
+    """
     if rise <= 0.0:
         return start
     if fall >= 0.0:
         return stop
-    at = (stop - start - fall * width) / (rise - fall)
-    return start + rise * min(width, max(0.0, at))
+    at = min(width, max(0.0, (stop - start - fall * width) / (rise - fall)))
+    return start + rise * at if rise < -fall else stop - fall * (width - at)
 
 
 @inlined

@@ -72,7 +72,7 @@ def _leap(settings: PathSettings, state: State, steps: FloatArray, share: FloatA
     if rows is not None:  # `take`, since an index would change the layout for which kernels are compiled
         pulls, sums, rate, t = (found.take(rows, axis=-1) for found in (pulls, sums, rate, t))
     ahead = 1.0 + 0.5 * (steps - 1.0) * rate / pulls
-    log_pi = settings.public.log_best(pulls * ahead, sums * ahead)
+    log_pi = settings.public.log_best(pulls * ahead, sums * ahead, pulls)
     epsilon = settings.lift.epsilon(np.floor(t + 0.5 * (steps - 1.0)) + 1.0)
     leap = Leap(steps, *settings.lift.step(epsilon, share, log_pi), divergence=np.zeros(steps.size))
     if settings.threshold is not None:

@@ -54,6 +54,22 @@ def _fill_uniforms(keys: WordArray, first: np.uint64, found: FloatArray) -> None
         place += _GOLDEN
 
 
+def binomials(n: FloatArray, p: float, u: FloatArray) -> FloatArray:
+    """Draw how many of n happen with probability p each, at quantiles u; arrays are (K, R)."""
+    from scipy.special import ndtri
+
+    found = np.empty(n.shape)
+    _fill_binomials(n, p, u, ndtri(u), found)
+    return found
+
+
+@kernel
+def _fill_binomials(n: FloatArray, p: float, u: FloatArray, z: FloatArray, found: FloatArray) -> None:
+    for a in range(n.shape[0]):
+        for i in range(n.shape[1]):
+            found[a, i] = _binomial(n[a, i], p, u[a, i], z[a, i])
+
+
 def multinomials(n: FloatArray, p: FloatArray, u: FloatArray) -> FloatArray:
     """Draw how many of n, (R,), fall on each of K arms, (K, R), at quantiles u; the likeliest arm gets the rest."""
     from scipy.special import ndtri

@@ -12,12 +12,11 @@ import numpy as np
 from feint._types import BoolArray, FloatArray
 from feint.bandit import Bandit
 from feint.families.base import Belief, belief, usual_prior
-from feint.goals.base import answer_of, fill_answer, fill_boost_shares, goal_settings, log_error_of
+from feint.goals.base import answer_of, fill_answer, fill_slopes, goal_settings, log_error_of
 from feint.numerics._jit import Plain, kernel
 from feint.numerics._threads import run_slices
 from feint.planning.sides import Side
 from feint.support.printable import short_repr
-from feint.theory.instance import information
 
 _NEAR = 1.5  # standard deviations below the bar from which errors are exact
 _ROWS_PER_SLICE = 50
@@ -28,7 +27,6 @@ class PathGoal:
 
     def __init__(self, goal: Any, bandit: Bandit, private: Side) -> None:
         self._goal, self._family, self._n_arms, self._private = goal, bandit.families[1], bandit.n_arms, private
-        self._worth = information(bandit)[:, None]
         if isinstance(self.settings(), Plain):
             raise ValueError(f"Plans need a goal with a kernel; simulate {short_repr(goal)} (docs/extending.md).")
         self._truth = answer_of(goal, np.array(bandit.private))
@@ -37,49 +35,53 @@ class PathGoal:
         """Return the settings for kernels, with space of their own."""
         return goal_settings(self._goal, self._n_arms, self._family)
 
-    def log_error(self, pulls: FloatArray, sums: FloatArray, bar: float) -> FloatArray:
+    def log_error(self, pulls: FloatArray, sums: FloatArray, seen: FloatArray, bar: float) -> FloatArray:
         """Return the log of the error of each path's own answer, about where it is below `bar`, (R,)."""
-        return self._fill(pulls, sums, bar, True)[0]
+        return self._fill((pulls, sums, seen), bar, True).errors
 
-    def log_true_error(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
+    def log_true_error(self, pulls: FloatArray, sums: FloatArray, seen: FloatArray) -> FloatArray:
         """Return the log of the posterior probability that the right answer is not the true one, (R,)."""
-        return self._fill(pulls, sums, -math.inf, False)[0]
+        return self._fill((pulls, sums, seen), -math.inf, False).errors
 
-    def shares(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
-        """Return each arm's share of the evidence where the answer is weakest, (K, R)."""
-        return np.ascontiguousarray(self._fill(pulls, sums, math.inf, False)[1].T)
+    def slopes(self, pulls: FloatArray, sums: FloatArray, seen: FloatArray, lead: FloatArray) -> FloatArray:
+        """Return how far Z, now `lead`, moves per standard deviation of each arm's mean, (K, R)."""
+        from scipy.special import log_ndtr
 
-    def _fill(self, pulls: FloatArray, sums: FloatArray, bar: float, own: bool) -> tuple[FloatArray, FloatArray]:
-        family = self._family
-        posterior = self._private.posterior(pulls, sums)
-        rows = [np.ascontiguousarray(found.T) for found in (pulls * self._worth, sums / pulls, *posterior)]
-        errors, shares = np.empty(pulls.shape[1]), np.empty(rows[0].shape)
+        of_log_error = np.ascontiguousarray(self._fill((pulls, sums, seen), math.inf, False).slopes.T)
+        return np.asarray(of_log_error * np.exp(log_ndtr(-lead) + 0.5 * lead**2) * math.sqrt(2.0 * math.pi))
+
+    def _fill(self, known: tuple[FloatArray, FloatArray, FloatArray], bar: float, own: bool) -> "_Rows":
+        pulls, sums, seen = known
+        family, n_rows = self._family, pulls.shape[1]
+        worth, posterior = self._private.worth(pulls, seen), self._private.posterior(pulls, sums, seen)
+        rows = [np.ascontiguousarray(found.T) for found in (worth, sums / pulls, *posterior)]
+        found = _Rows._make((*rows, np.empty(n_rows), np.empty(rows[0].shape)))
 
         def fill(start: int, stop: int) -> None:
             known = belief(family, usual_prior(family), np.zeros(self._n_arms, dtype=np.int64))
-            here = _Rows(*(array[start:stop] for array in (*rows, errors, shares)))
+            here = _Rows._make(array[start:stop] for array in found)
             _fill_rows(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
 
-        run_slices(fill, errors.size, smallest=_ROWS_PER_SLICE)
-        return errors, shares
+        run_slices(fill, n_rows, smallest=_ROWS_PER_SLICE)
+        return found
 
 
 class _Rows(NamedTuple):
-    """Paths of a slice: what is known of them (R, K), and what is found: log errors (R,) and shares (R, K)."""
+    """Paths of a slice: what is known of them (R, K), and what is found: see `_fill_rows`."""
 
     pulls: FloatArray
     means: FloatArray
     first: FloatArray  # of the posteriors' two parameters
     second: FloatArray
-    errors: FloatArray
-    shares: FloatArray
+    errors: FloatArray  # (R,)
+    slopes: FloatArray  # (R, K)
 
 
 @kernel
 def _fill_rows(goal: Any, private: Belief, rows: _Rows, answer: BoolArray, own: bool, far: float) -> None:
-    """Fill the log errors of `answer`, or of each row's `own`, which are about right below `far`, and the shares."""
+    """Fill the log errors of `answer`, or of each row's `own`, which are about right below `far`, and their slopes."""
     for i in range(rows.errors.size):
-        least = fill_boost_shares(goal, private.family, rows.pulls[i], rows.means[i], True, rows.shares[i])
+        least = fill_slopes(goal, private.family, rows.pulls[i], rows.means[i], rows.slopes[i])
         z = math.sqrt(2.0 * least)
         if z < far:
             rows.errors[i] = math.log(0.5 * math.erfc(z / math.sqrt(2.0)))

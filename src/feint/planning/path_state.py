@@ -41,6 +41,7 @@ class State:
     pulls: FloatArray
     public: FloatArray  # sums of rewards
     private: FloatArray
+    seen: FloatArray  # private rewards
     boosts: FloatArray
     rate: FloatArray  # probabilities per step in the last leap
     log_best: FloatArray  # of the private posterior

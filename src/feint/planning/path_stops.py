@@ -24,10 +24,10 @@ def update_beliefs(settings: PathSettings, state: State) -> None:
     if settings.goal is not None:
         state.log_best = np.zeros(state.pulls.shape)  # nothing asks for it
         if settings.delta > 0.0:
-            found = settings.goal.log_error(state.pulls, state.private, settings.bar)
+            found = settings.goal.log_error(state.pulls, state.private, state.seen, settings.bar)
             state.lead = -ndtri_exp(np.minimum(found, -1e-16))
         return
-    state.log_best = settings.private.log_best(state.pulls, state.private)
+    state.log_best = settings.private.log_best(state.pulls, state.private, state.seen)
     if settings.delta > 0.0:
         state.lead = -ndtri_exp(np.minimum(_log_error(state.log_best, state.log_best.argmax(0)), -1e-16))
 
@@ -56,7 +56,7 @@ def find_stops(
     moves /= now * then
     variance = moves.sum(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        jump = np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
+        jump = settings.private.lumps * np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
         raised = bar + SIEGMUND * np.sqrt(jump)
         chance = np.exp(np.minimum(0.0, -2.0 * (raised - lead[rows]) * (raised - state.lead[rows]) / variance))
     between = (variance > 1.5 * jump) & (u[0, rows] < chance)
@@ -68,13 +68,18 @@ def find_stops(
     return part, done
 
 
+def _known(state: State, rows: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return pulls, private sums and private rewards seen of these paths."""
+    return state.pulls[:, rows], state.private[:, rows], state.seen[:, rows]
+
+
 def _squared_slopes(settings: PathSettings, state: State, rows: Any, pulls: FloatArray) -> FloatArray:
     """Return how far Z moves when a private mean does, squared, (K, rows): rivals count in proportion to their part of
-    the error, and for other goals arms do in proportion to their shares of the evidence.
+    the error, and for other goals ways to be wrong do (`goals.base.fill_slopes`).
     """
     if settings.goal is not None:
-        shares = settings.goal.shares(state.pulls[:, rows], state.private[:, rows])
-        return np.asarray(pulls * shares / settings.private.variances)
+        slopes = settings.goal.slopes(*_known(state, rows), state.lead[rows])
+        return np.asarray(slopes**2 * pulls / settings.private.variances)
     log_best = state.log_best[:, rows]
     leader = log_best.argmax(0)
     leads = np.arange(len(pulls))[:, None] == leader
@@ -87,5 +92,5 @@ def _squared_slopes(settings: PathSettings, state: State, rows: Any, pulls: Floa
 def true_error(settings: PathSettings, state: State, rows: Any) -> FloatArray:
     """Return the log of the posterior probability that the right answer is not the true one, (rows,)."""
     if settings.goal is not None:
-        return settings.goal.log_true_error(state.pulls[:, rows], state.private[:, rows])
+        return settings.goal.log_true_error(*_known(state, rows))
     return _log_error(state.log_best[:, rows], settings.best)

@@ -17,6 +17,7 @@ from feint.planning.path_alarms import observe_leap, raise_alarms
 from feint.planning.path_draws import keys_of, multinomials, uniforms
 from feint.planning.path_state import Paths, PathSettings, State
 from feint.planning.path_stops import find_stops, true_error, update_beliefs
+from feint.planning.sides import Made
 
 _OTHERS = 6  # uniform numbers of a leap besides those of the arms
 
@@ -43,8 +44,9 @@ def walk_paths(settings: PathSettings, out: Paths) -> None:
         before, t, lead, public = state.pulls, state.t, state.lead, state.public
         state.pulls = before + counts
         state.public = settings.public.after(state.public, state.pulls, counts, of_arms[1])
-        public_sums = public, state.public
-        state.private = settings.private.learn(state.private, state.pulls, counts, of_arms[2], public_sums)
+        made = Made(state.pulls, counts, state.seen, state.seen + settings.private.look(counts, state.key, number))
+        state.private = settings.private.learn(state.private, made, of_arms[2], (public, state.public))
+        state.seen = made.seen
         update_beliefs(settings, state)
         part, done = find_stops(settings, state, before, lead, others)
         steps = np.where(done, np.maximum(1.0, np.ceil(leap.steps * part)), leap.steps)
@@ -73,14 +75,15 @@ def _first_state(settings: PathSettings, n_arms: int, n_paths: int) -> State:
     key = keys_of(path)
     u = uniforms(key, 0, 3 * n_arms + _OTHERS)[: 3 * n_arms].reshape(3, n_arms, -1)
     once, nothing = np.ones((n_arms, n_paths)), np.zeros((n_arms, n_paths))
-    public = settings.public.after(nothing, once, once, u[1])
+    public, seen = settings.public.after(nothing, once, once, u[1]), settings.private.look(once, key, 0)
     state = State(
         path=path,
         key=key,
         t=np.full(n_paths, float(n_arms)),
         pulls=once,
         public=public,
-        private=settings.private.learn(nothing, once, once, u[2], (nothing, public)),
+        private=settings.private.learn(nothing, Made(once, once, nothing, seen), u[2], (nothing, public)),
+        seen=seen,
         boosts=nothing,
         rate=nothing,
         log_best=nothing,

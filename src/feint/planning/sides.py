@@ -1,6 +1,6 @@
 """One side of an instance, public or private, for many paths at once: the rewards of pulls and which arm is best."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,15 @@ _ZERO = np.uint64(0)
 Sums = tuple[FloatArray, FloatArray]  # before and after a leap
 
 
+class Made(NamedTuple):
+    """Pulls of every arm, (K, R): in all, in the last leap, and how many rewards were seen before it and are by now."""
+
+    pulls: FloatArray
+    counts: FloatArray
+    seen_before: FloatArray
+    seen: FloatArray
+
+
 class Side:
     """A side of an instance; arrays have arms along the first axis and paths along the second."""
 
@@ -25,6 +34,7 @@ class Side:
         self._means = means[:, None]
         self.variances = np.broadcast_to(np.asarray(family.variance(means), dtype=float), means.shape)[:, None]
         self._spreads = np.sqrt(self.variances)
+        self.lumps = 1.0  # the mean square of the variances that pulls add, over the square of their mean
 
     def after(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray) -> FloatArray:
         """Return sums of rewards after `counts` more pulls (`pulls` in all), drawn from uniform numbers."""
@@ -41,20 +51,28 @@ class Side:
     def see(self, bandit: Bandit) -> None:
         """Set what is seen of the rewards: all of them."""
 
-    def learn(self, sums: FloatArray, pulls: FloatArray, counts: FloatArray, u: FloatArray, public: Sums) -> FloatArray:
-        """Return what is learnt from these pulls, as sums of rewards; `public` has the public sums before and after."""
-        return self.after(sums, pulls, counts, u)
+    def look(self, counts: FloatArray, keys: WordArray, leap: int) -> FloatArray:
+        """Return how many rewards of these pulls are seen: all."""
+        return counts
 
-    def posterior(self, pulls: FloatArray, sums: FloatArray) -> Sums:
+    def learn(self, sums: FloatArray, made: Made, u: FloatArray, public: Sums) -> FloatArray:
+        """Return what is learnt from these pulls, as sums of rewards; `public` has the public sums before and after."""
+        return self.after(sums, made.pulls, made.counts, u)
+
+    def worth(self, pulls: FloatArray, seen: FloatArray) -> FloatArray:
+        """Return how many rewards, all of them seen, would tell as much."""
+        return pulls
+
+    def posterior(self, pulls: FloatArray, sums: FloatArray, seen: FloatArray) -> Sums:
         """Return the two parameters of every posterior."""
         first, second = self._family.posterior(self._prior, pulls, sums)
         return first, second
 
-    def log_best(self, pulls: FloatArray, sums: FloatArray) -> FloatArray:
+    def log_best(self, pulls: FloatArray, sums: FloatArray, seen: FloatArray) -> FloatArray:
         """Return log P(arm is the best) to about 1 %, or exactly for a family that has no quicker way."""
         if self._is_normal:
             return quick_log_best(sums / pulls, self.variances / pulls)
-        first, second = self.posterior(pulls, sums)
+        first, second = self.posterior(pulls, sums, seen)
         if hasattr(self._family, "quick_log_probabilities"):
             return np.asarray(self._family.quick_log_probabilities(first, second))
         found = self._family.log_probabilities(np.ascontiguousarray(first.T), np.ascontiguousarray(second.T))

@@ -133,7 +133,7 @@ def test_unknown_encodings_are_refused_in_a_sentence(name, tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n")
     result = typed("audit", tmp_path / "log.csv", "--encoding", name)
     assert result.returncode == 2
-    assert result.stderr.startswith(f"feint: --encoding is {name!r}, which is no encoding of texts; give one, as")
+    assert result.stderr.startswith(f"feint: --encoding is {name!r}, which is not a text encoding; give one, as")
     assert result.stderr.count("\n") == 1
 
 

@@ -127,7 +127,7 @@ def test_validity_under_the_null():
     and the mean e-value at fixed times is at most 1, within 5 standard errors."""
     runs = feint.simulate(
         PAPER,
-        feint.RoundRobin([1, 2, 3]),  # without a budget it does not matter whom to boost, and this one costs nothing
+        feint.RoundRobin([1, 2, 3]),  # without a budget any explorer will do, and this one costs nothing
         epsilon=0.0,
         horizon=1_000,
         replications=10_000,

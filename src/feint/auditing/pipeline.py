@@ -20,7 +20,7 @@ from feint.auditing.report import AuditReport
 from feint.auditing.sharded import Prepared, Where, audit_sharded
 
 _READ_ONCE = (
-    "What explains the rejection was not looked for: for this the log is read again, and its batches can be read only "
+    "The rejection is not explained: that takes a second reading of the log, and its batches can be read only "
     "once. Give a file, a dataset or a table for a diagnosis."
 )
 

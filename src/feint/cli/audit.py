@@ -45,10 +45,12 @@ def audit(
         str | None,
         typer.Option(help="With --follow: run this command when the log is rejected, with the report as JSON."),
     ] = None,
-    state: Annotated[Path | None, typer.Option(help="With --follow: where to keep what was seen (.json).")] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="With --follow: file that keeps the state of the audit (.json).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write all that was found as one page (.html).")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the whole report as one page (.html).")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="With --group: audit shards on the Dask cluster at this address, tcp://….")
     ] = None,
@@ -56,7 +58,7 @@ def audit(
         int | None, typer.Option(help="With --group: or on this many local processes, started by Dask.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Keep shards that are done in this folder, and go on with those that are there.")
+        Path | None, typer.Option(help="Keep finished shards in this folder, and continue from those already there.")
     ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="With --group: write all groups and their e-values (.csv).")
@@ -77,7 +79,7 @@ def audit(
     check_output(groups, (".csv",), force)
     claim = WrittenClaim(**claimed).claim(Path())
     if groups is not None and claim.names.group is None:
-        raise ValueError("--groups writes what was found of every group; name their column with --group.")
+        raise ValueError("--groups writes the result of every group; name the column of groups with --group.")
     try:
         if follow:
             if plot or html or as_json or claim.names.group:
@@ -86,9 +88,11 @@ def audit(
                 )
             for given, option in ((scheduler, "--scheduler"), (workers, "--workers"), (out, "--out")):
                 if given is not None:
-                    raise ValueError(f"{option} is for logs that are whole; leave it or --follow out.")
+                    raise ValueError(f"{option} is for complete logs; leave out either it or --follow.")
             if len(logs) > 1:
-                raise ValueError(f"--follow reads one log as it grows, and {len(logs)} are given; follow each alone.")
+                raise ValueError(
+                    f"--follow reads one log as it grows, but {len(logs)} are given; follow each by itself."
+                )
             code = follow_growing(logs[0], claim, state, wait=not until_end, on_alarm=check_command(on_alarm))
         else:
             for given, option in ((state, "--state"), (on_alarm, "--on-alarm"), (until_end or None, "--until-end")):

@@ -73,7 +73,7 @@ def _pull(
 def _follow(
     quotas: FloatArray, weights: FloatArray, states: FloatArray, recent: FloatArray, seen: FloatArray, pulls: IntArray
 ) -> None:
-    """Make the pulls that are missing: none, one, or those of a first round, whose order within a block is all one."""
+    """Make the missing pulls: none, one, or those of a first round, whose order within a block does not matter."""
     missing = 0.0
     for a in range(seen.size):
         if pulls[a] < seen[a]:
@@ -167,9 +167,8 @@ class PermutedBlocks:
         if self.weights is not None:
             weights = as_floats(self.weights, "weights")
             if weights.shape != (len(sizes),) or not (weights > 0).all() or abs(weights.sum() - 1) > 1e-9:
-                raise ValueError(
-                    f"weights is {self.weights!r}; give a number above 0 for each of {len(sizes)} sizes, summing to 1."
-                )
+                numbers = "the number 1" if len(sizes) == 1 else f"{len(sizes)} numbers above 0 that sum to 1"
+                raise ValueError(f"weights is {self.weights!r}; give {numbers}, one per size.")
             object.__setattr__(self, "weights", tuple(weights.tolist()))
 
     def min_pulls_per_arm(self, family: Any) -> int:

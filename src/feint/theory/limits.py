@@ -53,7 +53,7 @@ def boost_limit(p: ArrayLike | None, epsilon: Numbers, *, log_p: ArrayLike | Non
     budget = as_floats(epsilon, "epsilon")
     check_epsilon(budget)
     if (p is None) == (log_p is None):
-        raise ValueError("Give either p or log_p (then p must be None), not both and not neither.")
+        raise ValueError("Give exactly one of p and log_p.")
     if log_p is None:
         assert p is not None
         probability = as_floats(p, "p")

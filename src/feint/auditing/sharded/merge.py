@@ -46,8 +46,7 @@ from feint.auditing.units import ChangedUnit
 from feint.evidence.group_tilts import log_arrival_weights, select_groups
 
 _UNEXPLAINED = (
-    "What explains the rejection is not looked for in shards. Audit the groups that are named, or some of the files, "
-    "without `shards`."
+    "In shards, a rejection is not explained. Audit the groups that are named, or some of the files, without `shards`."
 )
 
 

@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ from feint.support.printable import printable
 if TYPE_CHECKING:
     from feint.auditing import AuditReport, Claim
 
-    _Save = Callable[[AuditReport, str, Path, bool], None]
+    _Save = Callable[[AuditReport, Path, bool], None]
 
 
 @app.command(cls=CommandWithNames, epilog="References: {reference} or {mine}.")
@@ -98,7 +99,7 @@ def audit(
             for given, option in ((state, "--state"), (on_alarm, "--on-alarm"), (until_end or None, "--until-end")):
                 if given is not None:
                     raise ValueError(f"{option} is for --follow; add that, or leave it out.")
-            files = ((plot, _save_plot), (html, _save_page), (groups, _save_groups))
+            files = ((plot, _save_plot), (html, partial(_save_page, ", ".join(logs))), (groups, _save_groups))
             code = _whole(logs, claim, (scheduler, workers, out), as_json, files, force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
@@ -134,23 +135,23 @@ def _whole(
         if path is None:
             continue
         with saying(failures), naming_output(path):
-            save(report, log, path, force)
+            save(report, path, force)
             write_now("" if as_json else f"wrote {printable(str(path))}\n")
     return exit_code(report.rejected, failures)
 
 
-def _save_plot(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+def _save_plot(report: "AuditReport", path: Path, force: bool) -> None:
     save_figure(report.plot(), path, force)
 
 
-def _save_page(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+def _save_page(log: str, report: "AuditReport", path: Path, force: bool) -> None:
     from feint.auditing.html_report import page
 
     text = page(report, log, shlex.join(["feint", *sys.argv[1:]]))
     write_whole(path, lambda name: name.write_text(text, encoding="utf-8"), force=force)
 
 
-def _save_groups(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+def _save_groups(report: "AuditReport", path: Path, force: bool) -> None:
     from feint.auditing.groups import write_groups
 
     write_whole(path, lambda name: write_groups(report.all_groups, name), force=force)

@@ -141,5 +141,5 @@ def test_what_is_no_text_has_no_encoding(tmp_path):
     table = pa.table({"arm": [0, 1], "reward": [0.1, 0.2]})
     parquet.write_table(table, tmp_path / "log.parquet")
     for source in (table, tmp_path / "log.parquet"):
-        with pytest.raises(ValueError, match=r"`encoding` is 'latin-1', but the log is .*, which is no text"):
+        with pytest.raises(ValueError, match=r"`encoding` is 'latin-1', but the log is .*, which is not text"):
             feint.audit_log(source, encoding="latin-1")

@@ -456,7 +456,7 @@ class TestCommand:
         for words, message in (
             (["--out", tmp_path / "x"], "this one has none"),
             (["--blocks", 5, "--dependent-groups"], "E is read once, at the end"),
-            (["--shards", 0], "it is the number of shards, 1 or more"),
+            (["--shards", 0], "give the number of shards, 1 or more"),
             (["--workers", 2, "--scheduler", "tcp://x"], "not both"),
             (["--workers", 0], "give a whole number of processes"),
         ):

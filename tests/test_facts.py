@@ -102,7 +102,7 @@ def test_a_plan_says_in_words_what_its_json_has(said):
     for share, point, error in zip((10, 50, 90), found["quantiles"], found["errors"]["quantiles"], strict=True):
         words = numbers[f"{share} % of runs are sure by"]
         if point == "inf":
-            assert words == "no time: too few are"
+            assert words == "never: too few runs become sure"
         else:
             assert words == f"{point:,.0f} pulls (± {100 * error / point:.0f} %)"
     assert ("never sure" in numbers) == (found["never"] > 0)

@@ -223,8 +223,8 @@ class TestClassesOfAUser:
         ("clipped:" + "(" * 1000 + ")" * 1000, "nested more than 10 deep"),
         ("clipped:" * 1000, "put it in parentheses"),
         ("clipped:beta,0.1", "'beta' is a family"),
-        ("mine.py:Mine:0.3", "named by file and class alone"),
-        ("split:a,b", "give numbers with ; between"),
+        ("mine.py:Mine:0.3", "by file and class only"),
+        ("split:a,b", "give numbers separated by ;"),
         (3, "names no reference"),
     ],
 )

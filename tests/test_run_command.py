@@ -85,7 +85,7 @@ def test_instances_from_files(name, text, tmp_path):
     ("arguments", "says"),
     [
         ([], "Give --public and --private"),
-        (["--public", "0.6,x", "--private", "1,2"], "numbers with commas"),
+        (["--public", "0.6,x", "--private", "1,2"], "numbers separated by commas"),
         (["--public", "0.6,0.3", "--private", "0.5,0.5"], "tie for the best private"),
         ([*MEANS, "--epsilon", "-1"], "0 or more"),
         ([*MEANS, "--explorer", "magic"], "There is no explorer 'magic'; choose among earn"),

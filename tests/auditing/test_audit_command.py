@@ -135,7 +135,7 @@ def test_a_mistake_of_ours_is_no_verdict(tmp_path, monkeypatch):
 def test_options_that_do_not_apply_are_named(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("time,arm,reward,p_00,p_01\n1,0,1,0.5,0.5\n1,1,0,0.5,0.5\n")
-    assert "1 rows have the time of the row before" in typed("audit", str(path)).stdout.replace("\n", " ")
+    assert "Rows with the same time as the row before: 1." in typed("audit", str(path)).stdout.replace("\n", " ")
     result = typed("audit", str(path), "--reference", "beta", "--ignore-time", "--plot", str(tmp_path / "[bold].PNG"))
     assert result.returncode == 0
     assert "are not used: the log has probabilities of its" in result.stdout.replace("\n", " ")

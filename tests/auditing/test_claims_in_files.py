@@ -47,7 +47,7 @@ class TestFiles:
         assert feint.audit_log(shuffled).log_e_value == pytest.approx(expected, rel=1e-12)
         numbered = write_csv(tmp_path / "c.csv", "arm,p_0,p_1,p_2", rows)
         assert feint.audit_log(numbered, n_arms=self.ARMS).log_e_value == expected
-        with pytest.raises(ValueError, match="columns of probabilities are of"):
+        with pytest.raises(ValueError, match="columns of probabilities are for"):
             feint.audit_log(path, n_arms=["control", "red", "green"])
 
     def test_lists(self, expected, tmp_path):
@@ -142,7 +142,7 @@ class TestFiles:
     def test_times(self, tmp_path):
         moments = [f"2026-01-01 00:00:{second:02d} UTC" for second in (0, 0, 1, 1, 1, 5)]
         path = write_csv(tmp_path / "log.csv", "arm,p_0,p_1,time", [(0, 0.5, 0.5, moment) for moment in moments])
-        assert "3 rows have the time of the row before" in " ".join(feint.audit_log(path).warnings)
+        assert "Rows with the same time as the row before: 3." in " ".join(feint.audit_log(path).warnings)
         back = write_csv(tmp_path / "b.csv", "arm,p_0,p_1,time", [(0, 0.5, 0.5, m) for m in reversed(moments)])
         with pytest.raises(ValueError, match="lies before that of row"):
             feint.audit_log(back)

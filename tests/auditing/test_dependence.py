@@ -36,7 +36,7 @@ def permuted_blocks(rng, rows):
 
 
 def efrons_coin(rng, rows):
-    """The arm behind has 2/3."""
+    """The arm with fewer pulls has 2/3."""
     arms, ahead = np.zeros(rows, dtype=np.int64), 0
     for t, u in enumerate(rng.random(rows)):
         arms[t] = u < (0.5 if ahead == 0 else 2 / 3 if ahead < 0 else 1 / 3)
@@ -249,4 +249,4 @@ class TestInstants:
         path.write_text("time,arm\n" + "".join(f"1,{arm}\n" for arm in ["0", "0", "x", "1"]) + "2,1\n")
         report = feint.audit_log(path, n_arms=2, skip_bad=True, **UNIFORM)
         assert report.history_rows.tolist() == [4, 5]
-        assert "2 rows have the time of the row before" in " ".join(report.warnings)
+        assert "Rows with the same time as the row before: 2." in " ".join(report.warnings)

@@ -133,7 +133,7 @@ def test_unknown_encodings_are_refused_in_a_sentence(name, tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n")
     result = typed("audit", tmp_path / "log.csv", "--encoding", name)
     assert result.returncode == 2
-    assert result.stderr.startswith(f"feint: --encoding is {name!r}, which is no encoding of texts; give one, as")
+    assert result.stderr.startswith(f"feint: --encoding is {name!r}, which is not a text encoding; give one, as")
     assert result.stderr.count("\n") == 1
 
 
@@ -141,5 +141,5 @@ def test_what_is_no_text_has_no_encoding(tmp_path):
     table = pa.table({"arm": [0, 1], "reward": [0.1, 0.2]})
     parquet.write_table(table, tmp_path / "log.parquet")
     for source in (table, tmp_path / "log.parquet"):
-        with pytest.raises(ValueError, match=r"`encoding` is 'latin-1', but the log is .*, which is no text"):
+        with pytest.raises(ValueError, match=r"`encoding` is 'latin-1', but the log is .*, which is not text"):
             feint.audit_log(source, encoding="latin-1")

@@ -193,7 +193,7 @@ class TestTimes:
         assert feint.audit_log(write(tmp_path / "a.csv", lines)).rows == 6
         lines[3] = lines[2]
         tied = feint.audit_log(write(tmp_path / "a.csv", lines))
-        assert "1 rows have the time of the row before" in " ".join(tied.warnings)
+        assert "Rows with the same time as the row before: 1." in " ".join(tied.warnings)
         lines[3] = lines[1]
         with pytest.raises(ValueError, match="line 5: time '1700000000000000001' lies before"):
             feint.audit_log(write(tmp_path / "a.csv", lines))
@@ -210,8 +210,8 @@ class TestTimes:
 
     def test_times_that_repeat_are_counted(self, tmp_path):
         path = write(tmp_path / "a.csv", ["1,0,0.1", "1,1,0.2", "1,0,0.3"])
-        assert "2 rows have the time of the row before" in " ".join(feint.audit_log(path).warnings)
-        assert "time of the row before" not in " ".join(feint.audit_log(path, ignore_time=True).warnings)
+        assert "Rows with the same time as the row before: 2." in " ".join(feint.audit_log(path).warnings)
+        assert "same time as the row before" not in " ".join(feint.audit_log(path, ignore_time=True).warnings)
 
     def test_order_is_kept_across_chunks(self, tmp_path, monkeypatch):
         monkeypatch.setattr(chunks, "CELLS_PER_CHUNK", 300)

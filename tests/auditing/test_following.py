@@ -317,7 +317,7 @@ class TestStates:
         [
             ("[" * 100_000, "it is nested too deeply"),
             ('{"rows": 1, "rows": 2}', "it has the key 'rows' twice"),
-            ("1" * 5_000, "it has a whole number of thousands of digits"),
+            ("1" * 5_000, "it has a whole number with thousands of digits"),
             ("\ud800", "is not a JSON file"),
         ],
         ids=["deep", "twice", "long", "bytes"],

@@ -155,13 +155,13 @@ class TestBadRows:
             assert numbers == list(range(1, 14))
             assert malformed == {
                 2: "the line is empty",
-                4: "it is no JSON: Expecting ',' delimiter at character 10",
+                4: "it is not JSON: Expecting ',' delimiter at character 10",
                 5: "it is a list, not a JSON object",
                 6: "it is a number, not a JSON object",
                 7: "it is null, not a JSON object",
                 8: "it is nested too deeply",
                 9: "it is nested too deeply",
-                10: "it has a whole number of thousands of digits",
+                10: "it has a whole number with thousands of digits",
                 11: "it has 'context.user' twice, as a key and inside an object",
                 12: "it has the key 'user' twice",
             }
@@ -216,9 +216,9 @@ class TestDecisions:
             ({"_labelIndex": [2]}, "_labelIndex, from 0, is no number"),
             ({"_label_probability": 0.1}, "_label_probability is 0.1, but p starts with 0.8"),
             ({"_label_probability": float("nan")}, "_label_probability is nan"),
-            ({"_label_probability": "0.8"}, "no number"),
-            ({"_label_cost": None}, "no number"),
-            ({"p": [0.8, True, 0.1]}, "no number"),
+            ({"_label_probability": "0.8"}, "not a number"),
+            ({"_label_cost": None}, "not a number"),
+            ({"p": [0.8, True, 0.1]}, "not a number"),
             ({"a": [2, 1]}, "not lists of the same length"),
             ({"a": [], "p": []}, "not lists of the same length"),
             ({"a": 2}, "not lists of the same length"),
@@ -243,7 +243,7 @@ class TestDecisions:
         assert table["arm"] == [None, "2", None, None]
         assert list(malformed) == [1, 3, 4]
         for reason in malformed.values():
-            assert "it is no decision with an outcome: it lacks _label_cost" in reason
+            assert "it is not a decision with an outcome: it lacks _label_cost" in reason
 
     def test_single_precision_is_no_contradiction(self, tmp_path):
         row = {**DECISION, "p": [0.800000011920929, 0.1, 0.1], "pdrop": 0}
@@ -314,7 +314,7 @@ class TestRefused:
         [
             ("log.csv", b"", "it is empty; its first line must name the columns"),
             ("log.jsonl", b"\n \n", "it is empty; every line must be a JSON object"),
-            ("log.jsonl", b"a,b\n1,2\n", "line 1: it is no JSON"),
+            ("log.jsonl", b"a,b\n1,2\n", "line 1: it is not JSON"),
             ("log.parquet", b"", "cannot be read: Parquet file size is 0 bytes"),
             ("log.parquet", b"PAR1 nonsense", "cannot be read"),
             ("log", b"", "it is empty; a log must be a .csv or a .parquet"),
@@ -323,9 +323,9 @@ class TestRefused:
             ("log", b'[{"arm": 1}]', "it is a JSON list"),
             ("log.csv", "arm,b\n1,2\n".encode("utf-16"), "its text is UTF-16; say so with `encoding`, as utf-16"),
             ("log.csv", "arm,b\n1,2\n".encode("utf-32"), "its text is UTF-32; say so with `encoding`, as utf-32"),
-            ("log.csv", zipped(b"a,b\n"), "compressed with gzip; decompress it, or let its name end in .gz"),
+            ("log.csv", zipped(b"a,b\n"), "compressed with gzip; decompress it, or give it a name ending in .gz"),
             ("log.gz", zipped(zipped(b"a,b\n")), "compressed with gzip"),
-            ("log.csv", CONTENTS["parquet"], "let its name end in .parquet"),
+            ("log.csv", CONTENTS["parquet"], "give it a name ending in .parquet"),
             ("log.csv.gz", b"a,b\n1,2\n", "its gzip data is damaged or cut short"),
             ("log.csv.zst", b"a,b\n1,2\n", "its zstd data is damaged or cut short"),
             ("log.csv", b"a," + b"b" * 2**25, "a line is longer than 16,777,216 bytes"),

@@ -398,9 +398,9 @@ class TestKept:
         copy.write_bytes(shop.read_bytes())
         with pytest.raises(ValueError, match="its log is another one, or has changed"):
             self.audit(copy, tmp_path / "out", shards=2)
-        with pytest.raises(ValueError, match="something else than shards"):
+        with pytest.raises(ValueError, match="something other than shards"):
             self.audit(copy, tmp_path)
-        with pytest.raises(ValueError, match="Give files, or leave `out` out"):
+        with pytest.raises(ValueError, match="Give files, or omit `out`"):
             self.audit(pq.read_table(shop), tmp_path / "new")
 
 
@@ -495,13 +495,13 @@ class TestCommand:
     def test_one_agent_is_not_sharded(self, shop):
         for words in (["--shards", 4], ["--workers", 2], ["--blocks", 10], ["--scheduler", "tcp://127.0.0.1:1"]):
             done = self.audit(shop, *words)
-            assert "Without groups a log is one agent's and is not sharded" in str(done.exception)
+            assert "A log without groups is one agent's and cannot be sharded" in str(done.exception)
 
     def test_what_does_not_fit_together(self, shop, tmp_path):
         for words, message in (
             (["--out", tmp_path / "x"], "this one has none"),
             (["--blocks", 5, "--dependent-groups"], "E is read once, at the end"),
-            (["--shards", 0], "it is the number of shards, 1 or more"),
+            (["--shards", 0], "give the number of shards, 1 or more"),
             (["--workers", 2, "--scheduler", "tcp://x"], "not both"),
             (["--workers", 0], "give a whole number of processes"),
         ):

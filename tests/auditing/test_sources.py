@@ -144,7 +144,7 @@ class TestSeveralFiles:
             (tmp_path / "empty",): "There is no file in the folder",
             (paths[0], tmp_path / "other.csv"): "other.csv has no column 'p_1', which others of the files have",
             (paths[0], tmp_path / "bad.csv"): "bad.csv, line 6: arm is 'x'",
-            (paths[0], paths[1], "--follow"): "--follow reads one log as it grows, and 2 are given",
+            (paths[0], paths[1], "--follow"): "--follow reads one log as it grows, but 2 are given",
         }.items():
             done = command(*words)
             assert done.returncode == 2, (words, done.stderr)
@@ -215,7 +215,7 @@ class TestWhatPythonHandsOver:
         for source, sentence in (
             (iter([]), "the batches: there are none"),
             (iter([{"arm": 1}]), "batch 1 is of type dict; give batches of Arrow"),
-            ([TABLE, "log.csv"], "batch 2 is the path 'log.csv'; give paths as a list of paths alone"),
+            ([TABLE, "log.csv"], "batch 2 is the path 'log.csv'; give a list that has paths only"),
             (iter([TABLE, TABLE.select(["arm"])]), "batch 2 has no column 'p_0', which the first one has"),
             ([], "A log is a path"),
             (["log.csv", 3], "A log is a path"),
@@ -339,7 +339,7 @@ class TestDatabases:
             (cut, "cannot be read"),
             (write_database(tmp_path / "empty.sqlite", pulls=TABLE.slice(0, 0)), "the log has no rows"),
             (f"{plain}::pulls", "only databases and zip archives have parts"),
-            (named, "it is a database of SQLite; let its name end in .sqlite"),
+            (named, "it is an SQLite database; give it a name ending in .sqlite"),
             (f"{tmp_path / 'missing.sqlite'}::pulls", "There is no file"),
         ):
             done = command(source)
@@ -372,7 +372,7 @@ class TestArrowFiles:
         for name, says in (
             ("cut.feather", "is it complete? Copy or write it again"),
             ("text.feather", "is it complete? Copy or write it again"),
-            ("named.csv", "it is Arrow; let its name end in .feather"),
+            ("named.csv", "it is Arrow; give it a name ending in .feather"),
             ("old.feather", "Feather of version 1; write it again as version 2"),
         ):
             done = command(tmp_path / name)

@@ -107,14 +107,14 @@ class TestMissingRewards:
         assert found.log_e_value == pytest.approx(expected.log_e_value, abs=1e-12)
         arrays = feint.audit(ARMS, np.where(came, REWARDS, np.nan), n_arms=3, missing="never")
         assert arrays.log_e_value == found.log_e_value
-        assert "empty rewards having never come" in found.claim
+        assert "empty rewards being those never received" in found.claim
 
     def test_refused_unless_said(self, tmp_path):
         path = write(tmp_path / "log.csv", ["arm", "reward"], [0, 1, 2, 0, 1], ["1", "0.5", "2", "", "x"])
         words = (path, "--delimiter", ";", "--arms", "3")
-        refuse(*words, says="If such rewards never came, say so: --missing never.")
+        refuse(*words, says="If such rewards were never received, say so with --missing='never'.")
         refuse(*words, "--missing", "never", says="line 6: reward is 'x', not a number")
-        refuse(path, "--missing", "0", says="--missing is '0'; say never if empty rewards never came")
+        refuse(path, "--missing", "0", says="--missing is '0'; say never if empty rewards were never received")
 
     def test_not_used(self):
         report = feint.audit([0, 1, 0], probabilities=[[0.5, 0.5]] * 3, missing="never")

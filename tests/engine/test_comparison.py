@@ -43,7 +43,7 @@ def test_what_bounds_draw_is_what_every_policy_inside_draws(data, n_arms, epsilo
 
 
 def known_at(pulls, public, private):
-    """What an agent knows after so many pulls of these sample means."""
+    """What an agent knows after this many pulls of these sample means."""
     counts = np.array(pulls, dtype=np.int64)
     sides = []
     for means in (public, private):

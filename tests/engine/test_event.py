@@ -133,7 +133,7 @@ def best(pulls, sums):
 
 
 def enumerated(shares):
-    """{(pulls of arm 1, boosts of arm 1, both sums of arm 0): probability} after so many steps."""
+    """{(pulls of arm 1, boosts of arm 1, both sums of arm 0): probability} after this many steps."""
     states = {(START["pulls"], START["public"], START["private"], (0, 0)): 1.0}
     for _ in range(STEPS):
         after = defaultdict(float)

@@ -12,24 +12,12 @@ import slow_observer
 from feint.evidence import (
     BoostMixture,
     Calibration,
-    LikelihoodRatio,
     PropensityMixture,
     PropensitySerialMixture,
     SerialMixture,
 )
 from feint.evidence.fixed_share import SHARE
 from feint.numerics import boost
-
-
-def boost_second(log_pi):
-    with np.errstate(divide="ignore"):
-        return np.log(boost(np.exp(log_pi) / np.exp(log_pi).sum(-1, keepdims=True), 1, 0.1))
-
-
-def bend(log_pi):
-    """0.8·π + 0.2/K, which refutes nothing."""
-    return np.logaddexp(math.log(0.8) + log_pi, math.log(0.2 / log_pi.shape[1]))
-
 
 STAKES = {0.001: 0.3, 0.016: 1.5, 0.12: 2.3, 1.0: 1.9}
 TILTS = {0.003: 2, 0.01: 8, 0.03: 30, 0.06: 30, 0.12: 15, 0.3: 7, 1.0: 5, 3.0: 3}
@@ -42,9 +30,7 @@ TESTS = {
     "calibration": Calibration,
     "serial": SerialMixture,
     "serial, propensities": PropensitySerialMixture,
-    "likelihood ratio": lambda n: LikelihoodRatio(n, alternative=bend),
 }
-UNSAVED = {LikelihoodRatio: {"alternative": bend}}
 
 
 def random_log_pi(rng, rows, n_arms):
@@ -111,7 +97,7 @@ def next_ratios(before, log_pi):
     """E after the pull of each arm over E before it."""
     found = []
     for a in range(log_pi.shape[1]):
-        after = type(before).from_state(before.state(), **UNSAVED.get(type(before), {}))
+        after = type(before).from_state(before.state())
         found.append(math.exp(float(after.extend([a], seen_by(after, [a], log_pi))[0]) - before.log_e_value))
     return np.array(found)
 
@@ -124,7 +110,7 @@ def test_pieces_and_saved_states_change_nothing(make):
     expected = whole.extend(arms, seen_by(whole, arms, log_pi))
     test, found = make(4), []
     for start, stop in [(0, 1), (1, 100), (100, 100), (100, 499), (499, 500)]:
-        test = type(test).from_state(json.loads(json.dumps(test.state())), **UNSAVED.get(type(test), {}))
+        test = type(test).from_state(json.loads(json.dumps(test.state())))
         found.append(test.extend(arms[start:stop], seen_by(test, arms, log_pi)[start:stop]))
     assert (np.concatenate(found) == expected).all()
     assert test.tested == 500
@@ -201,10 +187,6 @@ def test_wrong_settings_are_refused():
             BoostMixture(4, share=share)
     with pytest.raises(ValueError, match="2 or more"):
         Calibration(1)
-    with pytest.raises(ValueError, match="function"):
-        LikelihoodRatio(2, alternative=0.5)
-    with pytest.raises(ValueError, match="in the shape of"):
-        LikelihoodRatio(2, alternative=lambda log_pi: log_pi + 0.1).extend([0], np.log([[0.5, 0.5]]))
 
 
 @given(key=st.sampled_from(["tested", "log_e_value", "weights", "invested", "share", "epsilons", "n_arms", "kind"]))
@@ -254,17 +236,6 @@ def test_propensity_ratio_by_hand():
     assert PropensityMixture(4).update(2, [math.log(0.02)]) == pytest.approx(expected, rel=1e-13)
 
 
-def test_likelihood_ratio_grows_by_the_divergence():
-    """Against boosts of arm 1 at ε = 0.1 its mean step is KL = 0.1 nats: 5 standard errors of 20,000 steps."""
-    rng = np.random.default_rng(4)
-    log_pi = random_log_pi(rng, 40_000, 4)
-    log_pi = log_pi[(log_pi[:, 1] < -0.2) & (log_pi[:, 1] > -5)][:20_000]
-    test = LikelihoodRatio(4, alternative=boost_second)
-    steps = np.diff(test.extend(draw(rng, boost_second(log_pi)), log_pi), prepend=0.0)
-    assert abs(steps.mean() - 0.1) < 5 * steps.std() / math.sqrt(steps.size)
-    assert steps.std() / math.sqrt(steps.size) < 0.005
-
-
 @pytest.mark.parametrize("kind", [BoostMixture, PropensityMixture])
 def test_a_long_honest_past_does_not_hide_a_boost(kind):
     """After 10⁵ honest pulls a boost by ε = 0.1 of one arm in four is seen within 600 pulls, in each of 5 runs."""
@@ -285,14 +256,6 @@ def test_states_with_impossible_weights_are_refused():
     for weights in (100.0, 0.0, -1.0):
         with pytest.raises(ValueError, match="not probabilities"):
             BoostMixture.from_state({**state, "weights": [[weights, 0.5, 0.0, 0.0]] * 4})
-
-
-def test_a_refuted_alternative_stays_refuted():
-    test = LikelihoodRatio(2, alternative=lambda log_pi: np.array([[0.0, -math.inf]] * len(log_pi)))
-    assert test.update(1, np.log([0.5, 0.5])) == -math.inf
-    assert test.update(0, np.log([0.5, 0.5])) == -math.inf
-    with pytest.raises(ValueError, match="refuted"):
-        test.state()
 
 
 def test_mixture_names_the_boosted_arm_and_the_budget():

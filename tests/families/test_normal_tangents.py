@@ -28,7 +28,7 @@ WIDE = 1e-8  # what the engine widens bounds by
 
 
 def place(known, pulls, means):
-    """Posteriors after so many pulls of these sample means."""
+    """Posteriors after this many pulls of these sample means."""
     known.pulls[:], known.means[:], known.sums[:] = pulls, means, np.asarray(means) * pulls
     for a in range(len(pulls)):
         set_posterior(known.family, known, a)

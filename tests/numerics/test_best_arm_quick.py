@@ -12,7 +12,7 @@ MEANS = np.array(PAPER.public)
 
 
 def rows(means, pulls, n=2000, seed=0):
-    """Sample means (K, n) after about so many pulls, and their variances."""
+    """Sample means (K, n) after about this many pulls, and their variances."""
     rng = np.random.default_rng(seed)
     pulls = np.asarray(pulls, dtype=float)[:, None] * np.exp(rng.uniform(-0.5, 0.5, (len(pulls), n)))
     return np.asarray(means)[:, None] + rng.normal(size=pulls.shape) / np.sqrt(pulls), 1.0 / pulls

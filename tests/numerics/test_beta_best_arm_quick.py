@@ -14,7 +14,7 @@ FAMILIES = {  # with means, the prior, and how sums of n rewards are drawn
 
 
 def both(name, pulls, n=2000):
-    """Quick and exact log P, (K, n), after about so many pulls of each arm."""
+    """Quick and exact log P, (K, n), after about this many pulls of each arm."""
     family, means, prior, draw = FAMILIES[name]
     rng = np.random.default_rng(0)
     counts = np.ceil(np.asarray(pulls)[:, None] * np.exp(rng.uniform(-0.5, 0.5, (4, n)))).astype(np.int64)

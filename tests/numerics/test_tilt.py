@@ -193,7 +193,7 @@ def test_what_a_tilt_spends(epsilon):
         (([0.5, 0.5], [1, math.inf], 0.1), "values reach inf"),
         (([0.5, 0.5], [1, 2], -0.1), "epsilon is -0.1"),
         (([1.0], [1], 0.1), "at least 2 arms"),
-        ((None, [1, 2], 0.1), "either pi or log_pi"),
+        ((None, [1, 2], 0.1), "exactly one of pi and log_pi"),
     ],
 )
 def test_bad_input_is_explained(arguments, says):

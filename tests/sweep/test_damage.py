@@ -56,7 +56,7 @@ def out(whole, tmp_path):
 
 def named(key, state):
     """What a reader says."""
-    return rf"out\.zarr/{re.escape(key)} is {state}; run the same sweep again to mend it\.$"
+    return rf"out\.zarr/{re.escape(key)} is {state}; run the same sweep again to repair it\.$"
 
 
 class TestChunks:

@@ -202,7 +202,9 @@ def failing_sweep():
 
 def test_a_task_that_raises_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatch):
     path, undisturbed = tmp_path / "out.zarr", tmp_path / "undisturbed.zarr"
-    with pytest.warns(SweepWarning, match=r"1 of 2 cells have failed .* explorer 'fails'.*RuntimeError: no arm at 50"):
+    with pytest.warns(
+        SweepWarning, match=r"In 1 of 2 cells tasks failed; .*explorer 'fails'.*RuntimeError: no arm at 50"
+    ):
         data = failing_sweep().run(path)
     assert data.complete.sel(explorer="top").all()
     assert not data.complete.sel(explorer="fails").any()

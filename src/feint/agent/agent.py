@@ -85,8 +85,8 @@ class Agent:
     n_arms
         K, at least 2.
     explorer, reference
-        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which the
-        agent takes a copy.
+        Which arm to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which
+        the agent takes a copy.
     goal
         What is to be learnt of the private means, as in `simulate`.
     epsilon

@@ -88,19 +88,20 @@ def assemble(
 
 
 def _check_feedback(agent: Assembly) -> None:
-    """Refuse what does not know how little is seen."""
+    """Refuse parts that do not work with the agent's feedback."""
     feedback = agent.feedback
     feedback.check(agent.n_arms, agent.families)
     best_arm = isinstance(agent.goal, BestArm)
     counts_pulls = isinstance(agent.explorer, Tracking | TopTwoTransport) and best_arm and not feedback.alike
+    explorer = f"the explorer {short_repr(agent.explorer)}"
     obstacles = {
-        f"the goal {short_repr(agent.goal)}, which is answered where all private rewards are seen": not hasattr(
+        f"the goal {short_repr(agent.goal)}, which can be answered only if all private rewards are seen": not hasattr(
             agent.goal, "kernel"
         ),
         f"the goal {short_repr(agent.goal)}, since its spread leaves the answer open": not best_arm
         and feedback.spread > 0.0,
-        f"the explorer {short_repr(agent.explorer)}, which earns by private rewards": agent.tilts,
-        f"the explorer {short_repr(agent.explorer)}, which takes pulls of all arms for worth the same": counts_pulls,
+        f"{explorer}, which earns by private rewards": agent.tilts,
+        f"{explorer}, which assumes that a pull of every arm is worth the same": counts_pulls,
         f"the reference {short_repr(agent.reference)}, whose public rewards are the observer's own": agent.own_samples
         and feedback.reads_public,
     }
@@ -110,7 +111,7 @@ def _check_feedback(agent: Assembly) -> None:
 
 
 def _other_goal(goal: Any, settings: Any) -> Any:
-    """Return the settings of a goal that is not the best arm, for which the engine's own code stands; else None."""
+    """Return the settings of a goal, or None if it is the best arm, for which the engine has code of its own."""
     return None if isinstance(goal, BestArm) else settings
 
 

@@ -124,7 +124,7 @@ class Audit:
             self._line.say(f"{path.name}, {len(data):,} bytes: choose what is claimed, and audit it.")
 
     def take(self, log: ReadyLog) -> None:
-        """Audit a log that need not be dropped."""
+        """Audit a log that is ready, without a dropped file."""
         self.drop.value = {}
         path = Path(self._directory) / log.name
         with self._line.wrong():

@@ -148,7 +148,7 @@ class Explore:
         assert run is not None
         if not self._told:
             return (
-                f"<div class='cell'><b>{name}</b> deceives, or is its honest twin.<br>"
+                f"<div class='cell'><b>{name}</b> is either the deceiver or its honest twin.<br>"
                 "<span class='muted'>The evidence is shown when you have accused one.</span></div>"
             )
         deceives = f"deceives, ε = {run.setting.epsilon:g}"

@@ -1,4 +1,4 @@
-"""Logs that need not be dropped: that of a run in Explore, and samples to try."""
+"""Logs that are ready to audit without a file: that of a run in Explore, and samples to try."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Plan: time to be sure against ε, what can be had unseen, and which arm costs what."""
+"""Plan: time to be sure against ε, what can be learnt unseen, and which arm costs what."""
 
 import math
 import time
@@ -143,7 +143,7 @@ class PlanTab:
             ]
             jobs[1:1] = [
                 Job(
-                    f"what can be had if at most {100 * power:g} % notice",
+                    f"what can be learnt if at most {100 * power:g} % notice",
                     partial(feint.plan_unseen, bandit, power, ALPHA, setting.horizon),
                     self._had_unseen,
                 )

@@ -80,7 +80,7 @@ class _OfOthers:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a record is worth showing: that a visitor left while something was being sent is not."""
+    """Return whether a record is worth showing; one about a visitor who left during a transfer is not."""
     from tornado.iostream import StreamClosedError
     from tornado.websocket import WebSocketClosedError
 

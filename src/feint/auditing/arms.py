@@ -32,7 +32,7 @@ class LogArms:
         return [str(a) for a in range(self.n)] if self.labels is None else list(self.labels)
 
     def key(self, label: str) -> str:
-        """Return what is the same for labels of the same arm: where all are numbers, 1.0 is 1."""
+        """Return a key that labels of the same arm share: if all labels are numbers, 1.0 and 1 have the same key."""
         return as_whole(label) if self._are_numbers else label
 
     def column(self, cells: Any) -> Column:

@@ -79,11 +79,11 @@ class Auditor:
             more = f"; and {len(bad) - 5} more soon after" if len(bad) > 5 else ""
             advice = "Correct the log, or leave such rows out (`skip_bad`)."
             if all(row.kind == TIME for row in bad):
-                advice = "Sort the log, or do not look at times (`ignore_time`)."
+                advice = "Sort the log, or ignore its times (`ignore_time`)."
             elif unordered:
                 advice = "The rows are not in the order of `order_by`; sort them, within each group, or correct it."
             elif any(row.reason == "reward is missing" for row in bad):
-                advice += " If such rewards never came, say so: `missing` never."
+                advice += " If such rewards were never received, say so with `missing`='never'."
             raise ValueError(f"{shown}{more}. {advice}")
         for row in bad:
             self._bad[row.kind] = self._bad.get(row.kind, 0) + 1
@@ -210,14 +210,14 @@ class Auditor:
             )
         if self._times.back:
             found.append(
-                f"{self._times.back:,} rows have a time before that of another group's row above them; the order of "
-                "the log was taken. That is right if no group's pulls depend on another's; otherwise sort the log by "
+                f"Rows with a time before that of another group's row above them: {self._times.back:,}. The log's own "
+                "order was used. That is right if no group's pulls depend on another's; otherwise sort the log by "
                 "time."
             )
         if self._times.tied:
             found.append(
-                f"{self._times.tied:,} rows have the time of the row before: rows of one time are one instant, and E "
-                "is read after its last row." + self.mode.order_within_instants()
+                f"Rows with the same time as the row before: {self._times.tied:,}. Rows of the same time count as one "
+                "instant, and E is read after its last row." + self.mode.order_within_instants()
             )
         found += self.mode.warnings(skipped)
         if self._smallest is not None and self._smallest[0] < _SUSPICIOUS:

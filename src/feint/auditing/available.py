@@ -44,9 +44,7 @@ def read_available(cells: Any, arms: LogArms, malformed: dict[int, str]) -> Bool
 
 
 def _labels(cell: Any, known: dict[str, int]) -> list[str]:
-    """Return the labels in a cell: a list, its JSON, or labels with ;, commas or blanks between, the first that is
-    there.
-    """
+    """Return the labels in a cell: a list, a JSON list, or labels with semicolons, commas or blanks between them."""
     found: Any = cell
     if isinstance(cell, str):
         try:

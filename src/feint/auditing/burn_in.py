@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from feint.numerics._validate import is_whole
+from feint.numerics._validate import SUM_TOLERANCE, is_whole
 
 if TYPE_CHECKING:
     from feint._types import BoolArray, FloatArray, IntArray
@@ -88,6 +88,6 @@ def read_burn_in(given: Any) -> BurnIn | None:
         raise ValueError(
             f"`burn_in` is {given!r}; give a number of rows, 1 or more, or rows and shares, as 150:0.5,0.3,0.2."
         )
-    if found is not None and not (all(share > 0 for share in found) and abs(math.fsum(found) - 1) <= 1e-9):
+    if found is not None and not (all(share > 0 for share in found) and abs(math.fsum(found) - 1) <= SUM_TOLERANCE):
         raise ValueError(f"`burn_in` is {given!r}; its shares must be numbers above 0, one per arm, that sum to 1.")
     return BurnIn(int(rows), found)

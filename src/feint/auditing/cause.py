@@ -178,7 +178,7 @@ def _by_leader(replay: _Replay, kept: _Rows) -> _Won:
 
 
 def _on_leader(tilt: float) -> str:
-    return f"the arm that was likeliest was pulled {'more often' if tilt > 0 else 'more rarely'} than claimed"
+    return f"the likeliest arm was pulled {'more often' if tilt > 0 else 'more rarely'} than claimed"
 
 
 _WINNERS = {

@@ -159,7 +159,7 @@ class Checked(NamedTuple):
 
 
 def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None], times: Times) -> Checked:
-    """Look at every row of a chunk; `claim` adds what its own columns must be, and `times` go on."""
+    """Check every row of a chunk; `claim` checks its own columns, and `times` is updated."""
     findings = Findings(chunk)
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
     _check_arms(chunk, arms, findings)
@@ -202,8 +202,9 @@ def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
 
 
 def _check_times(chunk: Chunk, times: Times, findings: Findings) -> BoolArray | None:
-    """Times must not go back from one good row to the next one of the same group. Return which good rows have another
-    time than the good row above; None if there are no times.
+    """Check that time never goes back from one good row to the next of the same group.
+
+    Return which good rows have another time than the good row above; None if there are no times.
     """
     if chunk.times is None:
         return None
@@ -245,7 +246,7 @@ def _check_times(chunk: Chunk, times: Times, findings: Findings) -> BoolArray | 
 
 
 def _check_order(chunk: Chunk, times: Times, findings: Findings) -> None:
-    """Rows must be in the order that was said, within each group if there are groups."""
+    """Check that rows are in the order of `order_by`, within each group if there are groups."""
     if chunk.order is None:
         return
     last = times.order.get("")

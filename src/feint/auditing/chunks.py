@@ -92,7 +92,7 @@ def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str], deci
                 malformed.setdefault(i, "its probabilities name an arm twice")
             found = [by_key.get(name, 0.0) for name in names]
         if not isinstance(found, list) or len(found) != arms.n:
-            what = f"it has {len(found)} numbers" if isinstance(found, list) else "it is no list"
+            what = f"it has {len(found)} numbers" if isinstance(found, list) else "it is not a list"
             malformed.setdefault(i, f"the list of probabilities must have {arms.n} numbers; {what}")
             found = [None] * arms.n
         table.append(found)

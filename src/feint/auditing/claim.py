@@ -59,7 +59,9 @@ class Names:
     )
     context: str | None = field(
         default=None,
-        metadata=_about("Columns of the context, as A,B; of arms' own, A stands for A_<arm>.", kind=str | None),
+        metadata=_about(
+            "Columns of the context, as A,B; if arms have their own, A stands for A_<arm>.", kind=str | None
+        ),
     )
     stage: str | None = field(
         default=None, metadata=_about("Column of stages: rewards become known when it changes.", kind=str | None)
@@ -72,7 +74,7 @@ class Names:
         metadata=_about("Column of units, or UNIT,VERSION: later rows of a unit repeat its first.", kind=str | None),
     )
     order_by: str | None = field(
-        default=None, metadata=_about("Column by which the rows are in order, which is checked.", kind=str | None)
+        default=None, metadata=_about("Column by which the rows are sorted; their order is checked.", kind=str | None)
     )
 
     def __repr__(self) -> str:
@@ -114,7 +116,7 @@ class Claim:
     )
     probability_of: str | int | None = field(
         default=None,
-        metadata=_about("The propensities are the probabilities of this one of two arms.", kind=str | None),
+        metadata=_about("All propensities are probabilities of this arm, one of two.", kind=str | None),
     )
     propensity_draws: int | None = field(
         default=None,
@@ -122,12 +124,12 @@ class Claim:
     )
     floor: float = field(
         default=0.0,
-        metadata=_about("Logged probabilities below this may have been anything up to it: they were rounded."),
+        metadata=_about("Probabilities logged below this were rounded and may have been anything up to it."),
     )
     within: float = field(
         default=0.0,
         metadata=_about(
-            "Each probability is claimed within this share only, as 1%.", kind=str, usual="0", parse=share_of
+            "Each probability is claimed only up to this relative error, as 1%.", kind=str, usual="0", parse=share_of
         ),
     )
     alpha: float = field(default=0.05, metadata=_about("A true claim is rejected with at most this probability."))
@@ -141,7 +143,7 @@ class Claim:
     n_groups: int | None = field(
         default=None,
         metadata=_about(
-            "Number of groups, if it was known before the log was seen; else groups weigh by their order of arrival.",
+            "Number of groups, if known before the log was seen; otherwise groups are weighted by order of arrival.",
             kind=int | None,
         ),
     )
@@ -151,7 +153,7 @@ class Claim:
     names: Names = field(
         default=Names(), metadata=_about("What the columns are called, as Names(arm=…).", in_shell=False)
     )
-    ignore_time: bool = field(default=False, metadata=_about("Do not check that times grow.", distinguishes=False))
+    ignore_time: bool = field(default=False, metadata=_about("Do not check that times increase.", distinguishes=False))
     delimiter: str | None = field(
         default=None,
         metadata=_about("Delimiter of a CSV file; a comma if not given.", kind=str | None, distinguishes=False),
@@ -166,7 +168,7 @@ class Claim:
         default=".", metadata=_about("Decimal mark of numbers in texts: a point or a comma.", distinguishes=False)
     )
     missing: Literal["never"] | None = field(
-        default=None, metadata=_about("never: rewards that are empty never came.", kind=str | None)
+        default=None, metadata=_about("never: empty rewards were never received.", kind=str | None)
     )
     tolerance: float = field(default=1e-6, metadata=_about("How far probabilities may be from summing to 1."))
     skip_bad: bool = field(default=False, metadata=_about("Leave bad rows out and count them.", distinguishes=False))
@@ -180,7 +182,7 @@ class Claim:
     blocks: int | None = field(
         default=None,
         metadata=_about(
-            "In shards, read E after every so many rows, not only at the end.",
+            "In shards, read E after each block of this many rows, not only at the end.",
             kind=int | None, distinguishes=False,
         ),
     )  # fmt: skip
@@ -203,23 +205,24 @@ class Claim:
         if self.decimal not in (".", ","):
             raise ValueError(f"`decimal` is {self.decimal!r}; the decimal mark is a point or a comma.")
         if self.missing not in (None, "never"):
-            raise ValueError(f"`missing` is {self.missing!r}; say never if empty rewards never came, or leave it out.")
+            raise ValueError(
+                f"`missing` is {self.missing!r}; say never if empty rewards were never received, or leave it out."
+            )
         self.timing  # noqa: B018 - it checks itself
         _check_range(self.tolerance, 0.5, "tolerance, of the sum of probabilities,")
-        _check_range(self.floor, 0.1, "`floor`, as which smaller probabilities are read,")
+        _check_range(self.floor, 0.1, "`floor`, the value at which smaller probabilities are read,")
         if self.propensity_draws is not None and not is_whole(self.propensity_draws, 1, 10**12):
             raise ValueError(
-                f"`propensity_draws` is {self.propensity_draws!r}; it is a number of Monte Carlo draws, 1 or more."
+                f"`propensity_draws` is {self.propensity_draws!r}; give the number of Monte Carlo draws, 1 or more."
             )
         if self.n_groups is not None and not is_whole(self.n_groups, 1, 10**12):
-            raise ValueError(f"`n_groups` is {self.n_groups!r}; it is the number of groups, 1 or more.")
+            raise ValueError(f"`n_groups` is {self.n_groups!r}; give the number of groups, 1 or more.")
         for name, what in (("shards", "number of shards"), ("blocks", "number of rows after which E is read")):
             if (given := getattr(self, name)) is not None and not is_whole(given, 1, 10**12):
-                raise ValueError(f"`{name}` is {given!r}; it is the {what}, 1 or more.")
+                raise ValueError(f"`{name}` is {given!r}; give the {what}, 1 or more.")
         if self.blocks is not None and self.dependent_groups:
             raise ValueError(
-                "Where groups depend on each other, E is read once, at the end; leave `blocks` or `dependent_groups` "
-                "out."
+                "If groups depend on each other, E is read once, at the end; leave `blocks` or `dependent_groups` out."
             )
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):

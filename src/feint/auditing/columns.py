@@ -114,7 +114,7 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     if chosen == "rewards" and names.context is not None:
         found = _with_contexts(found, columns, names.context, claim)
     if found.reward_time is not None and found.time is None:
-        raise ValueError("Where rewards are known by time (`reward_time`), pulls need one too: name it with `time`.")
+        raise ValueError("If rewards have times (`reward_time`), pulls need them too: name their column with `time`.")
     places(columns, found.used())
     known = {*found.used(), names.propensity} if chosen == "probabilities" else {*found.used()}
     return found._replace(
@@ -170,7 +170,7 @@ def _check_names(columns: list[str], names: Names) -> None:
     for option in single:
         name = getattr(names, option)
         if name and name not in columns and (option == "arm" or name != getattr(usual, option)):
-            what = "name the arms' with `arm`" if option == "arm" else f"correct `{option}`"
+            what = "name the column of arms with `arm`" if option == "arm" else f"correct `{option}`"
             raise ValueError(f"There is no column {name!r} among {_name_columns(columns)}; {what}.")
     if names.prefix != usual.prefix and not any(name.startswith(names.prefix) for name in columns):
         raise ValueError(f"There is no column {names.prefix}0 among {_name_columns(columns)}; correct `prefix`.")

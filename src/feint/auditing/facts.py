@@ -119,7 +119,7 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
         found.append(("most likely boosted", words + ("" if report.rejected else ", if any")))
     if report.smallest_log_probability is not None:
         value = f"{power(report.smallest_log_probability)}, row {report.smallest_row:,}"
-        found.append(("smallest π of a pull", value))
+        found.append(("smallest π of a pulled arm", value))
     return found
 
 
@@ -198,12 +198,12 @@ def _arm_table(report: "AuditReport") -> FactTable:
         )
     departing = any(arm.departs for arm in report.arms)
     notes = [
-        "* The agent departed from its claim: the interval leaves out all that the claim allows."
+        "* The agent departed from its claim: the interval excludes everything that the claim allows."
         if departing
         else "No arm clearly departs from the claim."
     ]
     if allowed := [arm.allowed for arm in report.arms if arm.allowed]:
-        notes.append(f"The claim allows up to ±{max(allowed):,.1f} pulls an arm (grey).")
+        notes.append(f"The claim allows up to ±{max(allowed):,.1f} pulls per arm (grey).")
     return FactTable(
         head=("arm", "observed", "expected", "observed − expected", report.confidence),
         rows=[_arm(arm) for arm in report.arms],
@@ -227,7 +227,7 @@ def _groups(report: "AuditReport", power: Power) -> FactTable:
         return FactTable(head=(), rows=[], says=says)
     notes = []
     if report.n_named:
-        notes.append(f"Among those named, at most the share {report.alpha:g} is expected to keep its claim.")
+        notes.append(f"At most a share of {report.alpha:g} of the groups named is expected to be honest.")
     if len(report.groups) < report.n_groups:
         notes.append(f"The {len(report.groups)} with most evidence are shown.")
     return FactTable(

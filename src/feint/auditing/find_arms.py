@@ -33,7 +33,7 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
         if columns.labels is None:
             return LogArms(width, given_labels(n_arms))
         if (labels := given_labels(n_arms)) is not None and set(labels) != set(columns.labels):
-            raise ValueError(f"`n_arms` is {n_arms!r}, but the columns of probabilities are of {columns.labels}.")
+            raise ValueError(f"`n_arms` is {n_arms!r}, but the columns of probabilities are for {columns.labels}.")
         return LogArms(width, columns.labels)
     labels = given_labels(n_arms)
     if columns.contexts and has_context_per_arm(claim.reference):
@@ -50,7 +50,7 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
         if columns.listed is None:
             return LogArms(int(n_arms))
     if claim.skip_bad and columns.listed is None:
-        raise ValueError("Where bad rows are left out they must not decide how many arms there are: give `n_arms`.")
+        raise ValueError("If bad rows are left out, they must not decide how many arms there are: give `n_arms`.")
     if progress is None:
         raise ValueError("How many arms there are cannot be seen while a log grows: give `n_arms`.")
     weights = claim.reference.weights if isinstance(claim.reference, Split) else None
@@ -102,7 +102,7 @@ def _count_arms(
         raise ValueError(f"{bad}, so the number of arms is unclear; correct it, or give `n_arms`.")
     count = len(labels) if labels else largest + 1
     if not 2 <= count <= MOST_ARMS:
-        what = f"{count} different arms" if labels else "no arm from 1 on" if largest < 1 else f"arm {largest}"
+        what = f"{count} different arms" if labels else "no arm above 0" if largest < 1 else f"arm {largest}"
         raise ValueError(f"The log has {what}, so the number of arms is unclear; give it with `n_arms`.")
     called = sorted(labels) if labels else None
     shown = f" ({', '.join(called[:6])}{', …' if count > 6 else ''})" if called else ""

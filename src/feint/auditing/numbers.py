@@ -154,7 +154,7 @@ def as_moment(item: Any) -> int | float | None:
 
 
 def as_moments(items: Sequence[Any]) -> npt.NDArray[Any]:
-    """Return times as numbers, int64 where all are whole; what is no time never comes."""
+    """Return times as numbers, int64 if all are whole; a cell that is not a time counts as never."""
     found = [as_moment(item) for item in items]
     if all(moment is None or (isinstance(moment, int) and abs(moment) < NEVER) for moment in found):
         return np.array([NEVER if moment is None else moment for moment in found], dtype=np.int64)

@@ -45,7 +45,7 @@ def read_reference(
     if sigma is not None and given not in _NORMAL:
         if isinstance(rewards, Gaussian):
             raise ValueError(f"--sigma contradicts {given}; leave one of them out.")
-        raise ValueError(f"--sigma is about normal rewards, not {given}; leave it out.")
+        raise ValueError(f"--sigma is for normal rewards, not {given}; leave it out.")
     if sigma == "unknown":
         found, rewards = NormalInverseGamma(_sole_prior(prior, folder)), None
     else:

@@ -79,7 +79,7 @@ class ArmReport:
 
     @property
     def departs(self) -> bool:
-        """Return whether the interval leaves out all that the claim allows."""
+        """Return whether the interval excludes everything that the claim allows."""
         if self.low is None or self.high is None or self.allowed is None:
             return False
         return self.low > self.allowed or self.high < -self.allowed
@@ -206,7 +206,7 @@ class AuditReport:
 
     @property
     def severity(self) -> str:
-        """Return "alarm" once E has reached 1/α, "watch" while E is at least 1/√α, halfway there, and else "none"."""
+        """Return "alarm" once E has reached 1/α, "watch" while E is at least 1/√α (halfway there), otherwise "none"."""
         if self.rejected:
             return "alarm"
         return "watch" if self.log_e_value >= -0.5 * math.log(self.alpha) else "none"

@@ -75,6 +75,6 @@ def unit_columns(written: str | None, columns: list[str]) -> list[str]:
     names = [name.strip() for name in written.split(",")]
     if len(names) > 2 or len({*names}) < len(names) or not all(name in columns for name in names):
         missing = next((name for name in names if name not in columns), None)
-        wrong = "that is not one column or two" if missing is None else f"there is no column {missing!r}"
+        wrong = "it must name one or two different columns" if missing is None else f"there is no column {missing!r}"
         raise ValueError(f"`unit` is {written!r}, but {wrong}; give the column of units, or UNIT,VERSION.")
     return names

@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ from feint.support.printable import printable
 if TYPE_CHECKING:
     from feint.auditing import AuditReport, Claim
 
-    _Save = Callable[[AuditReport, str, Path, bool], None]
+    _Save = Callable[[AuditReport, Path, bool], None]
 
 
 @app.command(cls=CommandWithNames, epilog="References: {reference} or {mine}.")
@@ -45,10 +46,12 @@ def audit(
         str | None,
         typer.Option(help="With --follow: run this command when the log is rejected, with the report as JSON."),
     ] = None,
-    state: Annotated[Path | None, typer.Option(help="With --follow: where to keep what was seen (.json).")] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="With --follow: file that keeps the state of the audit (.json).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write all that was found as one page (.html).")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the whole report as one page (.html).")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="With --group: audit shards on the Dask cluster at this address, tcp://….")
     ] = None,
@@ -56,7 +59,7 @@ def audit(
         int | None, typer.Option(help="With --group: or on this many local processes, started by Dask.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Keep shards that are done in this folder, and go on with those that are there.")
+        Path | None, typer.Option(help="Keep finished shards in this folder, and continue from those already there.")
     ] = None,
     groups: Annotated[
         Path | None, typer.Option(help="With --group: write all groups and their e-values (.csv).")
@@ -77,7 +80,7 @@ def audit(
     check_output(groups, (".csv",), force)
     claim = WrittenClaim(**claimed).claim(Path())
     if groups is not None and claim.names.group is None:
-        raise ValueError("--groups writes what was found of every group; name their column with --group.")
+        raise ValueError("--groups writes the result of every group; name the column of groups with --group.")
     try:
         if follow:
             if plot or html or as_json or claim.names.group:
@@ -86,15 +89,17 @@ def audit(
                 )
             for given, option in ((scheduler, "--scheduler"), (workers, "--workers"), (out, "--out")):
                 if given is not None:
-                    raise ValueError(f"{option} is for logs that are whole; leave it or --follow out.")
+                    raise ValueError(f"{option} is for complete logs; leave out either it or --follow.")
             if len(logs) > 1:
-                raise ValueError(f"--follow reads one log as it grows, and {len(logs)} are given; follow each alone.")
+                raise ValueError(
+                    f"--follow reads one log as it grows, but {len(logs)} are given; follow each by itself."
+                )
             code = follow_growing(logs[0], claim, state, wait=not until_end, on_alarm=check_command(on_alarm))
         else:
             for given, option in ((state, "--state"), (on_alarm, "--on-alarm"), (until_end or None, "--until-end")):
                 if given is not None:
                     raise ValueError(f"{option} is for --follow; add that, or leave it out.")
-            files = ((plot, _save_plot), (html, _save_page), (groups, _save_groups))
+            files = ((plot, _save_plot), (html, partial(_save_page, ", ".join(logs))), (groups, _save_groups))
             code = _whole(logs, claim, (scheduler, workers, out), as_json, files, force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
@@ -130,23 +135,23 @@ def _whole(
         if path is None:
             continue
         with saying(failures), naming_output(path):
-            save(report, log, path, force)
+            save(report, path, force)
             write_now("" if as_json else f"wrote {printable(str(path))}\n")
     return exit_code(report.rejected, failures)
 
 
-def _save_plot(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+def _save_plot(report: "AuditReport", path: Path, force: bool) -> None:
     save_figure(report.plot(), path, force)
 
 
-def _save_page(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+def _save_page(log: str, report: "AuditReport", path: Path, force: bool) -> None:
     from feint.auditing.html_report import page
 
     text = page(report, log, shlex.join(["feint", *sys.argv[1:]]))
     write_whole(path, lambda name: name.write_text(text, encoding="utf-8"), force=force)
 
 
-def _save_groups(report: "AuditReport", log: str, path: Path, force: bool) -> None:
+def _save_groups(report: "AuditReport", path: Path, force: bool) -> None:
     from feint.auditing.groups import write_groups
 
     write_whole(path, lambda name: write_groups(report.all_groups, name), force=force)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plain(text: str) -> str:
-    """Return a text of others as it is: no markup of Rich's, no control characters."""
+    """Return someone else's text so that Rich shows it as it is, without markup or control characters."""
     from rich.markup import escape
 
     return escape(printable(text))

@@ -26,7 +26,7 @@ def check_command(text: str | None) -> list[str] | None:
         raise ValueError(f"--on-alarm is {text!r}, which cannot be read: {error}.") from None
     if not words or shutil.which(words[0]) is None:
         raise ValueError(
-            f"--on-alarm is {text!r}, and no such program is found; give a program with its arguments. No shell runs "
+            f"--on-alarm is {text!r}, but there is no such program; give a program with its arguments. No shell runs "
             "it: for pipes and the like, write sh -c '…'."
         )
     return words

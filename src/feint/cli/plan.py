@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from feint.planning import Plan, Unseen
 
 _QUESTIONS = (
-    "Give one of --epsilon (a KL budget per step), --time (to be done by), --total with --horizon (a total KL budget) "
+    "Give one of --epsilon (a KL budget per step), --time (to finish by), --total with --horizon (a total KL budget) "
     "and --unseen with --horizon (the power that a test may have)."
 )
 
@@ -37,7 +37,9 @@ def plan(
     epsilon: Annotated[
         str | None, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
     ] = None,
-    time: Annotated[float | None, typer.Option(help="Instead of --epsilon: find the budget done by then.")] = None,
+    time: Annotated[
+        float | None, typer.Option(help="Instead of --epsilon: find the budget that is enough to finish by this time.")
+    ] = None,
     total: Annotated[float | None, typer.Option(help="Or a total KL budget, spent evenly until --horizon.")] = None,
     unseen: Annotated[
         float | None, typer.Option(help="Or the power that no test may exceed: what can be learnt by --horizon?")
@@ -45,7 +47,7 @@ def plan(
     horizon: Annotated[float | None, typer.Option(help="Pulls, for --total and --unseen.")] = None,
     explorer: Annotated[
         str | None,
-        typer.Option(help="Whom to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
+        typer.Option(help="Which arm to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
     ] = None,
     goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
     reference: Annotated[
@@ -87,7 +89,7 @@ def plan(
         if plot is not None:
             raise ValueError("--plot draws a plan over time; leave it out with --unseen.")
         if explorer is not None:
-            raise ValueError("--unseen finds out whom to boost; leave --explorer out.")
+            raise ValueError("--unseen finds out which arm to boost; leave --explorer out.")
         if goal != "best-arm":
             raise ValueError("--unseen is for the goal best-arm; leave --goal out.")
         answer = plan_unseen(bandit, unseen, alpha, _pulls(horizon))

@@ -36,10 +36,10 @@ def run(
         str, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
     ] = "0.1",
     horizon: Annotated[str, typer.Option(help="Pulls per run, the initial round included; 1e5 is fine.")] = "10000",
-    explorer: Annotated[str, typer.Option(help="Whom to boost: {explorer} or {mine}.")] = "top-two",
+    explorer: Annotated[str, typer.Option(help="Which arm to boost: {explorer} or {mine}.")] = "top-two",
     reference: Annotated[str, typer.Option(help="What the observer expects: {reference} or {mine}.")] = USUAL_REFERENCE,
     goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
-    replications: Annotated[str, typer.Option(help="Runs.")] = "100",
+    replications: Annotated[str, typer.Option(help="Number of runs.")] = "100",
     delta: Annotated[float | None, typer.Option(help="Stop a run at this posterior error.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,

@@ -71,7 +71,7 @@ def numbers(text: str, name: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(f"{name} is {text!r}; give numbers with commas between, as 0.6,0.3,0,0.2.") from None
+        raise ValueError(f"{name} is {text!r}; give numbers separated by commas, as 0.6,0.3,0,0.2.") from None
 
 
 def read_bandit(

@@ -41,12 +41,12 @@ def run(
     out: Annotated[str, typer.Option(help="Store to write or to go on with: a folder, or a URL such as s3://….")],
     scheduler: Annotated[str | None, typer.Option(help="Run on the Dask cluster at this address, tcp://….")] = None,
     workers: Annotated[int | None, typer.Option(help="Or on this many local processes, started by Dask.")] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run what has failed before.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed before.")] = False,
     no_verify: Annotated[
-        bool, typer.Option("--no-verify", help="Look at the sizes of what is there, not at its checksums.")
+        bool, typer.Option("--no-verify", help="Check only the sizes of what is there, not its checksums.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and how long it may take.")
+        bool, typer.Option("--dry-run", help="Only say what would be done and how long it may take.")
     ] = False,
 ) -> None:
     """Run what is missing of a study; interrupted, the same command goes on. `run` can be left out."""

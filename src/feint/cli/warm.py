@@ -13,8 +13,10 @@ def warm(
         str | None,
         typer.Option(help="Compile for this family of rewards ({family}), or a pair, as bernoulli,gaussian."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Compile for every pair of families; minutes.")] = False,
-    clear: Annotated[bool, typer.Option("--clear", help="Only remove all kernels that are kept.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Compile for every pair of families; this takes minutes.")
+    ] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Only remove all compiled kernels.")] = False,
 ) -> None:
     """Compile the kernels that run, plan, audit and app use, on all cores, and keep them for the next start."""
     from feint.cli.compile_ahead import compile_tasks

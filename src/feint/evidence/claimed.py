@@ -11,8 +11,8 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.evidence.slack import slack_shares
+from feint.numerics._validate import SUM_TOLERANCE
 
-_SUM_TOLERANCE = 1e-9
 LOG_P, P, REST, BELOW, ABOVE = 0, 1, 2, 3, 4  # rows of a claim
 
 
@@ -67,5 +67,5 @@ def check_logs(log_pi: FloatArray, pi: FloatArray | None) -> None:
     if (log_pi > 0).any():
         raise ValueError(f"log_pi contains {log_pi.max()}; the logarithm of a probability is at most 0.")
     totals = np.ones(1) if pi is None or not pi.size else pi.sum(axis=1)
-    if abs(totals - 1).max() > _SUM_TOLERANCE:
+    if abs(totals - 1).max() > SUM_TOLERANCE:
         raise ValueError(f"Probabilities sum to {totals[abs(totals - 1).argmax()]}; normalise them to 1.")

@@ -29,7 +29,7 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.claimed import Claimed
 from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import as_number
+from feint.numerics._validate import SUM_TOLERANCE, as_number
 
 SHARE = 0.007  # measured: less is better against one boosted arm, more against an arm that changes every step
 _SMALLEST_SHARE = 1e-12
@@ -277,7 +277,7 @@ class FixedShare(EProcess):
 
     def _check_arrays(self) -> None:
         e = self.experts
-        if (e.weights < 0).any() or abs(e.weights.sum(1) - 1).max() > 1e-9:
+        if (e.weights < 0).any() or abs(e.weights.sum(1) - 1).max() > SUM_TOLERANCE:
             raise ValueError("The state is damaged: the weights of its experts are not probabilities.")
         if (e.instant < 0).any() or (e.counts < 0).any() or (e.invested < 0).any() or not 0 < e.facts[_HELD] <= 1:
             raise ValueError("The state is damaged: pulls and stakes cannot be negative.")

@@ -216,7 +216,7 @@ def _slope(data: xr.Dataset, instance: str) -> Finding:
 
 
 def _planner(data: xr.Dataset, k: int, delta: float) -> Finding:
-    """Ask whether the planned median parts all runs of all points in halves."""
+    """Compare the planned medians with all runs of all points: half of them should take longer than planned."""
     ran = data.right.values[0, 0, k] != _NO_RUN
     # A run that was never sure takes longer than any plan.
     times = data.identified.fillna(math.inf).values[:, :, k, ran]

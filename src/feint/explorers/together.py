@@ -89,4 +89,4 @@ def _fill_unknown(settings: "Chosen", view: View, boosted: int, shares: FloatArr
 
 @parts(uses_posterior=False, fill_known_shares=_fill_unknown)
 class Chosen(NamedTuple):
-    """The settings of an explorer whose choices kernels are told."""
+    """The settings of an explorer whose choices are made outside the kernels and passed to them."""

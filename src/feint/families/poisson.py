@@ -30,13 +30,13 @@ from feint.numerics.gamma_best_arm import (
     gamma_best_arm_probabilities,
 )
 from feint.numerics.logit_beta import stirling_remainder
+from feint.numerics.normal import HALF_LOG_2PI
 from feint.numerics.posterior_draws import draw_gamma
 from feint.numerics.sequence import Sequence
 from feint.numerics.streams import Word
 
 _LARGEST_MEAN = 1e6  # a draw takes about √mean additions
 _LARGEST_REWARD = 1e9
-_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @part
@@ -49,7 +49,7 @@ def draw_poisson(mean: float, uniform: float) -> float:
     log_p = -mean
     if mode > 0.0:
         excess = mean - mode
-        log_p = mode * (math.log1p(excess / mode) - excess / mode) - _HALF_LOG_2PI - 0.5 * math.log(mode)
+        log_p = mode * (math.log1p(excess / mode) - excess / mode) - HALF_LOG_2PI - 0.5 * math.log(mode)
         log_p -= stirling_remainder(mode)
     left = uniform - math.exp(log_p)
     low = high = mode

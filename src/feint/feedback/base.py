@@ -96,7 +96,7 @@ def learnt_sum(family: Any, belief: Belief, arm: int) -> float:
 
 @by_type
 def set_learnt(family: Any, belief: Belief, arm: int, seen: int, total: float) -> None:
-    """Set both."""
+    """Set how many private rewards of an arm were seen, and their sum."""
     belief.sums[arm] = total
 
 

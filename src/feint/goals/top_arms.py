@@ -64,7 +64,10 @@ def _log_error_of(goal: "TopArmsKernel", belief: Belief, answer: BoolArray) -> f
 
 @part
 def _surely_above(goal: "TopArmsKernel", belief: Belief, answer: BoolArray, log_delta: float) -> bool:
-    """The answer is wrong at least as probably as any pair of its arms is in the other order."""
+    """Return whether the answer is surely wrong with a probability above δ.
+
+    It is at least as probably wrong as any arm of the answer lies below any arm outside it.
+    """
     _place(goal, belief)
     for i in range(answer.size):
         for j in range(answer.size):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from feint._types import FloatArray, IntArray
 
-_SUM_TOLERANCE = 1e-9
+SUM_TOLERANCE = 1e-9  # by which the sum of probabilities may differ from 1
 
 
 def as_floats(value: npt.ArrayLike, name: str) -> FloatArray:
@@ -40,7 +40,7 @@ def as_distribution(value: npt.ArrayLike, name: str) -> FloatArray:
     if array.ndim == 0 or array.shape[-1] < 2:
         raise ValueError(f"{name} has shape {array.shape}; its last axis must hold at least 2 arms.")
     total = array.sum(-1)
-    if array.size and abs(total - 1.0).max() > _SUM_TOLERANCE:
+    if array.size and abs(total - 1.0).max() > SUM_TOLERANCE:
         raise ValueError(f"{name} sums to {total.flat[abs(total - 1.0).argmax()]}; normalise it so that it sums to 1.")
     return array
 
@@ -121,6 +121,12 @@ def check_epsilon(epsilon: FloatArray) -> None:
     """Raise ValueError unless all KL budgets are 0 or more (∞ is allowed)."""
     if (epsilon < 0).any():
         raise ValueError(f"epsilon is {epsilon.min()}; a KL budget must be 0 or more (math.inf for no limit).")
+
+
+def check_exactly_one(**arguments: object) -> None:
+    """Raise ValueError unless exactly one of the named arguments is given; None means that it is not."""
+    if sum(value is not None for value in arguments.values()) != 1:
+        raise ValueError(f"Give exactly one of {' and '.join(arguments)}; the other must be None.")
 
 
 def check_level(value: object, name: str) -> float:

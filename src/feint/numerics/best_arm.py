@@ -122,7 +122,7 @@ def _checked(means: npt.ArrayLike, sds: npt.ArrayLike) -> tuple[FloatArray, Floa
                 spread = (mean_array.max(-1) / finest - mean_array.min(-1) / finest).max()
         if not spread <= _WIDEST_SPREAD:
             raise ValueError(
-                f"means lie {spread:.3g} standard deviations apart; beyond 1e150 not even log p fits a float64."
+                f"means lie {spread:.3g} standard deviations apart; beyond 1e150 even log p is out of float64's range."
             )
     return mean_array, sd_array
 

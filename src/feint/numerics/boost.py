@@ -10,7 +10,15 @@ import numpy.typing as npt
 from feint._types import FloatArray, Numbers
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import as_distribution, as_floats, as_probabilities, broadcast, check_epsilon, is_whole
+from feint.numerics._validate import (
+    as_distribution,
+    as_floats,
+    as_probabilities,
+    broadcast,
+    check_epsilon,
+    check_exactly_one,
+    is_whole,
+)
 from feint.numerics.boost_kernel import boost_scalar
 
 _ROWS_PER_SLICE = 5_000
@@ -50,8 +58,7 @@ def boost_probability(
     >>> boost_probability(0.9, 0.2)
     np.float64(1.0)
     """
-    if (p is None) == (log_p is None):
-        raise ValueError("Give either p or log_p (with None for p), not both.")
+    check_exactly_one(p=p, log_p=log_p)
     budget = as_floats(epsilon, "epsilon")
     check_epsilon(budget)
     if log_p is None:

@@ -155,7 +155,7 @@ def bernoulli_kl(q: float, p: float, log_p: float) -> float:
 
 @part
 def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> float:
-    """Return q*(p). If `exact_log`, log_p is the given number and p its rounded exponential, else the reverse."""
+    """Return q*(p). If `exact_log`, log_p is the given number and p its rounded exponential; otherwise the reverse."""
     if epsilon < _NO_BUDGET or p == 1.0:
         return p
     if epsilon == math.inf:

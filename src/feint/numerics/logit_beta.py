@@ -21,6 +21,7 @@ import math
 
 from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
+from feint.numerics.normal import HALF_LOG_2PI
 
 NARROW = 0.15  # |t| up to which Q comes from its Taylor series, because its first-order terms would cancel
 SERIES = 13  # powers of t in the series: the next is below 1e-14 of N·Q for t within ±2 standard deviations
@@ -29,14 +30,13 @@ SERIES = 13  # powers of t in the series: the next is below 1e-14 of N·Q for t 
 _FRACTION_DISTANCE = 4.0
 _LEVELS = 88.0  # times standard deviations per distance, plus 3: an upper bound on the levels
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @part
 def stirling_remainder(z: float) -> float:
     """Return r(z) = log Γ(z) − (z − ½)·log z + z − ½·log 2π."""
     if z < 10.0:
-        return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
+        return math.lgamma(z) - (z - 0.5) * math.log(z) + z - HALF_LOG_2PI
     inverse = 1.0 / z
     square = inverse * inverse
     total = 0.0

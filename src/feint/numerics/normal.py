@@ -9,6 +9,7 @@ import math
 from feint.numerics._jit import bits_float, float_bits, fma, inlined
 
 SQRT_2PI = math.sqrt(2.0 * math.pi)
+HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 # (1 + 2x)·erfcx(x), x = |z|/√2, is smooth in t = (x − 3.75)/(x + 3.75) over the whole half-line: 24 Chebyshev
 # interpolation points leave 5e-17. The coefficients below are its powers of t, computed with 60 digits by the

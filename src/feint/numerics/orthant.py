@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from feint._types import BoolArray, FloatArray
+from feint.numerics.normal import HALF_LOG_2PI
 
 _DEPTH = 45.0  # nats below the peak
 _REACH = math.sqrt(2 * _DEPTH) + 0.1  # no point that high is farther from the peak, since f″ ≤ −1
@@ -26,7 +27,6 @@ _EVEN = np.linspace(0.0, 1.0, 5)
 _AROUND_STEP = np.array([-10.0, -6.0, -3.0, -1.0, 1.0, 3.0, 6.0, 10.0])  # in widths of the step
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _UNCORRELATED = 1e-15
-_LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 
 def log_orthant(h: FloatArray, k: FloatArray, rho: FloatArray, r: FloatArray) -> FloatArray:
@@ -70,7 +70,7 @@ def _log_integral(h: FloatArray, k: FloatArray, rho: FloatArray, r: FloatArray) 
 
     def falls(x: FloatArray) -> BoolArray:
         z = (rho * x - k) / r
-        hazard = np.exp(-0.5 * z * z - _LOG_SQRT_2PI - log_ndtr(z))
+        hazard = np.exp(-0.5 * z * z - HALF_LOG_2PI - log_ndtr(z))
         return np.asarray(-x + rho / r * hazard < 0.0)
 
     step, width = k / rho, r / np.abs(rho)
@@ -90,7 +90,7 @@ def _log_integral(h: FloatArray, k: FloatArray, rho: FloatArray, r: FloatArray) 
     values = f(middle[:, :, None] + half[:, :, None] * _NODES)
     top = floor + _DEPTH
     total = (np.exp(values - top[:, None, None]) * _WEIGHTS).sum(axis=2)
-    return np.asarray(top + np.log((total * half).sum(axis=1)) - _LOG_SQRT_2PI)
+    return np.asarray(top + np.log((total * half).sum(axis=1)) - HALF_LOG_2PI)
 
 
 def _reach(peak: FloatArray, side: float, is_low: Callable[[FloatArray], BoolArray]) -> FloatArray:

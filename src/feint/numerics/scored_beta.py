@@ -208,7 +208,7 @@ def _add_panel(ws: ScoredBetaWorkspace, s: float, end: float) -> None:
 def fill_scored_beta_logs(
     posterior: FloatArray, weights: FloatArray, costs: FloatArray, ws: ScoredBetaWorkspace, out: FloatArray
 ) -> None:
-    """Fill `out` with log P(arm has the largest score), from (2, K) parameters of Beta posteriors from ½ on."""
+    """Fill `out` with log P(arm has the largest score), from (2, K) parameters of Beta posteriors, each at least ½."""
     arms, n_arms = ws.arms, out.size
     highest = -math.inf  # the least score that some arm is sure to exceed
     for a in range(n_arms):

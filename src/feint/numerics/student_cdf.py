@@ -10,12 +10,11 @@ in which nothing cancels, however large ν is: for ν → ∞ it becomes that of
 contrast, loses eight digits at ν = 1e8, where x is almost 1, and underflows in the far tail.
 """
 
-import math
-
 import numpy as np
 from scipy import special
 
 from feint._types import FloatArray
+from feint.numerics.normal import HALF_LOG_2PI
 
 _TAIL = -2.0  # where the continued fraction takes over
 _STEPS, _ROUGH_STEPS = 40, 3  # errors at z = −2: 1e-15 for every ν, and 1 %
@@ -31,7 +30,7 @@ def log_peak(dofs: FloatArray) -> FloatArray:
     v = w * w
     # log Γ(x+½)/Γ(x) − ½·log x, in w = 1/x: the difference of Stirling's series at x + ½ and x.
     series = -w * (1 / 8 - v * (1 / 192 - v * (1 / 640 - v * (17 / 14336 - v * (31 / 18432 - v * 691 / 180224)))))
-    result: FloatArray = np.where(half < _SERIES_FROM, exact, series) - 0.5 * math.log(2 * math.pi)
+    result: FloatArray = np.where(half < _SERIES_FROM, exact, series) - HALF_LOG_2PI
     return result
 
 

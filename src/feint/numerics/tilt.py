@@ -8,7 +8,7 @@ import numpy.typing as npt
 from feint._types import FloatArray, Numbers
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import as_distribution, as_floats, check_epsilon
+from feint.numerics._validate import as_distribution, as_floats, check_epsilon, check_exactly_one
 from feint.numerics.tilt_kernel import tilt_policy
 
 _ROWS_PER_SLICE = 1_000
@@ -54,8 +54,7 @@ def tilt(
     >>> print(f"{tilt(None, [0, 1], 0.1, log_pi=[0.0, -1e5])[1]:.6e}")
     1.000148e-06
     """
-    if (pi is None) == (log_pi is None):
-        raise ValueError("Give either pi or log_pi (with None for pi), not both.")
+    check_exactly_one(pi=pi, log_pi=log_pi)
     if log_pi is None:
         assert pi is not None
         distribution = as_distribution(pi, "pi")

@@ -97,8 +97,8 @@ def _arms(bandit: Bandit, columns: dict[str, list[str]]) -> FactTable:
 def _points(plan: "Plan") -> Iterator[tuple[str, str]]:
     """Yield the percentiles of the time, each with its relative error."""
     for share, point, error in zip((10, 50, 90), plan.quantiles, plan.errors["quantiles"], strict=True):
-        words = f"{point:,.0f} pulls (± {100 * error / point:.0f} %)" if point < math.inf else "no time: too few are"
-        yield f"{share} % of runs are sure by", words
+        pulls = f"{point:,.0f} pulls (± {100 * error / point:.0f} %)"
+        yield f"{share} % of runs are sure by", pulls if point < math.inf else "never: too few runs become sure"
 
 
 def _notice(notice: "Notice") -> str:

@@ -41,7 +41,7 @@ def plan_epsilon(
     delta
         Posterior error to stop at, strictly between 0 and 1.
     explorer, goal
-        Whom to boost and what to learn, as in `plan`.
+        Which arm to boost and what to learn, as in `plan`.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def plan_total(
     share
         The share of runs that are to be done, strictly between 0 and 1.
     explorer, goal
-        Whom to boost and what to learn, as in `plan`.
+        Which arm to boost and what to learn, as in `plan`.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def plan(
     delta, alpha
         Strictly between 0 and 1.
     explorer
-        Whom to boost: `TopTwo()` (Algorithm 1), `TopTwoTransport()`, or `FixedBoosting(weights)`.
+        Which arm to boost: `TopTwo()` (Algorithm 1), `TopTwoTransport()`, or `FixedBoosting(weights)`.
     goal
         What is to be learnt, as in `simulate`; goals other than `BestArm` need a limited budget.
 

@@ -12,7 +12,7 @@ costs λ·log(λ/π) − λ + π per step, of which λ·n = (n²/2d)′ depends 
 While d·B is small, ε rises in proportion to time and d·gain = √(d·B), of which even spending reaches √(8/9); for large
 d·B both tend to the first-order law √(2d·B). So the budget is a `RisingBudget`; docs/theory.md has the derivation.
 
-**On whom.** The fluid equations (`theory.rates`) say what each way to spend B gains. A heuristic ranks them, by Σ_a
+**Which arm.** The fluid equations (`theory.rates`) say what each way to spend B gains. A heuristic ranks them, by Σ_a
 Φ(−√E_a), with E_a the evidence at those pulls: the mean of Φ(−Z) for a lead Z ~ N(√(2E_a), 1), summed over rivals as if
 they were alone. It only chooses. Three divisions are compared: the shares w* of the exponent, all on the best private
 arm, and equal shares; each spent evenly and rising. What the chosen one reaches, with chance on both sides, is

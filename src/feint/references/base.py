@@ -38,11 +38,9 @@ import numpy.typing as npt
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
-from feint.numerics._validate import as_integers, is_whole, read_only, restore
+from feint.numerics._validate import SUM_TOLERANCE, as_integers, is_whole, read_only, restore
 from feint.support.own_parts import OwnPartError, call, fresh
 from feint.support.printable import short_repr
-
-_SUM_TOLERANCE = 1e-9
 
 
 @by_type
@@ -152,7 +150,7 @@ def _checked_logs(reference: Any, view: ReferenceView, shape: tuple[int, ...]) -
     if logs.shape != shape:
         raise OwnPartError(f"{where} returned {answer!r}; it must be {shape[0]} numbers, log π of every arm.")
     total = float(np.exp(logs).sum())
-    if not abs(total - 1.0) <= _SUM_TOLERANCE:  # NaN included
+    if not abs(total - 1.0) <= SUM_TOLERANCE:  # NaN included
         raise OwnPartError(
             f"{where} returned {logs.tolist()}, probabilities that sum to {total:.9g}; they must sum to 1 "
             "(normalise them: log π − log Σ π)."

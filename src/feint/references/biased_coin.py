@@ -35,16 +35,16 @@ class BiasedCoinKernel(NamedTuple):
 class BiasedCoin:
     """A reference for two arms that favours the one with fewer pulls: Efron's biased coin.
 
-    The arm behind is pulled with probability p, and each with ½ where they are level (Biometrika 58, 1971). It counts
-    pulls made, whether or not their rewards are known. For strata, audit with one group per stratum.
+    The arm with fewer pulls is pulled with probability p; if both have equally many, each is pulled with ½ (Biometrika
+    58, 1971). All pulls count, whether or not their rewards are known. For strata, audit with one group per stratum.
 
     Parameters
     ----------
     p
         From ½ to 1.
     mti
-        The maximum tolerated imbalance: once the arms differ by so many pulls, the arm behind is pulled for sure. None
-        is no limit. With p = ½ this is the big stick design of Soares and Wu.
+        The maximum tolerated imbalance: once the arms differ by this many pulls, the arm with fewer is pulled for sure.
+        None means no limit. With p = ½ this is the big stick design of Soares and Wu.
 
     Examples
     --------

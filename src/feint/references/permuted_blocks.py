@@ -23,7 +23,7 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.families.base import Belief
 from feint.numerics._jit import part, parts
-from feint.numerics._validate import as_floats, is_whole
+from feint.numerics._validate import SUM_TOLERANCE, as_floats, is_whole
 
 _LARGEST = 10_000  # rows of a block
 
@@ -73,7 +73,7 @@ def _pull(
 def _follow(
     quotas: FloatArray, weights: FloatArray, states: FloatArray, recent: FloatArray, seen: FloatArray, pulls: IntArray
 ) -> None:
-    """Make the pulls that are missing: none, one, or those of a first round, whose order within a block is all one."""
+    """Make the missing pulls: none, one, or those of a first round, whose order within a block does not matter."""
     missing = 0.0
     for a in range(seen.size):
         if pulls[a] < seen[a]:
@@ -166,10 +166,9 @@ class PermutedBlocks:
             object.__setattr__(self, "ratio", _whole_numbers(self.ratio, "ratio", "pulls of each arm", _LARGEST))
         if self.weights is not None:
             weights = as_floats(self.weights, "weights")
-            if weights.shape != (len(sizes),) or not (weights > 0).all() or abs(weights.sum() - 1) > 1e-9:
-                raise ValueError(
-                    f"weights is {self.weights!r}; give a number above 0 for each of {len(sizes)} sizes, summing to 1."
-                )
+            if weights.shape != (len(sizes),) or not (weights > 0).all() or abs(weights.sum() - 1) > SUM_TOLERANCE:
+                numbers = "the number 1" if len(sizes) == 1 else f"{len(sizes)} numbers above 0 that sum to 1"
+                raise ValueError(f"weights is {self.weights!r}; give {numbers}, one per size.")
             object.__setattr__(self, "weights", tuple(weights.tolist()))
 
     def min_pulls_per_arm(self, family: Any) -> int:

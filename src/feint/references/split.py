@@ -13,7 +13,7 @@ import numpy.typing as npt
 from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import as_floats
+from feint.numerics._validate import SUM_TOLERANCE, as_floats
 from feint.numerics.best_arm_rows import complete_logs
 
 
@@ -59,7 +59,7 @@ class Split:
         if weights is None:
             return
         array = as_floats(weights, "weights")
-        if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > 1e-9:
+        if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > SUM_TOLERANCE:
             raise ValueError(f"weights is {weights!r}; give one number above 0 per arm, summing to 1.")
         # As given: divided by their sum, which is 1 but for rounding, they would change with every saving and loading.
         object.__setattr__(self, "weights", tuple(float(w) for w in array))

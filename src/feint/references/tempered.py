@@ -64,7 +64,7 @@ class Tempered(Around):
     power: float | str
 
     def __post_init__(self) -> None:
-        what = 'power must be a number from 0 to 1e6, or a text as "n/400", n being the rows before'
+        what = 'power must be a number from 0 to 1e6, or a text such as "n/400", where n is the number of earlier rows'
         if isinstance(self.power, str):
             found = _GROWING.fullmatch(self.power)
             if found is None or not float(found[1]) > 0:
@@ -88,5 +88,6 @@ class Tempered(Around):
 
     def describe(self, family: Any) -> str:
         """Return a description for reports."""
-        power = f"{self.power}, n rows being before" if isinstance(self.power, str) else f"{self.power:g}"
+        growing = isinstance(self.power, str)
+        power = f"{self.power}, where n is the number of earlier rows" if growing else f"{self.power:g}"
         return f"{describe(self.reference, family)}, its probabilities raised to the power {power}"

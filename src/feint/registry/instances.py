@@ -31,7 +31,7 @@ def bandit_of(fields: Any, folder: Path, what: str = "It") -> Bandit:
         names = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
         raise ValueError(
             f"{what} has {names}; it must have public, private and, optionally, sigma or family, and feedback, and "
-            "nothing else; private may be left out where a feedback says it."
+            "nothing else; private may be left out if the feedback determines it."
         )
     if "family" in fields:
         fields = {**fields, "family": parse_families(fields["family"], folder=folder)}

@@ -101,12 +101,10 @@ def class_of(name: str, sort: str, folder: Path | None) -> Any:
     if cls is None:
         if name.endswith(".py"):
             raise ValueError(
-                f"A {sort} of your own is named by file and class alone, as {name}:Mine; it is made without arguments."
+                f"Name your own {sort} by file and class only, as {name}:Mine; it is made without arguments."
             )
         if sort == "reference" and find(name, "family") is not None:
-            raise ValueError(
-                f"{name!r} is a family, and no {sort} within another; write thompson-sampling and name the family."
-            )
+            raise ValueError(f"{name!r} is a family, not a {sort}; write thompson-sampling and set the family.")
         number, yours = "a number, " if sort == "budget" else "", ", or give your own as FILE.py:CLASS"
         near = get_close_matches(name, registered(sort), 1)
         meant = (

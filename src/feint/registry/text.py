@@ -63,12 +63,22 @@ def blaming_part(sort: str, text: str) -> Iterator[None]:
     """Say which part could not be made; bugs of this package pass as they are."""
     try:
         yield
+    except _NotMade as error:
+        raise _NotMade(sort, text, error.reason, error.of) from None
     except ValueError as error:
         if isinstance(error, OwnPartError) or not is_users(error):  # the first says it all
             raise
         # Its arguments are no options, which is what `name` stands for.
-        reason = str(error).replace("`", "")
-        raise ValueError(f"The {sort} {text[:200]!r} cannot be made: {reason}") from None
+        raise _NotMade(sort, text, str(error).replace("`", ""), text) from None
+
+
+class _NotMade(ValueError):
+    """A part cannot be made, for a `reason` that is about the text `of`: its own, or that of a part within it."""
+
+    def __init__(self, sort: str, text: str, reason: str, of: str) -> None:
+        within = "" if of == text else f"in {of[:80]!r}, "
+        super().__init__(f"The {sort} {text[:200]!r} cannot be made: {within}{reason}")
+        self.reason, self.of = reason, of
 
 
 def _settings(cls: Any, written: str | None, folder: Path | None, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +124,7 @@ def _value(text: str, argument: Argument, folder: Path | None) -> Any:
         except ValueError:
             continue
     known = [_TYPES[kind] for kind in argument.types if kind in _TYPES]
-    what = "numbers with ; between" if argument.is_list else " or ".join(known) or "one of those it takes"
+    what = "numbers separated by ;" if argument.is_list else " or ".join(known) or "one of the values it accepts"
     raise ValueError(f"{argument.name} is {text[:80]!r}; give {what}.")
 
 

@@ -49,8 +49,9 @@ class RunFacts(NamedTuple):
     def in_words(self) -> ArmFacts:
         """Put the facts into words."""
         found = "best private arm" if self.best_private_found is not None else "right answer"
+        runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
         title = (
-            f"{self.runs} runs of {self.pulls:,} pulls: {found} found in {self.right_answers},\n"
+            f"{runs} of {self.pulls:,} pulls: {found} found in {self.right_answers},\n"
             f"its mean posterior error is {self.mean_error:.2g} "
             f"(log₁₀ error {self.mean_log_error / math.log(10):.3g} on average)"
         )

@@ -63,9 +63,9 @@ def simulate(
     bandit
         The instance, of K arms.
     explorer, reference
-        Whom to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which every
-        replication gets a copy. In plain Python a step takes about 200 µs, with `choose_many` over replications about
-        10 µs, and with a kernel well below 1 µs.
+        Which arm to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which
+        every replication gets a copy. In plain Python a step takes about 200 µs, with `choose_many` over replications
+        about 10 µs, and with a kernel well below 1 µs.
     goal
         What is to be learnt of the private means: `BestArm()`, `TopArms(m)`, `AboveThreshold(threshold)`, or one of
         your own.
@@ -296,8 +296,8 @@ def check_bandit(bandit: Bandit) -> None:
         low, high = family.draw_range if hasattr(family, "draw_range") else read(family, "mean_range")
         if not all(low <= mean <= high for mean in means):
             raise ValueError(
-                f"The {side} means {list(means)} reach beyond what can be simulated for {short_repr(family)}, {low:g} "
-                f"to {high:g}: rounding would swallow the noise, or a draw take too long. Rescale."
+                f"The {side} means {list(means)} are outside the range that can be simulated for {short_repr(family)}, "
+                f"{low:g} to {high:g}: rounding would hide the noise, or draws would take too long. Rescale them."
             )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class FactTable(NamedTuple):
-    """A table with what it says in a sentence; `marks` has a word for every row that stands out, else nothing."""
+    """A table, and in `says` a sentence about it; `marks` has a word for each row that stands out, otherwise ""."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]

@@ -37,7 +37,7 @@ def fresh(part: Any, n_arms: int) -> Any:
     except Exception as error:
         raise OwnPartError(
             f"{name} cannot be copied ({type(error).__name__}: {error}), and every run needs a copy of its own; "
-            "make what cannot be copied in start(n_arms), or give the class a method __deepcopy__."
+            "create what cannot be copied in start(n_arms), or give the class a method __deepcopy__."
         ) from error
     if callable(getattr(found, "start", None)):
         call(found, "start", None, n_arms)

@@ -1,4 +1,4 @@
-"""Texts of others, such as labels and names of files, as a terminal may show them; and long lists in a few words."""
+"""Make someone else's text, such as labels and file names, safe to show in a terminal, and shorten long lists."""
 
 import re
 from dataclasses import fields

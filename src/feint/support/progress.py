@@ -33,7 +33,7 @@ def say_once(line: str) -> None:
 
 @dataclass
 class _Work:
-    """Something that is done, of a size that is 0 where nobody knows it."""
+    """A piece of work in progress; its total is 0 if it is not known."""
 
     what: str
     total: int

@@ -21,7 +21,7 @@ def parse_json(text: str) -> Any:
     except (json.JSONDecodeError, RepeatedKey):
         raise
     except ValueError:  # Python refuses them, since they take quadratic time
-        raise ValueError("it has a whole number of thousands of digits") from None
+        raise ValueError("it has a whole number with thousands of digits") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ class DamageError(OSError):
 
     def __init__(self, place: str, key: str, *, missing: bool) -> None:
         state = "missing" if missing else "damaged"
-        super().__init__(f"{place}/{key} is {state}; run the same sweep again to mend it.")
+        super().__init__(f"{place}/{key} is {state}; run the same sweep again to repair it.")
 
 
 class Marker:

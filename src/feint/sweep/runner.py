@@ -62,8 +62,8 @@ def run_study(
     if store.failed:
         index, message = store.failed[0]
         warnings.warn(
-            f"{len(store.failed)} of {plan.cells} cells have failed tasks, the first of {study.name(index)}, "
-            f"{message}; mend it and run again with `retry_failed`.",
+            f"In {len(store.failed)} of {plan.cells} cells tasks failed; the first: {study.name(index)}, "
+            f"{message.rstrip('.')}. Fix it and run again with `retry_failed`.",
             SweepWarning,
             stacklevel=3,
         )
@@ -90,8 +90,8 @@ def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress:
                     store.write(task.cell, task.first, outcome.values)
             except OSError as error:
                 raise OSError(
-                    f"{store.target} cannot be written: {error.strerror or error}. What is recorded stays; mend it and "
-                    "run the same sweep again."
+                    f"{store.target} cannot be written: {error.strerror or error}. What is recorded stays; fix this "
+                    "and run the same sweep again."
                 ) from None
             finished(task)
 

@@ -151,7 +151,7 @@ class StoreWriter:
         self._records[(self._states == FAILED) & (self._failures == "")[..., np.newaxis]] = 0
 
     def _drop_other_sizes(self) -> None:
-        """Take a block for missing if its chunks do not have the recorded sizes."""
+        """Treat a block as missing if its chunks do not have the recorded sizes."""
         kept = np.argwhere(self._states > 0)
         for number, name in enumerate(self.layout.variables):
             sizes = {f"{name}/{chunk}": size for chunk, size in self.target.sizes(name)}
@@ -160,7 +160,7 @@ class StoreWriter:
                     self._records[place] = 0
 
     def _drop_other_checksums(self, progress: bool | None) -> None:
-        """Take a block for missing if its chunks do not have the recorded checksums."""
+        """Treat a block as missing if its chunks do not have the recorded checksums."""
         kept = np.argwhere(self._states > 0)
         total = int(self._records[self._states > 0][..., 0].sum())
         with ticking(progress if total > _LONG else False, "verifying", total, "B") as tick:

@@ -239,7 +239,7 @@ def _check_bandits(bandits: Any) -> dict[str, Bandit]:
         with blaming(f"Bandit {label!r} is invalid: "):
             check_bandit(bandit)
             if bandit.draws_private:
-                raise ValueError("its private means are drawn anew for every replication; a sweep needs given ones.")
+                raise ValueError("its private means are drawn anew for every replication; a sweep needs fixed ones.")
     return dict(bandits)
 
 
@@ -282,7 +282,7 @@ def _budget(value: Any) -> Any:
 
 def _check_label(label: Any, axis: str) -> None:
     if not isinstance(label, str) or not label.strip():
-        raise ValueError(f"{label!r} is no label of {axis}s; give a text that is not empty.")
+        raise ValueError(f"{label!r} cannot be a label of {axis}s; give a text that is not empty.")
 
 
 def _same_number(label: Any, other: Any) -> bool:

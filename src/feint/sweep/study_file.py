@@ -90,7 +90,7 @@ class _Reader:
         written = ", ".join(f"{name}={value}" for name, value in table.items() if name != "kind")
         label = entry.get("label", f"{entry['kind']}({written})" if written else entry["kind"])
         if not isinstance(label, str):
-            raise ValueError(f"The label {label!r} is no text.")
+            raise ValueError(f"The label {label!r} is not a text.")
         return label, from_table(table, sort, label, self._folder, self._known)
 
     def _checked(self, text: str, sort: str) -> str:

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.families.base import divergences
-from feint.numerics._validate import as_floats
+from feint.numerics._validate import SUM_TOLERANCE, as_floats
 from feint.support.printable import short_repr
-
-_SUM_TOLERANCE = 1e-9
 
 
 def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
@@ -23,7 +21,7 @@ def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
     array = as_floats(weights, "weights")
     if array.shape != (bandit.n_arms,):
         raise ValueError(f"weights have shape {array.shape}; give one for each of the {bandit.n_arms} arms.")
-    if (array < 0).any() or not abs(array.sum() - 1.0) <= _SUM_TOLERANCE:
+    if (array < 0).any() or not abs(array.sum() - 1.0) <= SUM_TOLERANCE:
         raise ValueError(
             f"weights are {array.tolist()}, with the sum {array.sum()}; shares of steps must be 0 or more and sum to 1."
         )

@@ -17,7 +17,7 @@ from feint.bandit import Bandit
 from feint.numerics import best_arm_probabilities
 from feint.numerics._jit import kernel
 from feint.numerics._threads import run_slices
-from feint.numerics._validate import as_floats, check_epsilon, is_whole
+from feint.numerics._validate import as_floats, check_epsilon, check_exactly_one, is_whole
 from feint.numerics.streams import Word, check_word, step_uniforms
 from feint.theory.instance import (
     check_families,
@@ -58,8 +58,7 @@ def boost_limit(p: ArrayLike | None, epsilon: Numbers, *, log_p: ArrayLike | Non
     """
     budget = as_floats(epsilon, "epsilon")
     check_epsilon(budget)
-    if (p is None) == (log_p is None):
-        raise ValueError("Give either p or log_p (then p must be None), not both and not neither.")
+    check_exactly_one(p=p, log_p=log_p)
     if log_p is None:
         assert p is not None
         probability = as_floats(p, "p")

@@ -67,7 +67,7 @@ def rows_looked_at(rejected_at: int, n_arms: int) -> int:
 def explain_log(
     chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, report: AuditReport
 ) -> Diagnosis | None:
-    """Return which kind of departure explains the log best; None where no row is tested before too many."""
+    """Return which kind of departure explains the log best; None if none of the rows looked at was tested."""
     assert report.rejected_at is not None
     log = _Log(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n))
     if not log.tested.any():

@@ -229,7 +229,7 @@ class GrowingPower(ExpertFamily[bool]):
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""
-        return f"as if probabilities were raised to the power n/{_rounded(size)}, n rows being before"
+        return f"as if probabilities were raised to the power n/{_rounded(size)}, where n is the number of earlier rows"
 
     def setting(self, label: bool, size: float) -> Setting:
         """Return the power as `Tempered` reads it."""

@@ -129,7 +129,7 @@ class Behind(ExpertFamily[bool]):
         """Return a description of the departure."""
         within = " within each group" * label
         if self._coin:
-            return f"a biased coin with probability {_coin(size):g} for the arm behind{within}"
+            return f"a biased coin with probability {_coin(size):g} for the arm with fewer pulls{within}"
         return f"arms that had been pulled less often than expected are preferred{within}"
 
     def setting(self, label: bool, size: float) -> Setting | None:

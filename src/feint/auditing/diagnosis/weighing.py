@@ -25,6 +25,7 @@ from feint.auditing.diagnosis.families import Alternative, Given, expert_familie
 from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
 from feint.auditing.diagnosis.pulls import Pulls, RowsBefore, read_pulls
 from feint.numerics._validate import as_floats, as_integers
+from feint.numerics.log_mean import log_mean
 
 UNCLEAR = "unclear"
 _CLEAR = math.log(20)
@@ -129,7 +130,7 @@ def diagnose(
             gain, best = _weigh(family)
             if abs(gain) > _SAME:
                 found.setdefault(family.kind, []).append((gain, best))
-    gains = {kind: _log_mean([gain for gain, _ in parts]) for kind, parts in found.items()}
+    gains = {kind: float(log_mean([gain for gain, _ in parts])) for kind, parts in found.items()}
     total = _log_total(list(gains.values())) if gains else 0.0
     explanations: list[Explanation] = []
     for kind in sorted(gains, key=lambda kind: -gains[kind]):
@@ -167,7 +168,7 @@ def _weigh(family: ExpertFamily[Any]) -> tuple[float, _Best]:
     if family.SIZES.size > 1:
         logs[best_index], best = _refine(family, best_label, best)
     weighed = best.evidence - math.log(len(logs))
-    return _log_mean(logs), _Best(weighed, family, best_label, family.size(best.place), best.facts)
+    return float(log_mean(logs)), _Best(weighed, family, best_label, family.size(best.place), best.facts)
 
 
 class _Scored(NamedTuple):
@@ -206,10 +207,6 @@ def _refine(family: ExpertFamily[Any], label: Any, best: _Scored) -> tuple[float
 
 def _log_total(logs: list[float]) -> float:
     return float(np.logaddexp.reduce(logs))
-
-
-def _log_mean(logs: list[float]) -> float:
-    return _log_total(logs) - math.log(len(logs))
 
 
 def _as_explanation(best: _Best, gain: float, total: float, log: Pulls, judge: Judge) -> Explanation:

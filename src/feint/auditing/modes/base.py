@@ -46,7 +46,7 @@ class Mode(ABC):
 
     NAME: ClassVar[ModeName]
     # What to do about a pull of probability 0, as a sentence after another.
-    ROUNDED: ClassVar[str] = " If probabilities were rounded, say below which number they may have been (`floor`)."
+    ROUNDED: ClassVar[str] = " If probabilities were rounded, say below which number they were (`floor`)."
 
     def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
         if claim.floor * arms.n > 1:
@@ -112,14 +112,14 @@ class Mode(ABC):
         return "the logged probabilities are right"
 
     def order_within_instants(self) -> str:
-        """Return what else must hold where several rows have one time, as a sentence after a blank; else nothing."""
+        """Return what else must hold if several rows share a time, as a sentence after a blank; otherwise ""."""
         return ""
 
     def warnings(self, skipped: int) -> list[str]:
         """Return what a reader must know; `skipped` rows were bad."""
-        return [f"{skipped} bad rows were left out; the result holds if that does not depend on the arm."] * bool(
-            skipped
-        )
+        if skipped == 0:
+            return []
+        return [f"Bad rows left out: {skipped}. The result holds if a row's arm does not affect whether it is bad."]
 
     def state(self) -> dict[str, Any]:
         """Return what the claim has learned, as plain JSON types."""

@@ -119,7 +119,7 @@ class LoggedPropensities(Mode):
         return [*found, *super().warnings(skipped)]
 
     def state(self) -> dict[str, Any]:
-        """As a claim, with the means of 1/p."""
+        """Return what the base class returns, with the means of 1/p."""
         return {**super().state(), "inverse": self._inverse.tolist(), "even": self._even}
 
     def recall(self, state: dict[str, Any]) -> None:
@@ -129,7 +129,7 @@ class LoggedPropensities(Mode):
         self._even = bool(state["even"])
 
     def tally(self) -> dict[str, Any]:
-        """As a claim, with the means of 1/p."""
+        """Return what the base class returns, with the means of 1/p."""
         return {**super().tally(), "inverse": self._inverse.tolist(), "even": self._even}
 
     def absorb(self, tallies: Sequence[dict[str, Any]]) -> None:

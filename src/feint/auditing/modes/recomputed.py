@@ -113,7 +113,7 @@ class RecomputedReference(Mode):
         """Return the claim in words."""
         among = ", among the available arms" if self._among is not None else ""
         burnt = f", {self._burn_in.words()}" if self._burn_in is not None else ""
-        never = ", empty rewards having never come" if self.claim.missing is not None else ""
+        never = ", empty rewards being those never received" if self.claim.missing is not None else ""
         return self._allowing(self.expected.describe() + never + among + burnt)
 
     def fits(self) -> str:
@@ -132,7 +132,7 @@ class RecomputedReference(Mode):
         ignores = getattr(self.expected.reference, "ignores_rewards", False)
         if skipped and not ignores:
             found.append(
-                f"{skipped} bad rows were left out. If the agent saw their rewards, this is no valid test: the "
+                f"Bad rows left out: {skipped}. If the agent saw their rewards, this is no valid test: the "
                 "posterior lacks them, and an honest agent may be rejected."
             )
         if self.shares is not None:

@@ -35,7 +35,7 @@ class Player:
         return type(self._policy).__name__
 
     def play(self, steps: int) -> tuple[IntArray, FloatArray]:
-        """Make so many steps and return the arms (n,) and what was said of all arms before each, (n, K)."""
+        """Make this many steps. Return the arms (n,) and the probabilities stated before each step, (n, K)."""
         arms, said = np.empty(steps, dtype=np.int64), np.empty((steps, self._n_arms))
         family = self._bandit.families[0]
         for i in range(steps):

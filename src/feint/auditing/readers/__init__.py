@@ -136,7 +136,7 @@ def standard_input() -> BinaryIO:
 
 def _check_no_text(encoding: str | None, what: str) -> None:
     if encoding is not None:
-        raise ValueError(f"`encoding` is {encoding!r}, but the log is {what}, which is no text; leave it out.")
+        raise ValueError(f"`encoding` is {encoding!r}, but the log is {what}, which is not text; leave it out.")
 
 
 def _stored(place: Place, encoding: str) -> tuple[Stored, Format | None]:

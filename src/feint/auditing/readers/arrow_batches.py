@@ -4,6 +4,7 @@ from typing import Any
 
 from feint.auditing.readers.base import Batch
 
+INCOMPLETE = "; is it complete? Copy or write it again"  # what to do about an error of Arrow
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 86_400 * 10**9
 

@@ -5,12 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from feint.auditing.readers.arrow_batches import batch_of
+from feint.auditing.readers.arrow_batches import INCOMPLETE, batch_of
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.stored_file import Stored
 from feint.support.extras import need
-
-_HINT = "; is it complete? Copy or write it again"
 
 
 class ArrowFileLog:
@@ -21,7 +19,7 @@ class ArrowFileLog:
         from pyarrow import ArrowException
 
         self.name = file.name
-        with naming(self.name, ArrowException, hint=_HINT):
+        with naming(self.name, ArrowException, hint=INCOMPLETE):
             head = file.head()
             if head.startswith(b"FEA1"):
                 raise ValueError("it is Feather of version 1; write it again as version 2, or as Parquet.")
@@ -33,7 +31,7 @@ class ArrowFileLog:
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         import pyarrow as pa
 
-        with naming(self.name, pa.ArrowException, hint=_HINT), self._open() as reader:
+        with naming(self.name, pa.ArrowException, hint=INCOMPLETE), self._open() as reader:
             where = places(self.columns, columns)
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
             for batch in stored:

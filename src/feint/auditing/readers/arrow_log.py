@@ -11,7 +11,7 @@ from feint.support.extras import need
 
 MOST_KEPT = 2**26  # bytes of batches that can be read only once
 
-_Read = Callable[[list[str], int], Iterable[Any]]  # of columns, about so many rows at once
+_Read = Callable[[list[str], int], Iterable[Any]]  # (columns, rows per batch) → batches
 
 
 class ArrowLog:
@@ -78,7 +78,7 @@ class OnePassLog(ArrowLog):
     def __init__(self, name: str, batches: Iterator[Any]) -> None:
         self._once = OnePass(batches)
         if self._once.first is None:
-            raise ValueError(f"{name}: there are none, so nothing tells the columns.")
+            raise ValueError(f"{name}: there are none, so the columns are unknown.")
         super().__init__(name, list(self._once.first.column_names), self._once.read)
 
     @property
@@ -145,7 +145,7 @@ def _open_iterable(source: Iterable[Any]) -> Log | None:
 
 def _as_table(item: Any, number: int) -> Any:
     if isinstance(item, str | Path):
-        raise ValueError(f"batch {number} is the path {str(item)!r}; give paths as a list of paths alone.")
+        raise ValueError(f"batch {number} is the path {str(item)!r}; give a list that has paths only.")
     if not is_table(item):
         raise ValueError(
             f"batch {number} is of type {type(item).__name__}; give batches of Arrow, or tables of pandas or Polars."

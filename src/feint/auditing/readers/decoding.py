@@ -24,7 +24,7 @@ def encoding_of(name: str | None) -> str:
     except (LookupError, TypeError, ValueError):
         found = "undefined"
     if found in _NO_FILES:
-        raise ValueError(f"`encoding` is {name!r}, which is no encoding of texts; give one, as latin-1 or utf-16.")
+        raise ValueError(f"`encoding` is {name!r}, which is not a text encoding; give one, as latin-1 or utf-16.")
     return USUAL if found == "utf-8" else found
 
 

@@ -37,7 +37,7 @@ def decision(row: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("it decides several slots at once (_outcomes)")
     missing = [name for name in ("_label_cost", "_label_probability", "a", "p") if name not in row]
     if missing:
-        raise ValueError(f"it is no decision with an outcome: it lacks {', '.join(missing)}")
+        raise ValueError(f"it is not a decision with an outcome: it lacks {', '.join(missing)}")
     if row.get("_skipLearn"):
         raise ValueError("its action was not carried out (_skipLearn)")
     if row.get("pdrop"):
@@ -52,7 +52,7 @@ def decision(row: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("a does not number the actions from 1, each once")
     cost, propensity = row["_label_cost"], row["_label_probability"]
     if not all(type(number) in (int, float) for number in (cost, propensity, *chances)):
-        raise ValueError("_label_cost, _label_probability or p has something that is no number")
+        raise ValueError("_label_cost, _label_probability or p has something that is not a number")
     taken = actions[0]
     if row.get("_label_Action", taken) != taken:
         raise ValueError(f"_label_Action is {_as_shown(row['_label_Action'])}, but a starts with {taken}")

@@ -106,7 +106,9 @@ def parse_row(line: str) -> dict[str, Any]:
     try:
         row = parse_json(line)
     except json.JSONDecodeError as error:
-        reason = f"it is no JSON: {error.msg.removesuffix(' at')} at character {min(error.pos, len(line.rstrip())) + 1}"
+        reason = (
+            f"it is not JSON: {error.msg.removesuffix(' at')} at character {min(error.pos, len(line.rstrip())) + 1}"
+        )
         raise ValueError(reason if line.strip() else EMPTY_LINE) from None
     if not isinstance(row, dict):
         raise ValueError(f"it is {_KINDS.get(type(row), 'a number')}, not a JSON object")

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from feint.auditing.readers.arrow_batches import batch_of
+from feint.auditing.readers.arrow_batches import INCOMPLETE, batch_of
 from feint.auditing.readers.base import Batch, Tick, naming, places
 from feint.auditing.readers.stored_file import Stored
 from feint.support.extras import need
 
 _BUFFER = 2**20  # bytes per column
-_HINT = "; is it complete? Copy or write it again"
 
 
 class ParquetLog:
@@ -26,7 +25,7 @@ class ParquetLog:
         from pyarrow import ArrowException
 
         self.name = file.name
-        with naming(self.name, ArrowException, hint=_HINT):
+        with naming(self.name, ArrowException, hint=INCOMPLETE):
             self._file = file.unpacked()
             with self._open() as parquet:
                 self.columns = list(parquet.schema_arrow.names)
@@ -37,7 +36,7 @@ class ParquetLog:
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         from pyarrow import ArrowException
 
-        with naming(self.name, ArrowException, hint=_HINT), self._open() as parquet:
+        with naming(self.name, ArrowException, hint=INCOMPLETE), self._open() as parquet:
             places(self.columns, columns)
             for batch in parquet.iter_batches(n_rows, self.chosen, columns):
                 if batch.num_rows:

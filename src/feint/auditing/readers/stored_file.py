@@ -34,7 +34,7 @@ class Spool:
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
-            raise OSError(f"a copy of it has no room in {folder}; save it to a file first") from None
+            raise OSError(f"there is no room for a copy of it in {folder}; save it to a file first") from None
 
 
 def spooled(stream: BinaryIO, name: str, encoding: str) -> Spool:

@@ -33,7 +33,7 @@ class KeptShards:
             _check_same(folder, load_state(path), manifest)
             return
         if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
-            raise ValueError(f"{folder} has something else than shards of an audit; give another folder (`out`).")
+            raise ValueError(f"{folder} has something other than shards of an audit; give another folder (`out`).")
         folder.mkdir(parents=True, exist_ok=True)
         save_state(manifest, path)
 

@@ -45,6 +45,7 @@ from feint.auditing.sharded.shard import ShardResult
 from feint.auditing.sharded.strongest import Strongest
 from feint.auditing.units import ChangedUnit
 from feint.evidence.group_tilts import log_arrival_weights, select_groups
+from feint.numerics.log_mean import log_mean
 
 
 def merge_shards(
@@ -97,11 +98,6 @@ def combine_shards(
     if groups.are_tested:
         found["groups"] = groups.log_m(readings)
     return readings.last_rows, found
-
-
-def log_mean(logs: FloatArray) -> FloatArray:
-    """Return the log of the mean over the first axis."""
-    return np.asarray(np.logaddexp.reduce(logs, axis=0) - math.log(len(logs)))
 
 
 class _Readings:

@@ -53,8 +53,8 @@ class Where(NamedTuple):
         sharded = shards > 1 or claim.blocks is not None or claim.dependent_groups
         if claim.names.group is None and (sharded or distributed):
             raise ValueError(
-                "Without groups a log is one agent's and is not sharded: name their column (`group`), or leave "
-                "`shards`, `workers`, `scheduler`, `blocks` and `dependent_groups` out."
+                "A log without groups is one agent's and cannot be sharded: name the column of groups (`group`), or "
+                "leave `shards`, `workers`, `scheduler`, `blocks` and `dependent_groups` out."
             )
         if self.out is not None and not sharded:
             raise ValueError("`out` keeps the shards of an audit, and this one has none; give `shards`, 2 or more.")
@@ -85,7 +85,7 @@ def audit_sharded(found: Prepared, where: Where, explain: bool, progress: Progre
     mode = make_mode(columns.mode, claim, arms, grouped=True)
     if claim.dependent_groups and mode.calibration is None:
         raise ValueError(
-            "Where groups depend on each other, only tests of each group by itself are valid, and these need the exact "
+            "If groups depend on each other, only tests of each group by itself are valid, and these need the exact "
             "probabilities of all arms; leave `dependent_groups` out, or log them."
         )
     assert claim.shards is not None
@@ -111,9 +111,7 @@ def audit_sharded(found: Prepared, where: Where, explain: bool, progress: Progre
 
 def _open_kept(found: Prepared, pieces: list[Piece] | None, out: Path) -> KeptShards:
     if pieces is None:
-        raise ValueError(
-            "Shards are kept of logs that can be recognised again: of files. Give files, or leave `out` out."
-        )
+        raise ValueError("Shards can be kept only for logs read from files. Give files, or omit `out`.")
     return KeptShards(out, describe_audit(found.claim, found.columns, found.arms, pieces))
 
 

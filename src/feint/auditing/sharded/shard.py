@@ -191,7 +191,7 @@ def _chunks(task: ShardTask) -> Iterator[tuple[int, Chunk, IntArray]]:
     for piece in task.streams:
         if not piece.path.exists():
             raise ValueError(
-                f"A worker does not see {piece.path.parent}, where the shards wait; give a folder that all workers "
+                f"A worker does not see {piece.path.parent}, where the shards are; give a folder that all workers "
                 "see (`out`)."
             )
         with pa.memory_map(str(piece.path)) as file:

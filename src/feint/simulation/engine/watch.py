@@ -72,7 +72,7 @@ def _fill_boost_chances(watch: "Watch", problem: Problem, known: Known, s: Space
 @part
 def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int) -> None:
     watch.now[r, KL_SPENT] += spent(problem.explorer, s.pi, s.log_pi, boosted, s.policy)
-    # The test of an observer who knows what the agent does, boosted arm and all (`evidence.likelihood_ratio`).
+    # The most powerful test, by Neyman and Pearson: of an observer who knows the policy, boosted arm and all.
     watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
     _fill_boost_chances(watch, problem, known, s, boosted, t)
     epsilon = epsilon_at(problem.budget, t)

@@ -31,6 +31,7 @@ _REFERENCE = {
     "split": Option("A split test: the arms' shares, as 0.5,0.5.", kind=str | None),
     "clip": Option("LOW or LOW,HIGH: no arm has a smaller or a larger probability than these.", kind=str | None),
 }
+_FIELDS_OF_THE_PAGE = "reference", "sigma", "split"
 
 
 def audit_options() -> dict[str, Option]:
@@ -40,12 +41,13 @@ def audit_options() -> dict[str, Option]:
 
 
 def read_words(text: str) -> dict[str, Any]:
-    """Return the options in a piece of a command line by their names. Those of the reference are not among them.
+    """Return the options in a piece of a command line by their names. The reference, sigma and a split are not among
+    them, since the page asks for them in fields of their own.
 
-    >>> read_words("--batch 100 --no-initial-round --unit user,page")
-    {'batch': 100, 'initial_round': False, 'unit': 'user,page'}
+    >>> read_words("--batch 100 --no-initial-round --unit user,page --clip 0.1,0.6")
+    {'batch': 100, 'initial_round': False, 'unit': 'user,page', 'clip': '0.1,0.6'}
     """
-    known = {name: option for name, option in audit_options().items() if name not in _REFERENCE}
+    known = {name: option for name, option in audit_options().items() if name not in _FIELDS_OF_THE_PAGE}
     try:
         words = shlex.split(text)
     except ValueError:

@@ -20,7 +20,9 @@ def read_reference(
     clip: str | None,
     folder: Path | None = None,
 ) -> tuple[Any, Any]:
-    """Return the (reference, family) that the options describe; `folder` is where files of the user's own are."""
+    """Return the (reference, family) that the options describe; `folder` is where files of the user's own are, None if
+    no file may be read.
+    """
     if split is not None:
         if reference != USUAL_REFERENCE:
             raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")
@@ -46,10 +48,10 @@ def read_reference(
             raise ValueError(f"--sigma contradicts {given}; leave one of them out.")
         raise ValueError(f"--sigma is about normal rewards, not {given}; leave it out.")
     if sigma == "unknown":
-        found, rewards = NormalInverseGamma(_sole_prior(prior)), None
+        found, rewards = NormalInverseGamma(_sole_prior(prior, folder)), None
     else:
         rewards = rewards if sigma is None else parse(f"gaussian:{sigma}", "family")
-        priors = [] if prior is None else _priors(prior, 2)
+        priors = [] if prior is None else _priors(prior, 2, folder)
         found = ThompsonSampling(priors[0] if len(priors) == 1 else tuple(priors)) if priors else found
     if clip is None:
         return found, rewards
@@ -69,18 +71,19 @@ def _limits(text: str) -> list[float]:
     return found
 
 
-def _sole_prior(text: str | None) -> Any:
+def _sole_prior(text: str | None, folder: Path | None) -> Any:
     """Return the prior of all arms for an unknown sigma, four numbers."""
-    found = [None] if text is None else _priors(text, 4)
+    found = [None] if text is None else _priors(text, 4, folder)
     if len(found) > 1:
         raise ValueError(f"--prior is {text!r}; with an unknown sigma all arms have the same one.")
     return found[0]
 
 
-def _priors(text: str, size: int) -> list[tuple[float, ...]]:
+def _priors(text: str, size: int, folder: Path | None) -> list[tuple[float, ...]]:
     """Return the numbers of a prior, or of a prior per arm: MEAN,SD;MEAN,SD;… or a file with one line per arm."""
     # For priors that are longer than a path may be, pathlib would raise an OSError.
-    lines = Path(text).read_text(encoding="utf-8").split("\n") if os.path.isfile(text) else text.split(";")
+    path = None if folder is None else os.path.join(folder, text)
+    lines = text.split(";") if path is None or not os.path.isfile(path) else Path(path).read_text("utf-8").split("\n")
     try:
         found = [tuple(float(part) for part in line.replace(";", ",").split(",")) for line in lines if line.strip()]
     except ValueError:

@@ -188,7 +188,7 @@ def test_the_probability_of_one_arm(tmp_path):
     )
     assert not feint.audit_log(path, n_arms=["1", "2", "3"]).rejected
     assert [arm.label for arm in feint.audit_log(path).arms] == ["1", "2", "3"]
-    with pytest.raises(ValueError, match="if p_yes is that of one of two arms, give their labels"):
+    with pytest.raises(ValueError, match="if p_yes is the probability of one of two arms, give both labels"):
         feint.audit_log(tmp_path / "p_yes.csv")
     with pytest.raises(ValueError, match="The log has the probability of arm 1 alone, and 3 arms"):
         feint.audit(arms, propensities=p, n_arms=3, probability_of=1)

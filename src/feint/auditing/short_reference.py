@@ -32,7 +32,5 @@ def read_short_reference(
         raise ValueError("`clip` is given, and the reference is clipped already; leave one of them out.")
     limits = np.atleast_1d(np.asarray(clip, dtype=object))
     if limits.size not in (1, 2):
-        raise ValueError(
-            f"`clip` is {clip!r}; give the least probability, or the least and the largest, as (0.05, 0.9)."
-        )
+        raise ValueError(f"`clip` is {clip!r}; give the least probability, or (least, largest), as (0.05, 0.9).")
     return Clipped(reference, *limits)

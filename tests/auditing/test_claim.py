@@ -16,7 +16,8 @@ from feint.cli import app
 
 
 def test_the_typed_options_are_the_fields():
-    assert set(LogOptions.__annotations__) == {field.name for field in dataclasses.fields(Claim)} | {"sigma"}
+    short = {"sigma", "prior", "split", "clip"}
+    assert set(LogOptions.__annotations__) == {field.name for field in dataclasses.fields(Claim)} | short
     files_only = {"names", "mode", "ignore_time", "delimiter", "encoding", "decimal"}
     files_only |= {"shards", "blocks", "dependent_groups"}
     assert set(LogOptions.__annotations__) - set(ClaimOptions.__annotations__) == files_only
@@ -37,6 +38,10 @@ def test_an_unknown_option_is_refused_with_the_nearest():
         feint.audit([0, 1], n_arm=2)
     with pytest.raises(TypeError, match=r"^audit\(\) has no option propensity; did you mean propensities\?$"):
         feint.audit([0, 1], propensity=[0.5, 0.5])
+    with pytest.raises(TypeError, match=r"^audit\(\) has no option stage; did you mean stages\?$"):
+        feint.audit([0, 1], stage=[0, 0])
+    with pytest.raises(TypeError, match=r"^audit_log\(\) has no option units; did you mean unit\?$"):
+        feint.audit_log("log.csv", units="user")
     with pytest.raises(TypeError, match=r"^audit_log\(\) has no option xyz; it has n_arms, reference, "):
         feint.audit_log("log.csv", xyz=2)
 
@@ -54,6 +59,10 @@ def test_an_unknown_option_is_refused_with_the_nearest():
         ({"skip_bad": "yes"}, "skip_bad"),
         ({"ignore_time": 1}, "ignore_time"),
         ({"reference": feint.ObservedUCB()}, "UCB does not draw its arms"),
+        ({"reference": feint.Softmax(0.1), "prior": (1, 1)}, "write Softmax(…) with its prior"),
+        ({"split": [0.5, 0.5], "prior": (1, 1)}, "`split` is a claim by itself"),
+        ({"clip": (0.1, 0.5, 0.9)}, "give the least probability, or (least, largest)"),
+        ({"clip": 0.1, "reference": feint.Clipped(feint.ThompsonSampling(), 0.1)}, "is clipped already"),
     ],
 )
 def test_a_claim_checks_itself(wrong, sentence):
@@ -63,6 +72,23 @@ def test_a_claim_checks_itself(wrong, sentence):
         Claim(feint.ThompsonSampling())
     with pytest.raises(TypeError):
         Names("arm")
+
+
+def test_every_option_of_a_shell_is_one_of_python():
+    """By the same name, or the plural of a column in arrays; `arms` are the pulls, so that --arms is n_arms."""
+    known = {*feint.auditing.verbs.ColumnOptions.__annotations__, *LogOptions.__annotations__}
+    assert set(audit_options()) - known == {"arms"}
+    assert [
+        Claim(prior=(1, 1)).reference, Claim(split=[0.6, 0.4]).reference, Claim(clip=0.1).reference,
+        Claim(reference=feint.Softmax(0.2), clip=(0.1, 0.8)).reference,
+    ] == [
+        feint.ThompsonSampling((1, 1)), feint.Split([0.6, 0.4]), feint.Clipped(feint.ThompsonSampling(), 0.1),
+        feint.Clipped(feint.Softmax(0.2), 0.1, 0.8),
+    ]  # fmt: skip
+    short = {"prior": "1,1", "split": "0.6,0.4", "clip": "0.1,0.8"}
+    for name, text in short.items():
+        given = tuple(float(part) for part in text.split(","))
+        assert WrittenClaim(**{name: text}).claim() == Claim(**{name: given})
 
 
 # What a shell would write for every option: the text, and the field that must then differ from its default.

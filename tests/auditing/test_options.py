@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import feint
 from feint.auditing import Names
 from feint.auditing.burn_in import BurnIn
-from feint.auditing.command_line import read_words
+from feint.auditing.claim import Claim
+from feint.auditing.command_line import WrittenClaim, read_words
 from feint.cli import app
 from option_logs import CASES
 
@@ -187,6 +188,8 @@ def test_the_probability_of_one_arm(tmp_path):
     )
     assert not feint.audit_log(path, n_arms=["1", "2", "3"]).rejected
     assert [arm.label for arm in feint.audit_log(path).arms] == ["1", "2", "3"]
+    with pytest.raises(ValueError, match="if p_yes is the probability of one of two arms, give both labels"):
+        feint.audit_log(tmp_path / "p_yes.csv")
     with pytest.raises(ValueError, match="The log has the probability of arm 1 alone, and 3 arms"):
         feint.audit(arms, propensities=p, n_arms=3, probability_of=1)
     with pytest.raises(ValueError, match="`probability_of` is 'x', which is none of the arms 0, 1"):
@@ -229,6 +232,10 @@ def test_a_reference_that_cannot_be_restricted_is_refused(monkeypatch):
 def test_words_of_a_shell():
     assert read_words("--within=1% --skip-bad") == {"within": "1%", "skip_bad": True}
     assert read_words("--family poisson --prior 1,1") == {"family": "poisson", "prior": "1,1"}
+    written = {"family": "bernoulli", "prior": "2,1", "clip": "0.1,0.6"}
+    assert read_words("--family bernoulli --prior 2,1 --clip 0.1,0.6") == written
+    claim = Claim(family=feint.Bernoulli(), prior=(2, 1), clip=(0.1, 0.6))
+    assert WrittenClaim(**written).claim() == claim
     for wrong, sentence in (
         ("--bach 2", "did you mean --batch?"),
         ("batch", "There is no option batch here"),
@@ -239,6 +246,15 @@ def test_words_of_a_shell():
     ):
         with pytest.raises(ValueError, match=re.escape(sentence)):
             read_words(wrong)
+
+
+def test_what_a_visitor_writes_reads_no_file(tmp_path):
+    path = tmp_path / "priors.txt"
+    path.write_text("1,1\n2,1\n")
+    written = WrittenClaim(reference="beta", prior=str(path))
+    assert written.claim(tmp_path).reference == feint.ThompsonSampling([(1, 1), (2, 1)])
+    with pytest.raises(ValueError, match="give two numbers"):
+        written.claim()
 
 
 def test_a_rejection_by_one_arm_of_probability_0_is_explained():

@@ -100,6 +100,16 @@ class Claim:
     sigma: InitVar[float | None] = field(
         default=None, metadata=_about("Short for the family Gaussian(sigma).", in_shell=False)
     )
+    prior: InitVar[Sequence[Any] | None] = field(
+        default=None, metadata=_about("Short for the reference ThompsonSampling(prior).", in_shell=False)
+    )
+    split: InitVar[Sequence[float] | None] = field(
+        default=None, metadata=_about("Short for the reference Split(split).", in_shell=False)
+    )
+    clip: InitVar[float | Sequence[float] | None] = field(
+        default=None,
+        metadata=_about("LOW or (LOW, HIGH), short for the reference Clipped(reference, …).", in_shell=False),
+    )
     batch: int = field(default=1, metadata=_about("The posterior is updated once per this many rows."))
     delay: int = field(default=0, metadata=_about("A reward is known this many rows later."))
     discount: float = field(default=1.0, metadata=_about("What is known fades by this factor with every row."))
@@ -191,8 +201,15 @@ class Claim:
         metadata=_about("Groups may depend on each other; each is tested alone.", distinguishes=False),
     )
 
-    def __post_init__(self, sigma: float | None) -> None:
+    def __post_init__(
+        self,
+        sigma: float | None,
+        prior: Sequence[Any] | None,
+        split: Sequence[float] | None,
+        clip: float | Sequence[float] | None,
+    ) -> None:
         from feint.auditing.burn_in import read_burn_in
+        from feint.auditing.short_reference import read_short_reference
         from feint.bandit import family_pair
         from feint.evidence.fixed_share import check_within
         from feint.numerics._validate import check_flag, check_level, is_whole
@@ -227,6 +244,7 @@ class Claim:
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):
             raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+        object.__setattr__(self, "reference", read_short_reference(self.reference, prior, split, clip))
         object.__setattr__(self, "burn_in", read_burn_in(self.burn_in))
         for name in ("initial_round", "skip_bad", "ignore_time", "dependent_groups"):
             check_flag(getattr(self, name), name)
@@ -286,6 +304,9 @@ class ClaimOptions(TypedDict, total=False):
     reference: Reference
     sigma: float | None
     family: Family | None
+    prior: Sequence[Any] | None
+    split: Sequence[float] | None
+    clip: float | Sequence[float] | None
     initial_round: bool
     batch: int
     delay: int
@@ -316,9 +337,13 @@ class LogOptions(ClaimOptions, total=False):
     dependent_groups: bool
 
 
-def read_options(verb: Callable[..., Any], options: Mapping[str, Any], known: type, **more: Any) -> Claim:
-    """Return the claim that the options of a public function describe; refuse those it does not have."""
-    names = [*known.__annotations__]
+def read_options(
+    verb: Callable[..., Any], options: Mapping[str, Any], known: type, columns: Sequence[str], **more: Any
+) -> Claim:
+    """Return the claim that the options of a public function describe; refuse those it does not have. `columns` are its
+    other options, which name or hold columns.
+    """
+    names = [*known.__annotations__, *columns]
     for name in options:
         if name not in names:
             others = [other for other in inspect.signature(verb).parameters if other != "options"]

@@ -85,7 +85,12 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
             "rewards": names.reward,
         }
         missing = " or ".join(wanted.values()) if chosen is None else wanted[chosen]
-        raise ValueError(f"There is no column {missing} among {_name_columns(columns)}; name it with an option.")
+        advice = "name it with an option"
+        if len(labels) == 1 and not numbered:
+            advice += (
+                f"; if {names.prefix}{labels[0]} is the probability of one of two arms, give both labels (`n_arms`)"
+            )
+        raise ValueError(f"There is no column {missing} among {_name_columns(columns)}; {advice}.")
     single = chosen == "probabilities" and listed is None
     if single and numbered and (not (from_0 or from_1) or len(labels) < 2):
         raise ValueError(

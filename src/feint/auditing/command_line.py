@@ -42,8 +42,8 @@ def audit_options() -> dict[str, Option]:
 def read_words(text: str) -> dict[str, Any]:
     """Return the options in a piece of a command line by their names.
 
-    >>> read_words("--batch 100 --no-initial-round --unit user,page")
-    {'batch': 100, 'initial_round': False, 'unit': 'user,page'}
+    >>> read_words("--batch 100 --no-initial-round --unit user,page --clip 0.1,0.6")
+    {'batch': 100, 'initial_round': False, 'unit': 'user,page', 'clip': '0.1,0.6'}
     """
     known = audit_options()
     try:

@@ -21,7 +21,9 @@ def read_reference(
     clip: str | None,
     folder: Path | None = None,
 ) -> tuple[Any, Any]:
-    """Return the (reference, family) that the options describe; `folder` is where files of the user's own are."""
+    """Return the (reference, family) that the options describe; `folder` is where files of the user's own are, None if
+    no file may be read.
+    """
     if split is not None:
         if find(reference, "reference") is not ThompsonSampling:  # by any of its names
             raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")

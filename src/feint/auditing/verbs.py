@@ -121,7 +121,7 @@ def audit(
         context=None if contexts is None else TABLE_OF_CONTEXTS,
     )
     others = {name: value for name, value in options.items() if name not in _SELDOM}
-    claim = read_options(audit, others, ClaimOptions, names=names)
+    claim = read_options(audit, others, ClaimOptions, _SELDOM, names=names)
     vectors = {
         "reward": ("rewards", rewards),
         "propensity": ("propensities", propensities),
@@ -210,7 +210,7 @@ def audit_log(
         if "names" in others:
             raise ValueError(f"`names` is given, and so is {next(iter(columns))}; give one or the other.")
         others["names"] = Names(**columns)
-    claim = read_options(audit_log, others, LogOptions)
+    claim = read_options(audit_log, others, LogOptions, _COLUMNS)
     where = Where(scheduler, workers, None if out is None else Path(out))
     with nullcontext(progress) if progress is not None else progress_bars() as bars:
         return audit_source(source, claim, explain=check_flag(explain, "explain"), progress=bars, where=where)

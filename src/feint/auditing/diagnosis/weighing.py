@@ -1,9 +1,11 @@
 """Which departure explains a log best, once its claim is rejected.
 
 Every departure is an expert who says that the pulls were drawn with q_t instead of π_t; its likelihood ratio against
-the claim is Π_t q_t(A_t)/π_t(A_t). Kinds of departures have equal weight, so have the families of a kind, and so have a
-family's experts: a kind with many experts pays for them with the logarithm of their number, as it should. An expert may
-have been right on the whole log or on a stretch of it (`kernel`).
+the claim is Π_t q_t(A_t)/π_t(A_t). The families of a kind have equal weight, and so have a family's experts: a kind
+with many experts pays for them with the logarithm of their number, as it should. An expert may have been right on the
+whole log or on a stretch of it (`kernel`). Kinds have equal weight too, but for a wrong share, which has five times as
+much: a boosted arm is an arm that is pulled too often, and so is the likeliest arm of an agent that is too greedy.
+Where the claimed probabilities hardly change, nobody can tell which it was, and the name that claims less comes first.
 
 This compares explanations after the fact. It is no test, and the best size of a departure is sought on the same rows.
 But every expert's probabilities are fixed before the pull: one that saw it would explain any log. Two kinds that differ
@@ -20,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
-from feint.auditing.diagnosis.experts import ExpertFamily, Setting
+from feint.auditing.diagnosis.experts import SHARE, ExpertFamily, Setting
 from feint.auditing.diagnosis.families import Alternative, Given, expert_families
 from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
 from feint.auditing.diagnosis.pulls import Pulls, RowsBefore, read_pulls
@@ -31,6 +33,7 @@ UNCLEAR = "unclear"
 _CLEAR = math.log(20)
 _NAMED, _SECOND_NAMED = 0.01, 0.001  # shares of the evidence from which on an explanation, and the second, is named
 _HALVINGS = 9  # of the grid's step at most, where the best size of a family is sought
+_LOG_WEIGHTS = {SHARE: math.log(5)}  # of kinds; 0 of all others
 _SAME = 1e-6  # nats: a family that neither wins nor loses as much is the claim itself
 _PEAK = 1.0  # nats below the peak, within which it is taken for a parabola
 
@@ -42,8 +45,8 @@ Judge = Callable[[Setting], str]
 class Explanation(NamedTuple):
     """One kind of departure, by its best expert.
 
-    `share` is its part of the evidence of all kinds. `log_gain` is the logarithm of the mean over its experts of
-    Π q_t(A_t)/π_t(A_t): above 0 where it explains the log better than the claim. Between the rows `first_row` and
+    `share` is its part of the weighted evidence of all kinds. `log_gain` is the logarithm of the mean over its experts
+    of Π q_t(A_t)/π_t(A_t): above 0 where it explains the log better than the claim. Between the rows `first_row` and
     `last_row` of the log its best expert won most. `option` is what to write for a claim that says the same and would
     not be rejected; it is empty where there is none.
     """
@@ -131,15 +134,15 @@ def diagnose(
             if abs(gain) > _SAME:
                 found.setdefault(family.kind, []).append((gain, best))
     gains = {kind: float(log_mean([gain for gain, _ in parts])) for kind, parts in found.items()}
-    total = _log_total(list(gains.values())) if gains else 0.0
+    shares = _share_evidence(gains)
     explanations: list[Explanation] = []
-    for kind in sorted(gains, key=lambda kind: -gains[kind]):
+    for kind in sorted(gains, key=lambda kind: -shares[kind]):
         best = max((best for _, best in found[kind]), key=lambda best: best.weighed)
-        is_named = math.exp(gains[kind] - total) >= (_NAMED if len(explanations) != 1 else _SECOND_NAMED)
+        is_named = shares[kind] >= (_NAMED if len(explanations) != 1 else _SECOND_NAMED)
         # Another claim that would pass is said even if it explains little, unless one is there already.
         is_claim = isinstance(best.family, Given) and not any(known.option for known in explanations)
         if is_named or is_claim:
-            explanation = _as_explanation(best, gains[kind], total, log, judge)
+            explanation = _as_explanation(best, gains[kind], shares[kind], log, judge)
             if is_named or explanation.option:
                 explanations.append(explanation)
     return Diagnosis(tuple(explanations), int(log.arms.size))
@@ -205,17 +208,23 @@ def _refine(family: ExpertFamily[Any], label: Any, best: _Scored) -> tuple[float
     return best.evidence + math.log(min(share, 1.0)), best
 
 
+def _share_evidence(gains: dict[str, float]) -> dict[str, float]:
+    """Return the part of each kind in the weighted evidence of all."""
+    logs = {kind: gain + _LOG_WEIGHTS.get(kind, 0.0) for kind, gain in gains.items()}
+    total = _log_total(list(logs.values())) if logs else 0.0
+    return {kind: math.exp(log - total) for kind, log in logs.items()}
+
+
 def _log_total(logs: list[float]) -> float:
     return float(np.logaddexp.reduce(logs))
 
 
-def _as_explanation(best: _Best, gain: float, total: float, log: Pulls, judge: Judge) -> Explanation:
+def _as_explanation(best: _Best, gain: float, share: float, log: Pulls, judge: Judge) -> Explanation:
     facts, family = best.facts, best.family
     first, last = int(log.rows[int(facts[FIRST])]), int(log.rows[int(facts[LAST])])
     setting = family.setting(best.label, best.size)
     option = "" if setting is None else judge(setting)
     words = family.words(best.label, best.size) + (", which would not be rejected" if option else _stretch(facts, log))
-    share = math.exp(gain - total)
     return Explanation(family.kind, words, share, gain, first, last, family.arms(best.label), option)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from feint.numerics import best_arm_probabilities, gauss_hermite_probabilities
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 
 PUBLIC = np.array(PAPER.public)
 PULLS = np.array([10_000, 60, 25, 40])  # the paper's instance at about t = 10⁴

@@ -12,7 +12,7 @@ from feint.bandit import Bandit
 from feint.experiments import paper_method
 from feint.explorers import Explorer, FixedBoosting, TopTwo
 from feint.numerics.streams import fill_block
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.simulation.simulate import simulate
 
 

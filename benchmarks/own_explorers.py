@@ -6,7 +6,7 @@ import numpy as np
 
 from feint.explorers.base import PlainView, Uniforms
 from feint.explorers.together import PlainViews
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.simulation.simulate import simulate
 
 _REPLICATIONS, _HORIZON = 100, 300

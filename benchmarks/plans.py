@@ -6,7 +6,7 @@ from functools import partial
 
 from benchmarks.plan_accuracy import INSTANCES as FAMILIES
 from feint import Bandit, plan, simulate
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 
 _PATHS, _RUNS, _END = 4000, 200, 10**7
 _DELTA = 1e-3

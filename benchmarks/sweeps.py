@@ -17,7 +17,7 @@ import numpy as np
 
 import feint
 from benchmarks.threads import threads
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.sweep.store_layout import FAILURE
 from feint.sweep.store_writer import StoreWriter
 

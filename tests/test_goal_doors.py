@@ -92,7 +92,7 @@ def check_page(name, text):
     pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
     from feint.app.choices import GOALS as OFFERED
     from feint.app.explore import _answer
-    from feint.app.instance import InstanceForm
+    from feint.app.instance_form import InstanceForm
     from feint.app.unfolding import Unfolding
 
     form = InstanceForm()

@@ -20,7 +20,7 @@ from feint.registry import (
     imply_family,
     parse,
 )
-from feint.registry.instances import load_bandit
+from feint.registry.instance_files import load_bandit
 from feint.sweep.study_file import load_study
 
 MEANS = {"public": [0.6, 0.3, 0.1, 0.2], "private": [0.2, 0.5, 0.1, 0.3]}

@@ -9,7 +9,7 @@ from scipy import stats
 
 import feint
 from cases import PAPER
-from feint.auditing import chunks, history
+from feint.auditing import chunks
 from feint.auditing.modes import RecomputedReference
 from feint.evidence import BoostMixture, Calibration, PropensityMixture, PropensitySerialMixture, SerialMixture
 from feint.numerics import boost
@@ -121,7 +121,7 @@ class TestNumbers:
         whole = feint.audit(arms, **claim).to_json()
         monkeypatch.setattr(chunks, "CELLS_PER_CHUNK", 37)
         assert feint.audit(arms, **claim).to_json() == whole
-        assert len(whole["history"]["rows"]) <= history.MOST_POINTS + 1
+        assert len(whole["history"]["rows"]) <= evidence_history.MOST_POINTS + 1
         assert whole["history"]["rows"][-1] == 5_000
 
     def test_names_the_boosted_arm_and_budget(self):

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import feint
-from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose, families, kernel
+from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose
 from feint.auditing.diagnosis.alternatives import rows_looked_at
 from feint.auditing.diagnosis.pulls import read_pulls
 from feint.numerics import boost, boost_probability
@@ -255,7 +255,7 @@ class TestExperts:
         for a in range(4):
             arms[-1] = a
             log = read_pulls(arms.copy(), np.log(pi), np.arange(60), "abcd")
-            for i, family in enumerate(families.expert_families(log, other)):
+            for i, family in enumerate(expert_families.expert_families(log, other)):
                 # Pairs are chosen by excess, which the last pull moves; with 4 arms all are there.
                 for label, k, log_ratios in family.grid():
                     key = (i, type(family).__name__, label, k)
@@ -270,7 +270,7 @@ class TestExperts:
         log_p = -np.logaddexp(0, -odds)
         q = boost_probability(None, epsilon, log_p=log_p)
         chosen = np.ones(odds.size)
-        boosts = kernel.Boosts(epsilon)
+        boosts = expert_evidence.Boosts(epsilon)
         assert boosts(odds, chosen) == pytest.approx(np.log(1e-4 + 0.9999 * q / np.exp(log_p)), abs=2e-4)
         missed = 1e-4 + 0.9999 * (1 - q) * (1 + np.exp(odds))
         assert boosts(odds, 0 * chosen) == pytest.approx(np.log(missed), abs=5e-3)
@@ -278,8 +278,8 @@ class TestExperts:
     @pytest.mark.parametrize("size", [0.1, 30.0])
     def test_score_is_the_mean_over_stretches(self, size):
         log_ratios = np.random.default_rng(8).normal(0, size, 40)
-        facts = np.empty(kernel.N_FACTS)
-        kernel.score(log_ratios, facts)
+        facts = np.empty(expert_evidence.N_FACTS)
+        expert_evidence.score(log_ratios, facts)
         sums = np.append(0, log_ratios.cumsum())
         stretches = [(sums[e] - sums[s], s, e) for s in range(40) for e in range(s + 1, 41)]
         since = [sums[40] - sums[s] for s in range(40)]
@@ -290,9 +290,11 @@ class TestExperts:
                 logsumexp([won for won, _, _ in stretches]) - math.log(4 * len(stretches)),
             ]
         )
-        assert facts[kernel.EVIDENCE] == pytest.approx(expected, rel=1e-10)
+        assert facts[expert_evidence.EVIDENCE] == pytest.approx(expected, rel=1e-10)
         won, first, end = max(stretches)
-        assert facts[[kernel.WON, kernel.FIRST, kernel.LAST]] == pytest.approx([won, first, end - 1])
+        assert facts[[expert_evidence.WON, expert_evidence.FIRST, expert_evidence.LAST]] == pytest.approx(
+            [won, first, end - 1]
+        )
 
 
 class TestCall:
@@ -371,7 +373,7 @@ class TestCall:
         for n_arms in (20, 40, 80):
             pi = rng.dirichlet(np.ones(n_arms), 50)
             log = read_pulls(draw(rng, pi), np.log(pi), np.arange(50), [str(a) for a in range(n_arms)])
-            found = families.expert_families(log, [])
+            found = expert_families.expert_families(log, [])
             counts.append(sum(len(family.labels()) * family.SIZES.size for family in found))
         assert counts[0] < counts[1] < 2 * counts[0]
         assert counts[1] < counts[2] < 2 * counts[1]

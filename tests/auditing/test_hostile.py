@@ -16,7 +16,7 @@ import feint
 from feint.auditing.html_report import page
 from feint.auditing.readers import open_growing_log, open_log
 from feint.auditing.readers.base import places
-from feint.registry.instances import load_bandit
+from feint.registry.instance_files import load_bandit
 from feint.support.printable import printable
 from shell import typed
 

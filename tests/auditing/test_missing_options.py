@@ -7,7 +7,7 @@ import pytest
 import feint
 from departing_agents import blocks, coin, thompson, treatment, urn
 from feint.auditing.diagnosis import alternatives
-from feint.auditing.diagnosis.limits import Limited
+from feint.auditing.diagnosis.clip_limits import Limited
 from feint.auditing.diagnosis.pulls import read_pulls
 from feint.auditing.facts import facts_of
 from feint.auditing.readers.base import no_progress
@@ -128,7 +128,7 @@ def test_a_missing_option_is_suggested(option):
 def test_what_is_read_from_the_claim_is_what_recomputing_gives(prior, initial_round, monkeypatch):
     """Delays, batches and top-two Thompson Sampling from one table, a control share from the others' draws."""
     compared = []
-    recompute = alternatives._Log.recompute
+    recompute = alternatives._ReadLog.recompute
 
     def compare(log, setting):
         found = recompute(log, setting)
@@ -139,7 +139,7 @@ def test_what_is_read_from_the_claim_is_what_recomputing_gives(prior, initial_ro
             compared.append(setting[0])
         return found
 
-    monkeypatch.setattr(alternatives._Log, "recompute", compare)
+    monkeypatch.setattr(alternatives._ReadLog, "recompute", compare)
     rng = np.random.default_rng(6)
     arms, groups = rng.integers(3, size=400), rng.integers(2, size=400)
     rewards = (rng.random(400) < 0.2 + 0.3 * arms).astype(float)

@@ -15,8 +15,8 @@ from scipy.special import log_ndtr
 import feint
 from cases import PAPER, quick_but_for
 from feint.numerics import best_arm_kernel
-from feint.numerics.best_arm_arms import SHIFT, SUM, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import add_panel, place_arms
+from feint.numerics.best_arm_workspace import SHIFT, SUM, allocate_normal_workspace
 from oracles import log_best_arm
 
 PUBLIC = PAPER.public

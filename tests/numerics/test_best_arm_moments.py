@@ -12,9 +12,9 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from cases import PAPER
-from feint.numerics.best_arm_arms import SHIFT, SUM, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums
 from feint.numerics.best_arm_moments import best_arm_moments
+from feint.numerics.best_arm_workspace import SHIFT, SUM, allocate_normal_workspace
 from oracles import DIGITS, log_best_arm
 
 CORNERS = {

@@ -24,7 +24,7 @@ from feint.agent.step import (
     update,
 )
 from feint.bandit import family_pair
-from feint.budgets import Epsilon, Pieces, as_budget
+from feint.budgets import BudgetPieces, Epsilon, as_budget
 from feint.explorers import Explorer, TopTwo
 from feint.explorers.base import Uniforms
 from feint.explorers.bounded_draws import EXACT
@@ -134,7 +134,7 @@ class Agent:
         self._feedback = feedback
         assembly = assemble(int(n_arms), self._families, explorer, reference, feedback=feedback, goal=goal)
         self._problem, self._known = assembly.instantiate()
-        self._budget = Pieces(budget, int(n_arms))
+        self._budget = BudgetPieces(budget, int(n_arms))
         self._choose, self._add_pull = (decide, add_pull) if assembly.plain else (_decide, _add_pull)
         self._config: dict[str, Any] = {
             "n_arms": int(n_arms),

@@ -17,7 +17,7 @@ from feint.agent.public_log import write_log
 from feint.app.background import in_background
 from feint.app.claims import CLAIMS, NUMBERS
 from feint.app.logs import SAMPLES, ReadyLog
-from feint.app.messages import Line, in_words_of_the_page, number_of
+from feint.app.messages import MessageLine, in_words_of_the_page, number_of
 from feint.auditing import AuditReport, Claim
 from feint.auditing.columns import choose_columns
 from feint.auditing.command_line import WrittenClaim, read_words
@@ -36,7 +36,7 @@ class Audit:
     """The audit of one log at a time, which is kept in a directory of the visitor's own until the visitor leaves."""
 
     def __init__(self) -> None:
-        self._line, self._verdict = Line(), Line()
+        self._line, self._verdict = MessageLine(), MessageLine()
         self._directory = tempfile.mkdtemp(prefix="feint-")
         # The directory also goes at the end of the server, whose last visitors do not leave by themselves.
         self.close = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)

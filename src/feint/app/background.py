@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import panel as pn
 
-from feint.app.messages import Line
+from feint.app.messages import MessageLine
 
 _T = TypeVar("_T")
 _TURNS = threading.BoundedSemaphore(4)
 
 
 def in_background(
-    work: Callable[[], _T], then: Callable[[_T], object], line: Line, end: Callable[[], object] = lambda: None
+    work: Callable[[], _T], then: Callable[[_T], object], line: MessageLine, end: Callable[[], object] = lambda: None
 ) -> None:
     """Run `work` in a thread, then call `then` with its result, under the document's lock.
 

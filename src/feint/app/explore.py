@@ -10,9 +10,9 @@ import panel as pn
 
 from feint.app.background import in_background, later
 from feint.app.charts import RunCharts, arm_colour
-from feint.app.instance import InstanceForm
+from feint.app.instance_form import InstanceForm
 from feint.app.logs import ReadyLog, log_of_run
-from feint.app.messages import Line
+from feint.app.messages import MessageLine
 from feint.app.style import CARD, GRID
 from feint.app.unfolding import ALPHA, Unfolding, Watched
 from feint.goals import BestArm
@@ -29,7 +29,7 @@ class Explore:
 
     def __init__(self, form: InstanceForm, audit: Callable[[ReadyLog], object]) -> None:
         self._form, self._audit = form, audit
-        self._line, self._head = Line(), pn.pane.HTML("", sizing_mode="stretch_width", margin=4)
+        self._line, self._head = MessageLine(), pn.pane.HTML("", sizing_mode="stretch_width", margin=4)
         self._run: Unfolding | None = None
         self._pictures: RunCharts | None = None
         self._asked = 0  # counts restarts

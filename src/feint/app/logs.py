@@ -10,7 +10,7 @@ from feint.app.claims import CLAIMS, OF_FAMILY, SPLIT, STRONGEST
 from feint.app.unfolding import Unfolding, Watched
 from feint.explorers import TopTwo
 from feint.families import Gaussian
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 
 _PULLS = 3_000
 _VISITORS = 4_000

@@ -30,7 +30,7 @@ def in_words_of_the_page(text: str) -> str:
     return _PARAMETER.sub(named, " ".join(text.split()))
 
 
-class Line:
+class MessageLine:
     """One line of text, in the tone of what it says."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ import panel as pn
 from feint.app.access import name_controls
 from feint.app.audit import Audit
 from feint.app.explore import Explore
-from feint.app.instance import InstanceForm
+from feint.app.instance_form import InstanceForm
 from feint.app.intro import INTRO
 from feint.app.logs import ReadyLog
 from feint.app.plan import PlanTab

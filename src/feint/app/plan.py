@@ -11,8 +11,8 @@ import panel as pn
 import feint
 from feint.app.background import in_background
 from feint.app.charts import TimeChart
-from feint.app.instance import EPSILONS, InstanceForm
-from feint.app.messages import Line
+from feint.app.instance_form import EPSILONS, InstanceForm
+from feint.app.messages import MessageLine
 from feint.app.style import CARD
 from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
@@ -54,7 +54,7 @@ class PlanTab:
     """The tab that plans the instance for one ε after another; `take` brings ε, explorer and pulls into Explore."""
 
     def __init__(self, form: InstanceForm, take: Callable[[float, str, int], object]) -> None:
-        self._form, self._take, self._line = form, take, Line()
+        self._form, self._take, self._line = form, take, MessageLine()
         self._asked = 0  # counts questions: what an older one finds is no longer shown
         self._about: Any = None  # what the last plans are about
         self._explorer = TopTwo.name

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from feint.registry import needs_arguments, parse, registered
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 
 STEP = 0.02  # of a slider
 FAMILIES = {

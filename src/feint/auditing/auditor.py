@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.auditing.checks import ORDER, TIME, BadRow, Chunk, Times, check
 from feint.auditing.groups import LogGroups
 from feint.auditing.modes import Mode, intervals_share
 from feint.auditing.readings import Readings
 from feint.auditing.report import ArmReport, AuditReport, Impossible
+from feint.auditing.row_checks import ORDER, TIME, BadRow, Chunk, Times, check_rows
 from feint.auditing.units import Units
 from feint.evidence import BoostMixture
-from feint.evidence.claimed import of_pulled_arms
+from feint.evidence.claim_table import of_pulled_arms
 from feint.numerics._validate import restore_counts
 
 _VERSION = 6
@@ -49,7 +49,7 @@ class Auditor:
 
     def feed(self, chunk: Chunk) -> None:
         """Check and test the next rows."""
-        checked = check(chunk, self.mode.arms, self.mode.check, self._times)
+        checked = check_rows(chunk, self.mode.arms, self.mode.check, self._times)
         if checked.bad:
             self._note(checked.bad)
         good = checked.good

@@ -13,11 +13,11 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.auditing.auditor import Auditor
-from feint.auditing.checks import Chunk, first_rows
-from feint.auditing.diagnosis.kernel import tilted
+from feint.auditing.diagnosis.expert_evidence import tilted
 from feint.auditing.modes import GROUPS_SHARE
 from feint.auditing.modes.base import leader_sides
 from feint.auditing.report import Cause
+from feint.auditing.row_checks import Chunk, first_rows
 from feint.evidence import BoostMixture
 from feint.evidence.boost_mixture import nearly_boosted
 from feint.references.scores import shares_of

@@ -7,11 +7,11 @@ import numpy as np
 
 from feint.auditing.arms import LogArms
 from feint.auditing.available import read_available
-from feint.auditing.checks import Chunk
 from feint.auditing.columns import LogColumns
 from feint.auditing.numbers import Column, as_column, as_column_with_commas, as_columns
 from feint.auditing.readers import Batch, Log
 from feint.auditing.readers.base import Texts
+from feint.auditing.row_checks import Chunk
 from feint.support.strict_json import parse_json
 
 CELLS_PER_CHUNK = 60_000  # rows × columns, and rows × arms, in memory at once

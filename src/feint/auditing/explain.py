@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from feint.auditing.arms import LogArms
 from feint.auditing.cause import find_cause
-from feint.auditing.checks import Chunk
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns, with_spare_columns
 from feint.auditing.diagnosis.alternatives import explain_log
 from feint.auditing.modes import make_mode
 from feint.auditing.report import AuditReport
+from feint.auditing.row_checks import Chunk
 
 READ_ONCE = (
     "What explains the rejection was not looked for: for this the log is read again, and its batches can be read only "

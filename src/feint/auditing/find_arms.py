@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from feint.auditing.arms import ANY_ARM, LogArms, are_numbers, as_whole, given_labels
-from feint.auditing.checks import BadRow, Times, check
 from feint.auditing.chunks import CELLS_PER_CHUNK, as_list, make_chunk
 from feint.auditing.claim import MOST_ARMS, Claim
 from feint.auditing.columns import LogColumns
 from feint.auditing.readers import Log
 from feint.auditing.readers.base import Progress
+from feint.auditing.row_checks import BadRow, Times, check_rows
 from feint.numerics._validate import is_whole
 from feint.references.base import has_context_per_arm
 from feint.references.split import Split
@@ -84,7 +84,7 @@ def _count_arms(
         if columns.listed is not None:
             length = max(length, _list_length(batch.table[columns.listed], keys, columns.decimal))
         chunk = make_chunk(only, LogArms(2), batch, first)
-        found = check(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, Times()).bad
+        found = check_rows(chunk, LogArms(ANY_ARM), lambda chunk, findings: None, Times()).bad
         if found and bad is None:
             bad = found[0]
         cells = (chunk.arm.texts[row.row - first] for row in found)

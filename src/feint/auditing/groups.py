@@ -11,8 +11,8 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.auditing.arms import label_of
 from feint.auditing.by_label import ByLabel
-from feint.auditing.checks import Checked, Chunk
 from feint.auditing.modes import GROUPS_SHARE, Mode
+from feint.auditing.row_checks import Checked, Chunk
 from feint.evidence.group_tilts import GroupTilts
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from feint.auditing.arms import LogArms
 from feint.auditing.auditor import Auditor
-from feint.auditing.checks import Chunk
 from feint.auditing.chunks import chunks
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns, choose_columns
@@ -17,6 +16,7 @@ from feint.auditing.readers import FollowedLog, Log, Source, naming, open_log
 from feint.auditing.readers.base import Progress, no_progress
 from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.report import AuditReport
+from feint.auditing.row_checks import Chunk
 from feint.auditing.sharded import Prepared, Where, audit_sharded
 
 

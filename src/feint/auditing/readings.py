@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.auditing.history import History
+from feint.auditing.evidence_history import History
 
 
 class Readings:

@@ -13,7 +13,7 @@ import numpy as np
 
 from feint._types import BoolArray, IntArray
 from feint.auditing.arms import label_of
-from feint.auditing.checks import Chunk
+from feint.auditing.row_checks import Chunk
 
 
 class ChangedUnit(NamedTuple):

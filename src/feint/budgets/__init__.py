@@ -5,8 +5,8 @@ Everything from the theory upwards imports this folder.
 
 from feint.budgets.base import (
     Budget,
+    BudgetPieces,
     Epsilon,
-    Pieces,
     PowerKernel,
     TableKernel,
     checked_at,
@@ -21,9 +21,9 @@ from feint.budgets.total import TotalBudget
 
 __all__ = [
     "Budget",
+    "BudgetPieces",
     "Constant",
     "Epsilon",
-    "Pieces",
     "PowerKernel",
     "PowerLaw",
     "RisingBudget",

@@ -67,7 +67,7 @@ class Budget(Protocol):
 Epsilon = float | Budget  # what every `epsilon` takes
 
 
-class Pieces:
+class BudgetPieces:
     """A budget as kernels take it, for the pulls of one piece of a run at a time; owned by one thread.
 
     The table of a user's own budget serves all replications: each would ask its copy the same in the same order.

@@ -14,7 +14,7 @@ from feint.bandit import Bandit
 from feint.numerics._kernel_files import remove
 from feint.numerics._threads import thread_count
 from feint.registry import parse_families, registered
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 
 
 def _compile_run(bandit: Bandit = PAPER) -> None:

@@ -71,7 +71,7 @@ def plan(
     from feint.planning import plan_epsilon, plan_unseen
     from feint.references import ThompsonSampling
     from feint.registry import parse
-    from feint.registry.instances import usual_arguments
+    from feint.registry.instance_files import usual_arguments
 
     bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
     expected = parse(reference, "reference", folder=Path())

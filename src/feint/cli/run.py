@@ -62,7 +62,7 @@ def run(
     from rich.console import Console
 
     from feint.registry import parse, parse_whole
-    from feint.registry.instances import usual_arguments
+    from feint.registry.instance_files import usual_arguments
     from feint.simulation.facts import facts_of_run
     from feint.simulation.simulate import run_simulation
     from feint.support.files import write_whole

@@ -88,7 +88,7 @@ def read_bandit(
     """
     from feint.bandit import Bandit
     from feint.registry import imply_family, is_family_of, parse, parse_families
-    from feint.registry.instances import load_bandit
+    from feint.registry.instance_files import load_bandit
     from feint.support.printable import short_repr
 
     reference, implied = imply_family(reference)

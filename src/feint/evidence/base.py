@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.evidence.claimed import check_logs
+from feint.evidence.claim_table import check_logs
 from feint.numerics._validate import as_floats, as_integers, is_whole, restore
 
 _VERSION = 3

@@ -40,7 +40,7 @@ import numpy.typing as npt
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.boost_repeats import SingleRatios, bet_repeatedly
-from feint.evidence.claimed import ABOVE, BELOW, LOG_P, REST, Claimed, P, read_claimed
+from feint.evidence.claim_table import ABOVE, BELOW, LOG_P, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import REFUTED, SHARE, Experts, FixedShare, experts
 from feint.numerics._jit import inlined
 from feint.numerics._validate import as_floats

@@ -27,7 +27,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
-from feint.evidence.claimed import Claimed
+from feint.evidence.claim_table import Claimed
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import SUM_TOLERANCE, as_number
 

@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import FloatArray, IntArray
-from feint.evidence.claimed import ABOVE, BELOW, REST, Claimed, P, read_claimed
+from feint.evidence.claim_table import ABOVE, BELOW, REST, Claimed, P, read_claimed
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import restore, restore_counts
 

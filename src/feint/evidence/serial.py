@@ -30,7 +30,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
-from feint.evidence.claimed import ABOVE, BELOW, REST, Claimed, P, read_claimed
+from feint.evidence.claim_table import ABOVE, BELOW, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import check_within
 from feint.evidence.serial_bet import BEHIND, SerialBet
 from feint.numerics._jit import inlined, kernel, part

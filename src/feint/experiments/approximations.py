@@ -16,7 +16,7 @@ from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin, TopTwo
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.support.intervals import median_ratio_interval
 from feint.support.style import (
     COLOURS,

@@ -10,7 +10,7 @@ from feint.bandit import Bandit
 from feint.experiments.contract import Tick
 from feint.experiments.findings import Finding
 from feint.numerics import RandomStream, best_arm_probabilities
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.support.style import GREY, new_figure, ordered_colours, tidy
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_poi
 from feint.experiments.resumable import simulate_resumably
 from feint.numerics.boost_kernel import bernoulli_kl
 from feint.planning.plan import planned_median
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.simulation.simulate import simulate
 from feint.support.intervals import gappy_median_interval, median_interval, median_ratio_interval, share_interval
 from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy

@@ -19,7 +19,7 @@ from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
 from feint.feedback import Linked, Sometimes
 from feint.numerics import best_arm_probabilities
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.support.intervals import Interval, gappy_median_interval, median_interval, share_interval
 from feint.support.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import optimal_boosting, saturated_log_error

@@ -13,7 +13,7 @@ from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.support.intervals import median_interval
 from feint.support.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import predicted_pulls

@@ -11,7 +11,7 @@ from feint.bandit import Bandit
 from feint.experiments.contract import Tick, in_units
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.support.intervals import median_interval
 from feint.support.style import GREY, band, band_of_logs, new_figure, ordered_colours, tidy
 from feint.theory import optimal_allocation

@@ -14,7 +14,7 @@ from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
 from feint.numerics import boost_probability
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.support.intervals import Interval, bounded_mean_interval, share_interval
 from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 

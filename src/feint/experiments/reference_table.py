@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from feint.numerics import best_arm_probabilities, gauss_hermite_probabilities
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 
 SETTINGS: dict[str, Any] = {
     "public": PAPER.public,

@@ -12,7 +12,7 @@ from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
-from feint.registry.instances import PAPER
+from feint.registry.instance_files import PAPER
 from feint.support.intervals import median_interval
 from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 from feint.theory import predicted_pulls

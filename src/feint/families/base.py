@@ -39,7 +39,7 @@ from feint.families.plain import PlainFamily
 from feint.numerics._jit import by_type, kernel
 from feint.numerics._validate import restore
 from feint.numerics.best_arm_rows import best_sums
-from feint.numerics.sequence import Sequence
+from feint.numerics.sequence import DrawSequence
 from feint.numerics.streams import Word
 from feint.support.own_parts import call, read
 
@@ -187,13 +187,13 @@ def fill_region(
 
 
 @by_type
-def draw_sum(family: Any, mean: float, n: int, draws: Sequence) -> float:
+def draw_sum(family: Any, mean: float, n: int, draws: DrawSequence) -> float:
     """Draw the sum of n rewards with this mean; NaN if the family cannot."""
     return math.nan
 
 
 @by_type
-def draw_part(family: Any, total: float, n: int, first: int, draws: Sequence) -> float:
+def draw_part(family: Any, total: float, n: int, first: int, draws: DrawSequence) -> float:
     """Draw the sum of the first `first` of n rewards that sum to `total`; its law does not depend on the mean."""
     return math.nan
 

@@ -28,7 +28,7 @@ from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import both_odds
 from feint.numerics.posterior_draws import draw_beta
-from feint.numerics.sequence import Sequence
+from feint.numerics.sequence import DrawSequence
 from feint.numerics.streams import Word
 
 
@@ -69,12 +69,12 @@ def _fill_region(
 
 
 @inlined
-def _draw_sum(family: "BernoulliKernel", mean: float, n: int, draws: Sequence) -> float:
+def _draw_sum(family: "BernoulliKernel", mean: float, n: int, draws: DrawSequence) -> float:
     return draw_binomial(float(n), mean, draws)
 
 
 @inlined
-def _draw_part(family: "BernoulliKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+def _draw_part(family: "BernoulliKernel", total: float, n: int, first: int, draws: DrawSequence) -> float:
     return draw_hypergeometric(float(n), total, float(first), draws)
 
 

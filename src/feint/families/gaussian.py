@@ -15,12 +15,12 @@ from feint.families.placing import place_normal, sharpest_mean
 from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import as_number
 from feint.numerics.best_arm import best_arm_probabilities
-from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import single_arm_sum
 from feint.numerics.best_arm_others import fill_normal_log_others
+from feint.numerics.best_arm_workspace import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.posterior_axes import allocate_normal_axis
 from feint.numerics.posterior_draws import draw_normal
-from feint.numerics.sequence import Sequence, next_normal
+from feint.numerics.sequence import DrawSequence, next_normal
 from feint.numerics.streams import Word
 
 _LARGEST_REWARD = 1e100  # in units of σ: far from overflow
@@ -89,12 +89,12 @@ def _fill_corners(
 
 
 @inlined
-def _draw_sum(family: "GaussianKernel", mean: float, n: int, draws: Sequence) -> float:
+def _draw_sum(family: "GaussianKernel", mean: float, n: int, draws: DrawSequence) -> float:
     return n * mean + family.sigma * math.sqrt(n) * next_normal(draws)
 
 
 @inlined
-def _draw_part(family: "GaussianKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+def _draw_part(family: "GaussianKernel", total: float, n: int, first: int, draws: DrawSequence) -> float:
     share = first / n
     return total * share + family.sigma * math.sqrt(first * (1.0 - share)) * next_normal(draws)
 

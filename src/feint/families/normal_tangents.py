@@ -36,8 +36,8 @@ import math
 from feint._types import FloatArray
 from feint.families.base import Belief, Tangents
 from feint.numerics._jit import inlined, part
-from feint.numerics.best_arm_arms import SHIFT, SUM
 from feint.numerics.best_arm_moments import best_arm_moments
+from feint.numerics.best_arm_workspace import SHIFT, SUM
 
 # Rows of `moved` (3, K): b, k, and half the second bracket of (1).
 _B, _K, _COMMON = 0, 1, 2

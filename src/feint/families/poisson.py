@@ -32,7 +32,7 @@ from feint.numerics.gamma_best_arm import (
 from feint.numerics.logit_beta import stirling_remainder
 from feint.numerics.normal import HALF_LOG_2PI
 from feint.numerics.posterior_draws import draw_gamma
-from feint.numerics.sequence import Sequence
+from feint.numerics.sequence import DrawSequence
 from feint.numerics.streams import Word
 
 _LARGEST_MEAN = 1e6  # a draw takes about √mean additions
@@ -105,12 +105,12 @@ def _fill_region(
 
 
 @inlined
-def _draw_sum(family: "PoissonKernel", mean: float, n: int, draws: Sequence) -> float:
+def _draw_sum(family: "PoissonKernel", mean: float, n: int, draws: DrawSequence) -> float:
     return draw_poisson_number(n * mean, draws)
 
 
 @inlined
-def _draw_part(family: "PoissonKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+def _draw_part(family: "PoissonKernel", total: float, n: int, first: int, draws: DrawSequence) -> float:
     return draw_binomial(total, first / n, draws)
 
 

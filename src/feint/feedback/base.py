@@ -30,7 +30,7 @@ from feint._types import FloatArray
 from feint.families.base import MEAN_HIGH, MEAN_LOW, Belief, draw_reward, draw_sum
 from feint.families.gaussian import Gaussian
 from feint.numerics._jit import by_type
-from feint.numerics.sequence import Sequence
+from feint.numerics.sequence import DrawSequence
 from feint.support.printable import short_repr
 
 
@@ -101,19 +101,19 @@ def set_learnt(family: Any, belief: Belief, arm: int, seen: int, total: float) -
 
 
 @by_type
-def draw_seen(family: Any, n: int, draws: Sequence) -> int:
+def draw_seen(family: Any, n: int, draws: DrawSequence) -> int:
     """Draw how many private rewards of n pulls are seen."""
     return n
 
 
 @by_type
-def draw_seen_part(family: Any, seen: int, n: int, first: int, draws: Sequence) -> int:
+def draw_seen_part(family: Any, seen: int, n: int, first: int, draws: DrawSequence) -> int:
     """Draw how many of them are seen in the first `first` of n pulls, in which `seen` are seen."""
     return first
 
 
 @by_type
-def draw_learnt(family: Any, public_mean: float, mean: float, seen: int, draws: Sequence) -> float:
+def draw_learnt(family: Any, public_mean: float, mean: float, seen: int, draws: DrawSequence) -> float:
     """Draw the sum of what `seen` private rewards teach."""
     return draw_sum(family, mean, seen, draws)
 

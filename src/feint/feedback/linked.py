@@ -24,7 +24,7 @@ from feint.families.normal_region import set_corners
 from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_floats, as_number
-from feint.numerics.sequence import Sequence
+from feint.numerics.sequence import DrawSequence
 
 _WIDER = 1e-6  # by how much the box of the private mean is wider than the image of the public one: more than rounding
 
@@ -93,22 +93,22 @@ def _set_learnt(family: LinkedKernel, belief: Belief, arm: int, seen: int, total
 
 
 @inlined
-def _draw_seen(family: LinkedKernel, n: int, draws: Sequence) -> int:
+def _draw_seen(family: LinkedKernel, n: int, draws: DrawSequence) -> int:
     return 0
 
 
 @inlined
-def _draw_seen_part(family: LinkedKernel, seen: int, n: int, first: int, draws: Sequence) -> int:
+def _draw_seen_part(family: LinkedKernel, seen: int, n: int, first: int, draws: DrawSequence) -> int:
     return 0
 
 
 @inlined
-def _draw_learnt(family: LinkedKernel, public_mean: float, mean: float, seen: int, draws: Sequence) -> float:
+def _draw_learnt(family: LinkedKernel, public_mean: float, mean: float, seen: int, draws: DrawSequence) -> float:
     return 0.0
 
 
 @inlined
-def _draw_part(family: LinkedKernel, total: float, n: int, first: int, draws: Sequence) -> float:
+def _draw_part(family: LinkedKernel, total: float, n: int, first: int, draws: DrawSequence) -> float:
     return 0.0
 
 

@@ -31,7 +31,7 @@ from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_number
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
-from feint.numerics.sequence import Sequence, next_normal
+from feint.numerics.sequence import DrawSequence, next_normal
 
 
 @inlined
@@ -113,24 +113,24 @@ def _set_learnt(family: "SometimesKernel", belief: Belief, arm: int, seen: int, 
 
 
 @inlined
-def _draw_seen(family: "SometimesKernel", n: int, draws: Sequence) -> int:
+def _draw_seen(family: "SometimesKernel", n: int, draws: DrawSequence) -> int:
     return int(draw_binomial(float(n), family.share, draws))
 
 
 @inlined
-def _draw_seen_part(family: "SometimesKernel", seen: int, n: int, first: int, draws: Sequence) -> int:
+def _draw_seen_part(family: "SometimesKernel", seen: int, n: int, first: int, draws: DrawSequence) -> int:
     return int(draw_hypergeometric(float(n), float(seen), float(first), draws))
 
 
 @inlined
-def _draw_learnt(family: "SometimesKernel", public_mean: float, mean: float, seen: int, draws: Sequence) -> float:
+def _draw_learnt(family: "SometimesKernel", public_mean: float, mean: float, seen: int, draws: DrawSequence) -> float:
     return seen * (mean - family.slope * public_mean) + family.sigma * family.rest * math.sqrt(seen) * next_normal(
         draws
     )
 
 
 @inlined
-def _draw_part(family: "SometimesKernel", total: float, n: int, first: int, draws: Sequence) -> float:
+def _draw_part(family: "SometimesKernel", total: float, n: int, first: int, draws: DrawSequence) -> float:
     """Draw the sum of the first `first` of n numbers Z, given that of all."""
     if first == 0 or first == n:
         return total if first == n else 0.0

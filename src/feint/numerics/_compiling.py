@@ -281,7 +281,7 @@ def _named_tuples(found: Any) -> Iterator[type]:
             yield from _named_tuples(inner)
 
 
-class _Notice:
+class _CompileNotice:
     """A notice, given once, that kernels are compiling; it appears only if that takes long."""
 
     _PATIENCE = 2.0  # seconds, for all kernels together
@@ -319,7 +319,7 @@ class _Notice:
             _kernel_files.announce()
 
 
-_NOTICE = _Notice()
+_NOTICE = _CompileNotice()
 
 _OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
 PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from feint._types import FloatArray
 from feint.numerics._jit import part, parts
 from feint.numerics._validate import as_arms, is_whole
-from feint.numerics.best_arm_arms import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 from feint.numerics.best_arm_kernel import best_arm_sums
 from feint.numerics.best_arm_rows import over_rows
+from feint.numerics.best_arm_workspace import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 
 _WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay within float64
 _WIDEST_RATIO = 1e12  # of sds: beyond this, the sharpest arm is narrower than the gaps between floats 40 sds away

@@ -33,7 +33,7 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.numerics._jit import bits_float, float_bits, fma, inlined, part
-from feint.numerics.best_arm_arms import (
+from feint.numerics.best_arm_workspace import (
     ACTIVE,
     CENTRE,
     CENTRE_LOW,

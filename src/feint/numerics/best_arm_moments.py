@@ -11,7 +11,8 @@ means over panels, each weighted with its share of the arm's sum, so they need n
 
 from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
-from feint.numerics.best_arm_arms import (
+from feint.numerics.best_arm_kernel import add_panel, place_arms, weigh_nodes
+from feint.numerics.best_arm_workspace import (
     NODES,
     PRECISION,
     SHIFT,
@@ -23,7 +24,6 @@ from feint.numerics.best_arm_arms import (
     WAITING,
     NormalWorkspace,
 )
-from feint.numerics.best_arm_kernel import add_panel, place_arms, weigh_nodes
 from feint.numerics.normal import exp_or_little
 from feint.numerics.sums import sum_products
 

@@ -17,7 +17,8 @@ import math
 
 from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
-from feint.numerics.best_arm_arms import (
+from feint.numerics.best_arm_kernel import add_panel, place_arms
+from feint.numerics.best_arm_workspace import (
     CENTRE,
     HALF,
     LEFT,
@@ -30,7 +31,6 @@ from feint.numerics.best_arm_arms import (
     WANTED,
     NormalWorkspace,
 )
-from feint.numerics.best_arm_kernel import add_panel, place_arms
 
 _UNSEEN = 9.0  # Φ is 1 from 8.2 on
 _FALLING = 50.0

@@ -1,4 +1,4 @@
-r"""Binomial, Poisson and hypergeometric numbers of any size, from a `Sequence`.
+r"""Binomial, Poisson and hypergeometric numbers of any size, from a `DrawSequence`.
 
 They are drawn by the ratio of uniforms: with k₀ the mode, X = ⌊μ + ½ + h·(V − ½)/U⌋ is accepted if U² ≤ p(X)/p(k₀),
 where the width h = 2√(2/e)·√(σ² + ½) + 3 − 2√(3/e) covers the whole law for each of the three (Stadlober 1989, 1990).
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from feint.numerics._jit import by_type, inlined, part, parts
 from feint.numerics.entropy import phi
 from feint.numerics.logit_beta import stirling_remainder
-from feint.numerics.sequence import Sequence, next_uniform
+from feint.numerics.sequence import DrawSequence, next_uniform
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _SLOPE, _OFFSET = 2.0 * math.sqrt(2.0 / math.e), 3.0 - 2.0 * math.sqrt(3.0 / math.e)
@@ -87,7 +87,7 @@ class PoissonLaw(NamedTuple):
 
 
 @part
-def _draw_by_rejection(law: Any, mode: float, mean: float, variance: float, draws: Sequence) -> float:
+def _draw_by_rejection(law: Any, mode: float, mean: float, variance: float, draws: DrawSequence) -> float:
     log_p = log_weight(law, mode)
     width = _SLOPE * math.sqrt(variance + 0.5) + _OFFSET
     while True:
@@ -98,7 +98,7 @@ def _draw_by_rejection(law: Any, mode: float, mean: float, variance: float, draw
 
 
 @part
-def draw_binomial(n: float, p: float, draws: Sequence) -> float:
+def draw_binomial(n: float, p: float, draws: DrawSequence) -> float:
     """Draw the number of hits in n trials of probability p."""
     if n <= 0.0 or p <= 0.0:
         return 0.0
@@ -110,7 +110,7 @@ def draw_binomial(n: float, p: float, draws: Sequence) -> float:
 
 
 @part
-def draw_hypergeometric(n: float, hits: float, drawn: float, draws: Sequence) -> float:
+def draw_hypergeometric(n: float, hits: float, drawn: float, draws: DrawSequence) -> float:
     """Draw the number of hits among the first `drawn` of n places, `hits` of which are hits."""
     if hits <= 0.0 or drawn <= 0.0:
         return 0.0
@@ -125,6 +125,6 @@ def draw_hypergeometric(n: float, hits: float, drawn: float, draws: Sequence) ->
 
 
 @part
-def draw_poisson_number(mean: float, draws: Sequence) -> float:
+def draw_poisson_number(mean: float, draws: DrawSequence) -> float:
     """Draw the number of events where `mean` are expected."""
     return _draw_by_rejection(PoissonLaw(mean), float(math.floor(mean)), mean, mean, draws) if mean > 0.0 else 0.0

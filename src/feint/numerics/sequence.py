@@ -27,20 +27,20 @@ _RARE = 2.0**-10
 _NATS_OF_RARE = 10.0 * math.log(2.0)
 
 
-class Sequence(NamedTuple):
+class DrawSequence(NamedTuple):
     """The state of a replication's draws; owned by the caller."""
 
     state: WordArray  # (8,): counter, position in the block, key (two words), and the block's four words
     spare: FloatArray  # (2,): the normal left over from the last pair, and whether there is one
 
 
-def sequence() -> Sequence:
+def sequence() -> DrawSequence:
     """Allocate a sequence; start it with `start_sequence`."""
-    return Sequence(np.zeros(8, dtype=np.uint64), np.zeros(2))
+    return DrawSequence(np.zeros(8, dtype=np.uint64), np.zeros(2))
 
 
 @part
-def start_sequence(draws: Sequence, seed: Word, replication: Word) -> None:
+def start_sequence(draws: DrawSequence, seed: Word, replication: Word) -> None:
     """Go to the beginning of a replication's stream."""
     draws.state[_COUNTER] = _ZERO
     draws.state[_POSITION] = _FOUR
@@ -50,7 +50,7 @@ def start_sequence(draws: Sequence, seed: Word, replication: Word) -> None:
 
 
 @part
-def next_uniform(draws: Sequence) -> float:
+def next_uniform(draws: DrawSequence) -> float:
     """Draw a uniform in (0, 1)."""
     state = draws.state
     if state[_POSITION] == _FOUR:
@@ -64,7 +64,7 @@ def next_uniform(draws: Sequence) -> float:
 
 
 @part
-def next_exponential(draws: Sequence) -> float:
+def next_exponential(draws: DrawSequence) -> float:
     """Draw an exponential of mean 1: −log u, or where u < c, −log c plus another one, which has the same law."""
     passed = 0.0
     u = next_uniform(draws)
@@ -75,13 +75,13 @@ def next_exponential(draws: Sequence) -> float:
 
 
 @inlined
-def next_gap(draws: Sequence, rate: float) -> float:
+def next_gap(draws: DrawSequence, rate: float) -> float:
     """Draw how many independent trials of success probability `rate` fail before the first success."""
     return math.floor(next_exponential(draws) / -math.log1p(-rate)) if rate < 1.0 else 0.0
 
 
 @part
-def next_normal(draws: Sequence) -> float:
+def next_normal(draws: DrawSequence) -> float:
     """Draw a standard normal; they are made in pairs, by Box–Muller."""
     if draws.spare[1] == 1.0:
         draws.spare[1] = 0.0

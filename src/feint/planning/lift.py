@@ -26,7 +26,7 @@ class Lifts(NamedTuple):
     density: float
 
 
-class Step(NamedTuple):
+class StepProbabilities(NamedTuple):
     """The probabilities of a step, (K, R)."""
 
     share: FloatArray  # of boosts
@@ -66,15 +66,15 @@ class Lift:
             return self._values[np.clip(np.rint(place), 0, _CURVE - 1).astype(np.int64)]
         return np.where(t <= self.last, self._power(t), 0.0)
 
-    def step(self, epsilon: FloatArray, share: FloatArray, log_pi: FloatArray) -> Step:
+    def step(self, epsilon: FloatArray, share: FloatArray, log_pi: FloatArray) -> StepProbabilities:
         """Return the probabilities of a step with budgets ε (R,), from log π (K, R), which is corrected."""
-        step = Step(share, log_pi, *np.empty((2, *log_pi.shape)))
+        step = StepProbabilities(share, log_pi, *np.empty((2, *log_pi.shape)))
         _fill_step(self._lifts, epsilon, step, np.empty((3, len(log_pi))))
         return step
 
 
 @kernel
-def _fill_step(lifts: Lifts, epsilon: FloatArray, step: Step, scratch: FloatArray) -> None:
+def _fill_step(lifts: Lifts, epsilon: FloatArray, step: StepProbabilities, scratch: FloatArray) -> None:
     """Fill in p_a = w_a·q_a + π_a·Σ_b w_b·(1 − q_b)/(1 − π_b), b other than a. Where an arm is nearly sure, sums of
     the others are accurate and differences are not.
     """

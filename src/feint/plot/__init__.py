@@ -5,7 +5,7 @@ Data hold natural logarithms, pictures show log₁₀, and each axis says so. In
 
 from feint.plot.detection import detection_curves
 from feint.plot.differences import compare
-from feint.plot.errors import error_curves
+from feint.plot.error_curves import error_curves
 from feint.plot.shares import allocation
 
 __all__ = ["allocation", "compare", "detection_curves", "error_curves"]

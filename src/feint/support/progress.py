@@ -32,7 +32,7 @@ def say_once(line: str) -> None:
 
 
 @dataclass
-class _Work:
+class _ProgressTask:
     """A piece of work in progress; its total is 0 if it is not known."""
 
     what: str
@@ -82,7 +82,7 @@ class _Terminal:
         )
         self._bars.start()
 
-    def show(self, works: list[_Work]) -> None:
+    def show(self, works: list[_ProgressTask]) -> None:
         for work in works[len(self._bars.tasks) :]:
             self._bars.add_task(work.what, total=work.total or None)
         for task, work in zip(self._bars.tasks, works, strict=False):
@@ -101,13 +101,13 @@ class _Notebook:
         self._unit, self._start = unit, time.monotonic()
         self._handle = display.display({"text/plain": ""}, raw=True, display_id=True)
 
-    def show(self, works: list[_Work]) -> None:
+    def show(self, works: list[_ProgressTask]) -> None:
         self._handle.update({"text/plain": "\n".join(map(self._line, works))}, raw=True)
 
     def close(self) -> None:
         self._handle.update({"text/plain": ""}, raw=True)
 
-    def _line(self, work: _Work) -> str:
+    def _line(self, work: _ProgressTask) -> str:
         passed = time.monotonic() - self._start
         if not work.total:
             return f"{work.what:>13} {_clock(passed)}"
@@ -143,11 +143,11 @@ def progress_bars(unit: str = "", *, at_once: bool = False) -> Iterator[Callable
     if display is None or not _OPEN.acquire(blocking=False):
         yield lambda what, total: lambda done: None
         return
-    works: list[_Work] = []
+    works: list[_ProgressTask] = []
     ended = threading.Event()
 
     def start(what: str, total: int) -> Tick:
-        works.append(_Work(what, total))
+        works.append(_ProgressTask(what, total))
         return works[-1].advance
 
     def watch() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from feint.sweep.study import Study
-from feint.sweep.task import Shard, Task, perform, work_of
+from feint.sweep.task import Task, TaskResult, perform, work_of
 
 
 class _Ended(Exception):
@@ -14,7 +14,7 @@ class _Ended(Exception):
 
 def run_locally(
     study: Study, tasks: Iterable[Task], cores: int
-) -> Generator[tuple[Task, Shard | Exception], None, None]:
+) -> Generator[tuple[Task, TaskResult | Exception], None, None]:
     """Yield each task with its result or its error, as they finish. Closing the generator stops the tasks."""
     stop = threading.Event()
 
@@ -23,7 +23,7 @@ def run_locally(
             raise _Ended
 
     pool = ThreadPoolExecutor(cores, thread_name_prefix="feint-sweep")
-    running: dict[Future[Shard], Task] = {}
+    running: dict[Future[TaskResult], Task] = {}
     try:
         for task in tasks:
             running[pool.submit(perform, work_of(study, task), tick)] = task
@@ -36,7 +36,7 @@ def run_locally(
         pool.shutdown(cancel_futures=True)
 
 
-def _finished(running: dict[Future[Shard], Task]) -> Iterator[tuple[Task, Shard | Exception]]:
+def _finished(running: dict[Future[TaskResult], Task]) -> Iterator[tuple[Task, TaskResult | Exception]]:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
     for future in done:
         error = future.exception()

@@ -11,14 +11,14 @@ from feint.numerics._threads import thread_count
 from feint.support.cluster import check_workers, connected, wait_for_workers
 from feint.support.own_parts import OwnPartError
 from feint.support.progress import ticking
-from feint.sweep.cluster import run_on_cluster
+from feint.sweep.dask_tasks import run_study_on_cluster
 from feint.sweep.local import run_locally
 from feint.sweep.store_writer import StoreWriter
 from feint.sweep.study import Study
-from feint.sweep.task import Shard, Task
+from feint.sweep.task import Task, TaskResult
 from feint.sweep.workload import Workload, make_workload
 
-Outcomes = Generator[tuple[Task, Shard | Exception], None, None]
+Outcomes = Generator[tuple[Task, TaskResult | Exception], None, None]
 
 
 class SweepWarning(UserWarning):
@@ -58,7 +58,7 @@ def run_study(
     else:
         with connected(scheduler, workers) as client, store.writing():
             plan = _workload(store, wait_for_workers(client), retry_failed, False, show)
-            _run_tasks(store, plan, run_on_cluster(study, plan.tasks, client), progress)
+            _run_tasks(store, plan, run_study_on_cluster(study, plan.tasks, client), progress)
     if store.failed:
         index, message = store.failed[0]
         warnings.warn(

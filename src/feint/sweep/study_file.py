@@ -5,7 +5,7 @@ from typing import Any
 
 from feint.bandit import Bandit
 from feint.registry import from_table, imply_family, is_family_of, parse
-from feint.registry.instances import bandit_of
+from feint.registry.instance_files import bandit_of
 from feint.support.errors import blaming
 from feint.support.files import read_fields
 from feint.support.printable import short_repr

@@ -35,7 +35,7 @@ class Work(NamedTuple):
     plain: bool
 
 
-class Shard(NamedTuple):
+class TaskResult(NamedTuple):
     """The result of a task."""
 
     values: dict[str, NDArray[Any]]
@@ -48,14 +48,14 @@ def work_of(study: Study, task: Task) -> Work:
     return Work(study.cell(task.cell), range(task.first, task.last), study.options | {"goal": study.goal}, plain)
 
 
-def perform(work: Work, tick: Callable[[int], object] | None = None) -> Shard:
+def perform(work: Work, tick: Callable[[int], object] | None = None) -> TaskResult:
     """Simulate a task on one thread; `tick` may raise to end it."""
     bandit, explorer, reference, budget = work.cell
     with _PLAIN if work.plain else nullcontext(), one_thread():
         runs = run_simulation(
             bandit, explorer, reference, budget, replications=work.replications, progress=tick or False, **work.options
         )
-    return Shard(runs.variables, versions())
+    return TaskResult(runs.variables, versions())
 
 
 def timed(work: Work) -> float:

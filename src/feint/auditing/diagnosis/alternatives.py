@@ -10,12 +10,11 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.available import read_available
-from feint.auditing.checks import Chunk, Times, check, first_rows
 from feint.auditing.claim import Claim
+from feint.auditing.diagnosis.clip_limits import CLIP
+from feint.auditing.diagnosis.expert_evidence import top_two
+from feint.auditing.diagnosis.expert_families import Alternative
 from feint.auditing.diagnosis.experts import HOLDOUT, POWER, Setting
-from feint.auditing.diagnosis.families import Alternative
-from feint.auditing.diagnosis.kernel import top_two
-from feint.auditing.diagnosis.limits import CLIP
 from feint.auditing.diagnosis.order import COIN
 from feint.auditing.diagnosis.other_claims import (
     AVAILABLE,
@@ -37,13 +36,14 @@ from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
 from feint.auditing.groups import GroupNumbers
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
+from feint.auditing.row_checks import Chunk, Times, check_rows, first_rows
 from feint.auditing.units import Units
 from feint.evidence.serial_bet import order_pasts
 from feint.references import ThompsonSampling
 from feint.references.past import Timing
 
 
-class _Piece(NamedTuple):
+class _TestedRows(NamedTuple):
     """Some rows of a log that can be tested."""
 
     chunk: Chunk
@@ -69,7 +69,7 @@ def explain_log(
 ) -> Diagnosis | None:
     """Return which kind of departure explains the log best; None if none of the rows looked at was tested."""
     assert report.rejected_at is not None
-    log = _Log(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n))
+    log = _ReadLog(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n))
     if not log.tested.any():
         return None
     alternatives = []
@@ -80,7 +80,7 @@ def explain_log(
     return log.diagnose(alternatives, report.alpha)
 
 
-class _Log:
+class _ReadLog:
     """The rows of a log that are looked at, read under the claim and under others."""
 
     def __init__(self, chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, limit: int) -> None:
@@ -177,7 +177,7 @@ class _Log:
             known |= ~drawn
         return log_pi, known
 
-    def _with_column(self, piece: _Piece, option: str, name: str) -> _Piece:
+    def _with_column(self, piece: _TestedRows, option: str, name: str) -> _TestedRows:
         """Return some rows, with a spare column in the part that an option gives it."""
         cells = piece.chunk.spare[name]
         if option == AVAILABLE:
@@ -228,14 +228,14 @@ class _Log:
         )
 
 
-def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
+def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_TestedRows]:
     """Return the first rows of a log that can be tested."""
-    pieces: list[_Piece] = []
+    pieces: list[_TestedRows] = []
     numbers = GroupNumbers()
     times, units = Times(), Units()
     n_good = 0
     for chunk in chunks:
-        checked = check(chunk, mode.arms, mode.check, times)
+        checked = check_rows(chunk, mode.arms, mode.check, times)
         good = np.flatnonzero(checked.good)
         if good.size > limit - n_good:  # the rest of a large chunk would be recomputed for every other claim
             good = good[: limit - n_good]
@@ -245,14 +245,14 @@ def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_Piece]:
         groups = numbers.of_rows(chunk, checked)
         arms = chunk.arm.values[good].astype(np.int64)
         drawn, _ = units.draws(chunk, checked.good, arms, groups)
-        pieces.append(_Piece(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins, drawn))
+        pieces.append(_TestedRows(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins, drawn))
         n_good += good.size
         if n_good >= limit:
             break
     return pieces
 
 
-def _read(pieces: list[_Piece], mode: Mode) -> tuple[FloatArray, BoolArray]:
+def _read(pieces: list[_TestedRows], mode: Mode) -> tuple[FloatArray, BoolArray]:
     """Return (log π (n, K), where it is known (n,)) of all rows; 0 where nothing is claimed."""
     tables, masks = [], []
     for piece in pieces:

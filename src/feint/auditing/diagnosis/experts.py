@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from feint._types import FloatArray
-from feint.auditing.diagnosis.kernel import Boosts, boosts_of, mixed, powered, tilted
+from feint.auditing.diagnosis.expert_evidence import Boosts, boosts_of, mixed, powered, tilted
 from feint.auditing.diagnosis.pulls import Pulls
 
 BOOSTED, SHARE = "boosted", "share"

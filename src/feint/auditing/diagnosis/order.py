@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
+from feint.auditing.diagnosis.expert_evidence import mixed, tilted
 from feint.auditing.diagnosis.experts import KEPT_OF_CLAIM, MIXED, TILTS, ExpertFamily, Setting, share_text
-from feint.auditing.diagnosis.kernel import mixed, tilted
 from feint.auditing.diagnosis.pulls import Pulls
 from feint.evidence.serial_bet import BEHIND, order_pasts
 

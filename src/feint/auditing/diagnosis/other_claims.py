@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from feint.auditing.arms import LogArms, label_of
 from feint.auditing.claim import Claim
+from feint.auditing.diagnosis.clip_limits import CLIP
+from feint.auditing.diagnosis.expert_families import READING
 from feint.auditing.diagnosis.experts import HOLDOUT, POWER, Setting
-from feint.auditing.diagnosis.families import READING
-from feint.auditing.diagnosis.limits import CLIP
 from feint.auditing.diagnosis.order import BALANCE, COIN
 from feint.auditing.modes import LoggedPropensities, RecomputedReference
 from feint.families import Bernoulli, Gaussian

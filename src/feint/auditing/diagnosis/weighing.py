@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
+from feint.auditing.diagnosis.expert_evidence import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
+from feint.auditing.diagnosis.expert_families import Alternative, Given, expert_families
 from feint.auditing.diagnosis.experts import SHARE, ExpertFamily, Setting
-from feint.auditing.diagnosis.families import Alternative, Given, expert_families
-from feint.auditing.diagnosis.kernel import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
 from feint.auditing.diagnosis.pulls import Pulls, RowsBefore, read_pulls
 from feint.numerics._validate import as_floats, as_integers
 from feint.numerics.log_mean import log_mean

@@ -19,12 +19,12 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
-from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim, ModeName
+from feint.auditing.row_checks import Chunk, RowProblems
 from feint.evidence import BoostMixture, Calibration, PropensityMixture, SerialMixture
 from feint.evidence.base import EProcess
 from feint.evidence.calibration import BETS_SHARE
-from feint.evidence.claimed import read_claimed
+from feint.evidence.claim_table import read_claimed
 from feint.evidence.share_bets import ShareBets
 from feint.references.scores import shares_of
 
@@ -63,7 +63,7 @@ class Mode(ABC):
         self.serial = SerialMixture(arms.n, **allowed, n_groups=0 if grouped else None)
 
     @abstractmethod
-    def check(self, chunk: Chunk, findings: Findings) -> None:
+    def check(self, chunk: Chunk, findings: RowProblems) -> None:
         """Find the rows that cannot be tested."""
 
     @abstractmethod

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
-from feint.auditing.checks import Chunk, Findings
 from feint.auditing.modes.base import Mode
 from feint.auditing.numbers import decimals
+from feint.auditing.row_checks import Chunk, RowProblems
 
 
 class LoggedProbabilities(Mode):
@@ -16,7 +16,7 @@ class LoggedProbabilities(Mode):
 
     NAME = "probabilities"
 
-    def check(self, chunk: Chunk, findings: Findings) -> None:
+    def check(self, chunk: Chunk, findings: RowProblems) -> None:
         """Find the rows whose probabilities are not numbers from 0 to 1 that sum to 1."""
         table = _probability_table(chunk)
         if np.isnan(table).any():

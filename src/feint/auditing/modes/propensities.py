@@ -12,10 +12,10 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
-from feint.auditing.checks import Chunk, Findings
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
 from feint.auditing.probability_of import named_place, of_pulled_arm
+from feint.auditing.row_checks import Chunk, RowProblems
 from feint.evidence import PropensityMixture, PropensitySerialMixture
 from feint.evidence.propensity_mixture import shrink_propensities
 
@@ -45,7 +45,7 @@ class LoggedPropensities(Mode):
         self._inverse = np.zeros(3)
         self._even = True  # whether all are 1/K
 
-    def check(self, chunk: Chunk, findings: Findings) -> None:
+    def check(self, chunk: Chunk, findings: RowProblems) -> None:
         """Find the rows whose propensity is not a number from 0 to 1."""
         assert chunk.propensity is not None
         column = chunk.propensity

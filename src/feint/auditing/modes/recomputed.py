@@ -9,10 +9,10 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.available import AmongAvailable
 from feint.auditing.burn_in import read_burn_in
-from feint.auditing.checks import Chunk, Findings, shown
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
 from feint.auditing.numbers import NEVER, as_moments
+from feint.auditing.row_checks import Chunk, RowProblems, shown
 from feint.auditing.stages import Stages
 from feint.evidence import Calibration, PropensityMixture, PropensitySerialMixture
 from feint.evidence.share_bets import ShareBets
@@ -49,7 +49,7 @@ class RecomputedReference(Mode):
             self.expected.untested = max(self.expected.untested, self._burn_in.rows)
         self._all_binary = True
 
-    def check(self, chunk: Chunk, findings: Findings) -> None:
+    def check(self, chunk: Chunk, findings: RowProblems) -> None:
         """Find the rows whose reward is not one of the family."""
         for i, column in enumerate(chunk.contexts):
             findings.add_column(column, f"number {i + 1} of the context")

@@ -12,7 +12,7 @@ from feint.auditing.arms import LogArms
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns
 from feint.auditing.report import AuditReport
-from feint.auditing.sharded.pieces import Piece
+from feint.auditing.sharded.pieces import LogPiece
 from feint.auditing.sharded.shard import ShardResult
 from feint.support.files import load_state, save_state, write_whole
 from feint.support.printable import short_repr
@@ -67,7 +67,7 @@ class KeptShards:
         return self.folder / f"shard-{shard:05}.npz"
 
 
-def describe_audit(claim: Claim, columns: LogColumns, arms: LogArms, pieces: list[Piece]) -> dict[str, Any]:
+def describe_audit(claim: Claim, columns: LogColumns, arms: LogArms, pieces: list[LogPiece]) -> dict[str, Any]:
     """Return all by which an audit and its log are recognised, as plain JSON types. A log is recognised by the names,
     sizes and times of its files.
     """

@@ -88,7 +88,7 @@ def combine_shards(
     results: Sequence[ShardResult], groups: "GroupsOfShards", mode: Mode
 ) -> tuple[IntArray, dict[str, FloatArray]]:
     """Return the rows after which E is read, (B,), and the logs of the e-values whose mean it is, (B,) each."""
-    readings = _Readings(results)
+    readings = _BlockEnds(results)
     if mode.claim.dependent_groups:
         each = np.array([[result.facts["groups"]] for result in results])
         return readings.last_rows[-1:], {"average": log_mean(each), "groups": groups.log_m(readings)[-1:]}
@@ -100,7 +100,7 @@ def combine_shards(
     return readings.last_rows, found
 
 
-class _Readings:
+class _BlockEnds:
     """When E is read: after the last row of every block that has rows."""
 
     def __init__(self, results: Sequence[ShardResult]) -> None:
@@ -139,7 +139,7 @@ class GroupsOfShards:
     def __len__(self) -> int:
         return len(self._labels)
 
-    def log_m(self, readings: _Readings) -> FloatArray:
+    def log_m(self, readings: _BlockEnds) -> FloatArray:
         """Return log M at every reading, (B,); impossible pulls are not in it."""
         found = np.full(readings.last_rows.size, math.log(self._left) if self._left > 0.0 else -math.inf)
         first = 0

@@ -3,7 +3,7 @@
 A shard has the groups whose label has the same hash, and their rows in the order of the log. Cells are kept as they
 were read, with the number of their row in the piece, so that the audit of a shard sees what the audit of the whole log
 would see of these rows. A file is a sequence of streams of Arrow: some rows of shard 0, of shard 1, …, and again.
-`Part` says where each stream is, so that the rows of a shard are found without reading those of others.
+`PieceFile` says where each stream is, so that the rows of a shard are found without reading those of others.
 """
 
 import pickle
@@ -27,7 +27,7 @@ _CELLS_AT_ONCE = 6_000_000  # in memory, before they are sorted by shard
 _PLAIN = {str: "string", int: "int64", float: "float64"}
 
 
-class Part(NamedTuple):
+class PieceFile(NamedTuple):
     """What a piece of a log holds, and where in its file."""
 
     rows: int
@@ -50,7 +50,7 @@ class ShardOf(ByLabel):
         return int.from_bytes(digest, "big") % self.n_shards
 
 
-def partition(log: Log, columns: LogColumns, n_shards: int, path: Path) -> Part:
+def partition(log: Log, columns: LogColumns, n_shards: int, path: Path) -> PieceFile:
     """Write the rows of a piece to a file, by shard."""
     import pyarrow as pa
 
@@ -74,7 +74,7 @@ def partition(log: Log, columns: LogColumns, n_shards: int, path: Path) -> Part:
                 waiting, held = [], 0
         if waiting:
             ends.append(_write(waiting, n_shards, file))
-    return Part(rows, ends, begun.first, begun.last, begun.start)
+    return PieceFile(rows, ends, begun.first, begun.last, begun.start)
 
 
 class _Instants:

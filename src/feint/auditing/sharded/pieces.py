@@ -21,7 +21,7 @@ ROWS_PER_PIECE = 2**21  # at most, of Parquet files; row groups stay whole
 _PIECES, _FEWEST_ROWS = 64, 2**16  # pieces of a shorter file, so that all workers have equally much to do; rows of one
 
 
-class Piece(NamedTuple):
+class LogPiece(NamedTuple):
     """Rows that follow each other: a file, or some row groups of it."""
 
     place: Place
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
         return log
 
 
-def list_pieces(source: Source, claim: Claim) -> list[Piece] | None:
+def list_pieces(source: Source, claim: Claim) -> list[LogPiece] | None:
     """Return the pieces of a log in order; None if other processes cannot read it."""
     places = list_places(source)
     if places is None:
@@ -51,12 +51,12 @@ def list_pieces(source: Source, claim: Claim) -> list[Piece] | None:
     found = []
     for place in places:
         absolute = place._replace(path=place.path.absolute()) if isinstance(place.path, Path) else place
-        piece = Piece(absolute, None, len(places) > 1, claim.delimiter, claim.encoding)
+        piece = LogPiece(absolute, None, len(places) > 1, claim.delimiter, claim.encoding)
         found += [piece._replace(row_groups=groups) for groups in _row_groups(piece)]
     return found
 
 
-def _row_groups(piece: Piece) -> list[range | None]:
+def _row_groups(piece: LogPiece) -> list[range | None]:
     """Return ranges of row groups with about equally many rows each; [None] if a file is one piece."""
     place = piece.place
     kind, compression = by_name(place.name)

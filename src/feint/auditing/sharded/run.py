@@ -22,10 +22,10 @@ from feint.auditing.readers.base import Progress
 from feint.auditing.report import AuditReport
 from feint.auditing.sharded.kept import KeptShards, describe_audit
 from feint.auditing.sharded.merge import merge_shards
-from feint.auditing.sharded.partition import Part, partition
-from feint.auditing.sharded.pieces import Piece, list_pieces
+from feint.auditing.sharded.partition import PieceFile, partition
+from feint.auditing.sharded.pieces import LogPiece, list_pieces
 from feint.auditing.sharded.prepared import Prepared
-from feint.auditing.sharded.shard import ShardResult, ShardTask, Streams, audit_shard
+from feint.auditing.sharded.shard import ShardResult, ShardStreams, ShardTask, audit_shard
 from feint.auditing.sharded.strongest import explain_strongest
 from feint.numerics._threads import one_thread
 from feint.simulation.dataset import versions
@@ -64,7 +64,7 @@ class Where(NamedTuple):
 class _PieceTask(NamedTuple):
     """All that it takes to write a piece by shard."""
 
-    piece: Piece
+    piece: LogPiece
     columns: LogColumns
     n_shards: int
     path: Path
@@ -109,14 +109,14 @@ def audit_sharded(found: Prepared, where: Where, explain: bool, progress: Progre
     return report
 
 
-def _open_kept(found: Prepared, pieces: list[Piece] | None, out: Path) -> KeptShards:
+def _open_kept(found: Prepared, pieces: list[LogPiece] | None, out: Path) -> KeptShards:
     if pieces is None:
         raise ValueError("Shards can be kept only for logs read from files. Give files, or omit `out`.")
     return KeptShards(out, describe_audit(found.claim, found.columns, found.arms, pieces))
 
 
 def _audit_missing(
-    found: Prepared, pieces: list[Piece] | None, where: Where, done: set[int], progress: Progress
+    found: Prepared, pieces: list[LogPiece] | None, where: Where, done: set[int], progress: Progress
 ) -> Iterator[ShardResult]:
     """Yield the shards that are not done, as they finish."""
     n_shards = found.claim.shards or 1
@@ -148,7 +148,7 @@ def _audit_missing(
             tick(1)
 
 
-def write_piece(task: _PieceTask) -> Part:
+def write_piece(task: _PieceTask) -> PieceFile:
     """Write one piece of the log by shard, under its name once it is whole."""
     if not task.path.parent.is_dir():
         raise ValueError(
@@ -163,7 +163,9 @@ def write_piece(task: _PieceTask) -> Part:
     return part
 
 
-def _place_streams(parts: list[Part], files: list[str | None], folder: Path) -> Callable[[int], list[Streams]]:
+def _place_streams(
+    parts: list[PieceFile], files: list[str | None], folder: Path
+) -> Callable[[int], list[ShardStreams]]:
     """Return a function that says where a shard's rows are, in the order of the log."""
     firsts = list(accumulate((part.rows for part in parts), initial=1))[:-1]
     carried: list[int] = []
@@ -175,11 +177,11 @@ def _place_streams(parts: list[Part], files: list[str | None], folder: Path) -> 
             begun = carried[i - 1] if before.last_begun == 0 else firsts[i - 1] + before.last_begun
         carried.append(begun)
 
-    def streams(shard: int) -> list[Streams]:
+    def streams(shard: int) -> list[ShardStreams]:
         found = []
         for i, part in enumerate(parts):
             bounds = [(int(ends[shard]), int(ends[shard + 1])) for ends in part.ends if ends[shard + 1] > ends[shard]]
-            found.append(Streams(folder / f"{i}", files[i], firsts[i], carried[i], bounds))
+            found.append(ShardStreams(folder / f"{i}", files[i], firsts[i], carried[i], bounds))
         return [piece for piece in found if piece.bounds]
 
     return streams

@@ -15,19 +15,19 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.auditing.arms import LogArms
 from feint.auditing.auditor import Auditor
-from feint.auditing.checks import BadRow, Checked, Chunk
 from feint.auditing.chunks import CELLS_PER_CHUNK, make_chunk
 from feint.auditing.claim import Claim
 from feint.auditing.columns import LogColumns
 from feint.auditing.groups import LogGroups
 from feint.auditing.modes import Mode, make_mode
 from feint.auditing.readers import Batch
+from feint.auditing.row_checks import BadRow, Checked, Chunk
 from feint.auditing.sharded.partition import BEGUN, LINE, MALFORMED, ROW, read_cells
 
 _MOST_READINGS = 2**26  # e-values of groups that a shard keeps, over all blocks
 
 
-class Streams(NamedTuple):
+class ShardStreams(NamedTuple):
     """What one piece of the log holds of a shard."""
 
     path: Path
@@ -41,7 +41,7 @@ class ShardTask(NamedTuple):
     """All that the audit of a shard needs."""
 
     shard: int
-    streams: list[Streams]
+    streams: list[ShardStreams]
     claim: Claim
     columns: LogColumns
     arms: LogArms
@@ -202,7 +202,9 @@ def _chunks(task: ShardTask) -> Iterator[tuple[int, Chunk, IntArray]]:
                     yield from _of_blocks(task, piece, batch, used)
 
 
-def _of_blocks(task: ShardTask, piece: Streams, batch: Any, used: list[str]) -> Iterator[tuple[int, Chunk, IntArray]]:
+def _of_blocks(
+    task: ShardTask, piece: ShardStreams, batch: Any, used: list[str]
+) -> Iterator[tuple[int, Chunk, IntArray]]:
     """Yield rows that were read together, cut where a block ends."""
     names = batch.schema.names
     begun = batch.column(BEGUN if BEGUN in names else ROW).to_numpy()

@@ -13,12 +13,12 @@ import numpy as np
 
 from feint.auditing.auditor import Auditor
 from feint.auditing.by_label import ByLabel
-from feint.auditing.checks import Chunk, select_rows
 from feint.auditing.chunks import chunks
 from feint.auditing.columns import LogColumns
 from feint.auditing.explain import explain_rejection
 from feint.auditing.modes import make_mode
 from feint.auditing.report import AuditReport
+from feint.auditing.row_checks import Chunk, select_rows
 from feint.auditing.sharded.partition import ShardOf
 from feint.auditing.sharded.prepared import Prepared
 

@@ -43,7 +43,7 @@ from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region
 from feint.feedback.base import count_seen, draw_learnt, draw_seen, learnt_sum, set_learnt
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics.counts import draw_binomial
-from feint.numerics.sequence import Sequence, next_gap, next_uniform, sequence, start_sequence
+from feint.numerics.sequence import DrawSequence, next_gap, next_uniform, sequence, start_sequence
 from feint.simulation.engine.record import Run, fill_private_logs, record, sure_exactly
 from feint.simulation.engine.region import (
     CUT_DOMINANT,
@@ -79,7 +79,7 @@ _INSIDE, _IS_CALM, _RATE, _SILENT, _BETWEEN, _WAIT = 0, 1, 2, 3, 4, 5
 class Events(NamedTuple):
     """What the method knows between two events; owned by the caller."""
 
-    draws: Sequence
+    draws: DrawSequence
     ahead: Bridges
     least: FloatArray  # (K,) w⁻
     ceilings: FloatArray  # (K,) c

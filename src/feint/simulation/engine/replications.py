@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint.budgets import Pieces
+from feint.budgets import BudgetPieces
 from feint.numerics._threads import thread_count
 from feint.simulation.engine.eager import advance_eagerly, advance_plainly
 from feint.simulation.engine.event import advance_by_events, events
@@ -52,7 +52,7 @@ def run_all(make_run: Callable[[], Run], course: Course, tick: Callable[[int], o
             run = make_run()
             n_arms = run.known.pulls.size
             advance = _advance(course, n_arms)
-            budget = Pieces(course.budget, n_arms)
+            budget = BudgetPieces(course.budget, n_arms)
             used = False
             while not stop.is_set():
                 with lock:
@@ -115,7 +115,7 @@ def _advance(course: Course, n_arms: int) -> Callable[..., tuple[int, int]]:
 
 def _run_block(
     run: Run,
-    budget: Pieces,
+    budget: BudgetPieces,
     advance: Callable[..., tuple[int, int]],
     course: Course,
     block: tuple[int, int],

@@ -31,7 +31,7 @@ from feint.feedback.base import (
     set_learnt,
 )
 from feint.numerics._jit import inlined, part
-from feint.numerics.sequence import Sequence
+from feint.numerics.sequence import DrawSequence
 from feint.simulation.engine.region import Region, is_inside
 from feint.simulation.engine.rewards import Rewards
 
@@ -72,7 +72,7 @@ def _stays(family: Any, lines: tuple[float, float], pulls: int, here: float, n: 
 
 @part
 def pull_many(
-    rewards: Rewards, known: Known, region: Region, arm: int, n: int, ahead: Bridges, draws: Sequence
+    rewards: Rewards, known: Known, region: Region, arm: int, n: int, ahead: Bridges, draws: DrawSequence
 ) -> bool:
     """Pull `arm` n times, or until the region is left; return whether it was. The arm's means are updated, but not
     its posteriors.

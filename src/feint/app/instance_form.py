@@ -13,7 +13,7 @@ from feint.app.unfolding import MOST_PULLS, Setting
 from feint.bandit import Bandit
 from feint.feedback import Linked
 from feint.registry import needs_arguments, parse, registered
-from feint.registry.instances import usual_arguments
+from feint.registry.instance_files import usual_arguments
 from feint.support.html import escape
 
 EPSILONS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, math.inf)

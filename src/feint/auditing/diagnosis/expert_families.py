@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
+from feint.auditing.diagnosis.clip_limits import CLIP, Limited
+from feint.auditing.diagnosis.expert_evidence import KEPT, mixed
 from feint.auditing.diagnosis.experts import (
     BOOSTED,
     GREEDY,
@@ -24,8 +26,6 @@ from feint.auditing.diagnosis.experts import (
     Share,
     Uniform,
 )
-from feint.auditing.diagnosis.kernel import KEPT, mixed
-from feint.auditing.diagnosis.limits import CLIP, Limited
 from feint.auditing.diagnosis.order import (
     ALTERNATION,
     BALANCE,

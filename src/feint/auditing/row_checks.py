@@ -92,7 +92,7 @@ def select_rows(chunk: Chunk, rows: IntArray | slice) -> Chunk:
     )
 
 
-class Findings:
+class RowProblems:
     """The first problem of every row of a chunk."""
 
     def __init__(self, chunk: Chunk) -> None:
@@ -158,9 +158,9 @@ class Checked(NamedTuple):
     begins: BoolArray  # of the good rows: whether the time differs from that of the good row above; True without times
 
 
-def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None], times: Times) -> Checked:
+def check_rows(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, RowProblems], None], times: Times) -> Checked:
     """Check every row of a chunk; `claim` checks its own columns, and `times` is updated."""
-    findings = Findings(chunk)
+    findings = RowProblems(chunk)
     findings.add(sorted(chunk.malformed), "malformed", lambda i: chunk.malformed[i])
     _check_arms(chunk, arms, findings)
     claim(chunk, findings)
@@ -176,7 +176,7 @@ def check(chunk: Chunk, arms: LogArms, claim: Callable[[Chunk, Findings], None],
     return Checked(good, [findings.found[i] for i in sorted(findings.found)], begins)
 
 
-def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
+def _check_arms(chunk: Chunk, arms: LogArms, findings: RowProblems) -> None:
     values, texts = chunk.arm.values, chunk.arm.texts
     if arms.labels is not None:
         known = ", ".join(arms.labels[:6]) + (", …" if arms.n > 6 else "")
@@ -201,7 +201,7 @@ def _check_arms(chunk: Chunk, arms: LogArms, findings: Findings) -> None:
         )
 
 
-def _check_times(chunk: Chunk, times: Times, findings: Findings) -> BoolArray | None:
+def _check_times(chunk: Chunk, times: Times, findings: RowProblems) -> BoolArray | None:
     """Check that time never goes back from one good row to the next of the same group.
 
     Return which good rows have another time than the good row above; None if there are no times.
@@ -245,7 +245,7 @@ def _check_times(chunk: Chunk, times: Times, findings: Findings) -> BoolArray | 
     return np.array(found, dtype=bool)
 
 
-def _check_order(chunk: Chunk, times: Times, findings: Findings) -> None:
+def _check_order(chunk: Chunk, times: Times, findings: RowProblems) -> None:
     """Check that rows are in the order of `order_by`, within each group if there are groups."""
     if chunk.order is None:
         return

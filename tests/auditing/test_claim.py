@@ -54,7 +54,7 @@ def test_an_unknown_option_is_refused_with_the_nearest():
         ({"delay": 1, "batch": 2}, "give only one"),
         ({"tolerance": 0.6}, "tolerance, of the sum of probabilities, must be a number from 0 to 0.5; got 0.6"),
         ({"floor": 0.2}, "must be a number from 0 to 0.1; got 0.2"),
-        ({"propensity_draws": 0}, "it is a number of Monte Carlo draws, 1 or more"),
+        ({"propensity_draws": 0}, "give the number of Monte Carlo draws, 1 or more"),
         ({"alpha": 2}, "alpha, the level of the audit,"),
         ({"skip_bad": "yes"}, "skip_bad"),
         ({"ignore_time": 1}, "ignore_time"),

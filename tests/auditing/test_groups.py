@@ -220,7 +220,7 @@ class TestNumberOfGroups:
         message = "The log has more than 7 groups, which were said to be all (`n_groups`)"
         with pytest.raises(ValueError, match=re.escape(message)):
             feint.audit([0, 1] * 20, probabilities=table, groups=np.arange(40) % 8, n_groups=7)
-        with pytest.raises(ValueError, match="`n_groups` is 0; it is the number of groups"):
+        with pytest.raises(ValueError, match="`n_groups` is 0; give the number of groups"):
             feint.audit([0, 1] * 20, probabilities=table, groups=np.arange(40) % 8, n_groups=0)
         report = feint.audit([0, 1] * 20, probabilities=table, n_groups=7)
         assert "`n_groups` is not used" in " ".join(report.warnings)
@@ -281,4 +281,4 @@ def test_all_groups_are_written_to_a_file(tmp_path):
     assert CliRunner().invoke(app, [*words, "--force"]).exit_code == 1
     assert found.read_bytes() == before
     without = CliRunner().invoke(app, ["audit", str(path), "--groups", str(tmp_path / "other.csv")])
-    assert "name their column with --group" in str(without.exception)
+    assert "name the column of groups with --group" in str(without.exception)

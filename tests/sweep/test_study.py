@@ -80,7 +80,7 @@ def test_configurations_differ_exactly_where_studies_do():
     ("changes", "words"),
     [
         ({"bandits": {}}, "bandits is {}"),
-        ({"bandits": {"": PAPER}}, "no label"),
+        ({"bandits": {"": PAPER}}, "cannot be a label"),
         ({"bandits": {"x": 3}}, "Bandit 'x' is invalid"),
         ({"epsilons": []}, "epsilons is empty"),
         ({"epsilons": [-1.0]}, "epsilons has -1.0"),

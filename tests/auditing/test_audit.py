@@ -9,7 +9,7 @@ from scipy import stats
 
 import feint
 from cases import PAPER
-from feint.auditing import chunks
+from feint.auditing import chunks, evidence_history
 from feint.auditing.modes import RecomputedReference
 from feint.evidence import BoostMixture, Calibration, PropensityMixture, PropensitySerialMixture, SerialMixture
 from feint.numerics import boost

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import feint
-from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose
+from feint.auditing.diagnosis import UNCLEAR, Alternative, diagnose, expert_evidence, expert_families
 from feint.auditing.diagnosis.alternatives import rows_looked_at
 from feint.auditing.diagnosis.pulls import read_pulls
 from feint.numerics import boost, boost_probability

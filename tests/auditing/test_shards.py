@@ -484,7 +484,7 @@ class TestCommand:
     def test_it_says_when_e_was_read(self, shop):
         done = self.audit(shop, "--group", "user", "--shards", 4)
         assert done.exit_code == 1, done.output
-        assert "rejected at row 6000 of 6,000" in done.output
+        assert "rejected at row 6,000 of 6,000" in done.output
         assert "4, by group; E was read at the end of the log only" in done.output
         done = self.audit(shop, "--group", "user", "--shards", 4, "--blocks", 1000)
         assert "E was read after every 1,000 rows" in done.output

@@ -1,4 +1,4 @@
 """The live agent and its observer, one pull at a time, and the step (`step`, Algorithm 1) that simulations share.
 
-Simulations, audits, experiments, sweeps, the page and the commands import this folder.
+Simulations, experiments, sweeps, the page and the commands import this folder.
 """

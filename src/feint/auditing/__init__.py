@@ -1,4 +1,4 @@
-"""The audit of a log: is the agent behind it doing what it claims? The command, the page and experiments import it.
+"""The audit of a log: is the agent behind it doing what it claims? The commands and the page import it.
 
 Names load on first use: `feint --help` reads the options in `claim`, and nothing else.
 """

@@ -1,6 +1,6 @@
 """What the agent sees of its private rewards. One way per file, one contract (`base.Feedback`).
 
-Instances, the agent, the simulation and the theory import this folder.
+Instances, explorers, plans, the agent, the simulation, experiments and the page import this folder.
 """
 
 from feint.feedback.base import Feedback

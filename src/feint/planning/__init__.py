@@ -1,6 +1,6 @@
 """Plans: how long it takes, what it costs, who notices, and what can be learnt unseen, from paths in leaps.
 
-Sweeps, experiments, the page and the commands import this folder.
+Experiments, the page and the commands import this folder.
 """
 
 from feint.planning.inverse import plan_epsilon, plan_total

@@ -1,6 +1,7 @@
 """Pictures of runs: each function takes Matplotlib axes, or makes them, and returns them.
 
 Data hold natural logarithms, pictures show log₁₀, and each axis says so. Intervals are valid for any law.
+Experiments may import this folder; users find it as `feint.plot`.
 """
 
 from feint.plot.detection import detection_curves

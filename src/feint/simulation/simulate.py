@@ -304,12 +304,12 @@ def check_bandit(bandit: Bandit) -> None:
 def check_events(agent: Assembly, budget: Any, observe: bool, delta: float | None = None) -> None:
     """Check that the event-driven method can run this agent with this budget; say why not."""
     public, private = agent.families
-    follows = agent.follows_posterior and not agent.plain
     obstacles = {
         "observe=True, whose test needs every step": observe,
         f"delta and the goal {short_repr(agent.goal)}, whose error it cannot bound": delta is not None
         and not isinstance(agent.goal, BestArm),
-        f"the reference {short_repr(agent.reference)}; it needs ThompsonSampling": not follows,
+        "a part in plain Python; it needs kernels": agent.plain,
+        f"the reference {short_repr(agent.reference)}; it needs ThompsonSampling": not agent.follows_posterior,
         f"the explorer {short_repr(agent.explorer)}, whose boosts it cannot bound": not agent.has_event_boosts,
         f"{short_repr(public)} and {short_repr(private)} rewards, whose sums it cannot draw": not agent.has_sums,
         f"the budget {short_repr(budget)}, which might grow": may_grow(budget),

@@ -1,6 +1,6 @@
 """Theory: the maximin exponent, the rates of pulls that follow from it, and what a deceiver can earn.
 
-Plans, experiments, explorers that track the optimum, the page and the commands import this folder.
+Plans, plots, experiments and explorers that track the optimum import this folder.
 """
 
 from feint.theory.earning import Earning, optimal_earning

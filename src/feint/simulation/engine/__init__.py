@@ -1,4 +1,4 @@
-"""The compiled heart of the simulation and of the live agent: one replication, moved forward in time.
+"""The compiled heart of the simulation: one replication, moved forward in time by the step that the live agent shares.
 
 Simulations and sweeps import this folder.
 """

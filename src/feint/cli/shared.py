@@ -34,6 +34,7 @@ _OPTIONS = {"n_arms": "--arms", "low": "--clip", "high": "--clip"}
 _PARAMETER = re.compile(r"`([a-z_]+)`")
 _SORT = re.compile(r"\{(explorer|reference|family|budget|feedback|goal)\}")
 _KNOWN = ("arms", "horizon")  # arguments that a run knows by itself
+_WIDEST_NAME = 44  # letters; --help has no room for more in 80 columns
 FAMILY_HELP = "Rewards: {family}, {mine}, or public,private."
 FEEDBACK_HELP = "What the agent sees of private rewards, if not all: {feedback}."
 
@@ -53,17 +54,28 @@ class CommandWithNames(TyperCommand):
         """Fill in the names, and show the help."""
         for parameter in self.params:
             if isinstance(parameter, TyperOption):
-                parameter.help = _with_names(parameter.help)
-        self.epilog = _with_names(self.epilog)
+                parameter.help = _with_names(parameter.help, self.name)
+        self.epilog = _with_names(self.epilog, self.name)
         super().format_help(ctx, formatter)
 
 
-def _with_names(text: str | None) -> str | None:
+def _with_names(text: str | None, command: str | None) -> str | None:
     from feint.registry import signatures
 
     if text is None:
         return None
-    return _SORT.sub(lambda found: ", ".join(signatures(found[1], _KNOWN)), text.replace("{mine}", "FILE.py:CLASS"))
+    known = _KNOWN if command == "run" else _KNOWN[:1]  # a plan may have no horizon
+    return _SORT.sub(
+        lambda found: ", ".join(map(_shortened, signatures(found[1], known))), text.replace("{mine}", "FILE.py:CLASS")
+    )
+
+
+def _shortened(written: str) -> str:
+    """Return how a part is written, without its arguments where a terminal of 80 columns has no room for them."""
+    if len(written) <= _WIDEST_NAME:
+        return written
+    name, colon, _ = written.partition("[:" if "[:" in written else ":")
+    return f"{name}{colon}ARGUMENTS{']' if colon == '[:' else ''}"
 
 
 def numbers(text: str, name: str) -> list[float]:

@@ -178,7 +178,7 @@ def test_a_bug_is_neither_the_users_nor_the_logs(monkeypatch):
 def test_what_is_read_is_blamed_for_what_is_wrong_with_it_alone(context):
     with pytest.raises(ValueError, match=r"^operands"), context():
         np.zeros(2) + np.zeros(3)
-    with pytest.raises(ValueError, match=r"^log.csv: public means"), context():
+    with pytest.raises(ValueError, match=r"^log.csv: The list of public means"), context():
         feint.Bandit([0.1], [0.2])
 
 

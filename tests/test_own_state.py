@@ -233,6 +233,6 @@ def test_what_cannot_be_copied_is_named():
         lambda: feint.audit([0, 1], [0.0, 1.0], n_arms=2, reference=Locked()),
     ):
         with pytest.raises(
-            OwnPartError, match=r"Locked cannot be copied \(TypeError: .*\), .* make .* in start\(n_arms\)"
+            OwnPartError, match=r"Locked cannot be copied \(TypeError: .*\), .* create .* in start\(n_arms\)"
         ):
             use()

@@ -232,7 +232,7 @@ class TestWithoutEnd:
         (tmp_path / "log").symlink_to("/dev/full")
         monkeypatch.setattr("feint.auditing.readers.stored_file.own_folder", lambda parent: nullcontext(tmp_path))
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"arm,reward\n0,1\n")))
-        with pytest.raises(OSError, match=r"standard input cannot be read: a copy of it has no room in"):
+        with pytest.raises(OSError, match=r"standard input cannot be read: there is no room for a copy of it in"):
             open_log("-")
 
 

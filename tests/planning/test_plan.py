@@ -337,7 +337,7 @@ def test_command_takes_an_explorer_and_a_reference():
         (["--epsilon", "0.1", "--explorer", "round-robin"], "does not say with which probability it boosts an arm"),
         (["--unseen", "0.5", "--horizon", "100", "--explorer", "top-two"], "leave --explorer out"),
         (["--epsilon", "0.1", "--reference", "ucb"], "A plan is for the reference thompson-sampling; simulate others"),
-        (["--epsilon", "0.1", "--reference", "thompson-sampling:0,1"], "simulate others with feint run."),
+        (["--epsilon", "0.1", "--reference", "thompson-sampling:0,1"], "leave the prior out, or use feint run."),
         (["--epsilon", "0.1", "--reference", "beta", "--sigma", "1"], "contradicts the public rewards"),
     ],
 )

@@ -50,7 +50,7 @@ def test_boost_limit_explains_bad_input():
         boost_limit(0.5, 0.1)
     with pytest.raises(ValueError, match="above 0 and at most 1"):
         boost_limit(0.0, 0.1)
-    with pytest.raises(ValueError, match="not both"):
+    with pytest.raises(ValueError, match="exactly one of p and log_p"):
         boost_limit(0.1, 0.1, log_p=-1.0)
 
 

@@ -30,8 +30,12 @@ def test_import_and_help_load_nothing_heavy():
 
 def test_compiling_is_announced_on_standard_error_only(tmp_path):
     """A first use with an empty cache: results on standard output, and why it takes long."""
+    at_once = (
+        "import sys; from feint.numerics import _compiling; _compiling._CompileNotice._PATIENCE = 0.0; "
+        "from feint.__main__ import main; sys.argv[0] = 'feint'; main()"
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "feint", "plan", "--public", "1,0", "--private", "0,1", "--epsilon", "1", "--json"],
+        [sys.executable, "-c", at_once, "plan", "--public", "1,0", "--private", "0,1", "--epsilon", "1", "--json"],
         capture_output=True,
         text=True,
         check=True,

@@ -264,7 +264,7 @@ def play_agent_of_ones_own():
     [
         (lambda: feint.PermutedBlocks(()), "sizes is"),
         (lambda: feint.PermutedBlocks((4, 4)), "only once"),
-        (lambda: feint.PermutedBlocks((4, 6), weights=(0.5, 0.6)), "give 2 numbers above 0 that sum to 1, one per size"),
+        (lambda: feint.PermutedBlocks((4, 6), weights=(0.5, 0.6)), "2 numbers above 0 that sum to 1, one per size"),
         (lambda: feint.PermutedBlocks((4,), ratio=(1, 0)), "ratio is"),
         (lambda: feint.Observer(3, feint.PermutedBlocks((4,))), "A block of 4 rows cannot have 3 arms; .* of 3"),
         (lambda: feint.Observer(2, feint.PermutedBlocks((4,), (2, 1))), "the ratio 2:1; .* of 3"),

@@ -102,3 +102,11 @@ def test_what_cannot_be_imported_is_no_rejection(module, tmp_path):
     assert done.stderr == (
         "feint: cannot start, EOFError: marshal data too short; install feint and what it needs again\n"
     )
+
+
+def test_closed_streams_leave_the_exit_code(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("arm\n" + "a\nb\n" * 30)
+    for rest, code in ((("--split", "0.5,0.5"), 1), (("--nothing",), 2)):
+        words = " ".join(["-m", "feint", "audit", str(log), "--arms", "a,b", *rest])
+        assert subprocess.run(f"{sys.executable} {words} >&- 2>&-", shell=True).returncode == code

@@ -434,7 +434,8 @@ def long(tmp_path_factory):
     columns = {"arm": rng.integers(0, 3, n), "user": rng.integers(0, 400, n), "reward": rng.integers(0, 2, n)}
     pq.write_table(pa.table(columns), path, row_group_size=100_000)
     claim = {"family": feint.Bernoulli(), "n_arms": 3, "initial_round": False}
-    return path, feint.audit_log(path, group="user", shards=8, **claim).to_json()
+    report = feint.audit_log(path, group="user", shards=8, **claim)
+    return path, json.loads(json.dumps(report.to_json()))  # tuples become lists
 
 
 @pytest.mark.slow

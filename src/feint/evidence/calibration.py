@@ -38,8 +38,10 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.claim_table import ABOVE, BELOW, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import check_within
+from feint.evidence.wealth import SCALE, settle_total
 from feint.numerics._jit import kernel, part
 from feint.numerics._validate import check_level
+from feint.numerics.sums import sum_products
 
 _SIZES = np.array([0.003, 0.01, 0.03, 0.06, 0.12, 0.3, 1.0, 3.0])  # |λ|
 _SIZE_WEIGHTS = np.array([0.02, 0.08, 0.3, 0.3, 0.15, 0.07, 0.05, 0.03])
@@ -51,147 +53,67 @@ _BETS = np.concatenate([_MIXED, -_MIXED])
 BETS_SHARE = 2.0 / 7.0  # a fifth of the audit, so that its intervals hold with probability 1 − α/5
 _SIZES_OF_BETS = np.concatenate([np.expm1(_TILTS), _BETS])  # e^λ − 1, and ±λ_k
 _SHARES = np.concatenate([(1.0 - BETS_SHARE) * _WEIGHTS, np.full(_BETS.size, BETS_SHARE / _BETS.size)])
-_LARGEST = 1e150  # wealth in the unit exp(scale)
 _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
-_LOST = 1e-290
-_SMALLEST = 1e-300  # stands for 0, and has a logarithm
 _NEVER = -1.0  # a place in no table
-_AT_ONCE = 256  # rows of one claim
 
-OBSERVED, EXCESS, VARIANCE, ALLOWED = 0, 1, 2, 3  # rows of the sums
+OBSERVED, EXCESS, VARIANCE, ALLOWED = range(4)  # places in the sums of an arm
 
 
 class _Wealth(NamedTuple):
     """What has been won so far, in the unit exp(scale), and what is computed once per claim."""
 
-    won: FloatArray  # (K, len(_SHARES)) first the tilts, then the bets
+    shares: FloatArray  # (M,) of the stake: first of the tilts, then of the bets
+    won: FloatArray  # (K, M)
     scale: FloatArray  # (1,)
-    sums: FloatArray  # (4, K) see above
-    factors: FloatArray  # (2, K, len(_SHARES)) of a pull of another arm, and of this one
+    sums: FloatArray  # (K, 4) see above
+    factors: FloatArray  # (2, K, M) of a pull of another arm, and of this one
+    terms: FloatArray  # (2, K, 4) likewise
     made: FloatArray  # (2, K) the place of the claim that these are of
 
 
 @kernel
-def _test_rows(
-    wealth: _Wealth, arms: IntArray, claimed: Claimed, kept: FloatArray, e: FloatArray, units: FloatArray
-) -> None:
-    """Write E after each row, in the unit exp(units). Rows of one claim are tested together while the unit is 1, and
-    again one by one if E left float64's range among them. `kept` is scratch space in the shape of `wealth.won`.
-    """
-    n_arms, start, one_by_one = wealth.made.shape[1], 0, 0
-    while start < arms.size:
-        place, stop = claimed.places[start], start + 1
-        if wealth.scale[0] <= 1.0 and start >= one_by_one:
-            while stop < arms.size and stop - start < _AT_ONCE and claimed.places[stop] == place:
-                stop += 1
-        if stop - start > 1:
-            _copy(wealth.won, kept)
-        highest = _multiply(wealth, claimed.table[place], place, arms[start:stop], e[start:stop])
-        if stop - start > 1 and not highest <= _LARGEST:
-            _copy(kept, wealth.won)
-            one_by_one = stop
-            continue
-        factor = _change_unit(wealth, highest) if highest > _LARGEST or wealth.scale[0] > 1.0 else 1.0
-        for i in range(start, stop):
-            mean = factor * e[i] / n_arms
-            e[i], units[i] = mean if mean > _SMALLEST else _SMALLEST, wealth.scale[0]
+def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, e: FloatArray, units: FloatArray) -> None:
+    """Write E after each row, in the unit exp(units)."""
+    n_arms = wealth.won.shape[0]
+    for i in range(arms.size):
+        place, total = claimed.places[i], 0.0
         for a in range(n_arms):
-            _add_up(wealth.sums, claimed.table[place], a, arms[start:stop])
-        start = stop
-
-
-@part
-def _multiply(wealth: _Wealth, claim: FloatArray, place: int, arms: IntArray, e: FloatArray) -> float:
-    """Multiply the wealth by the factors of pulls of one claim, write its sum over arms after each, and return the
-    largest. Eight bets at a time stay in registers for all rows.
-    """
-    won, factors = wealth.won, wealth.factors
-    for i in range(arms.size):
-        e[i] = 0.0
-    for a in range(won.shape[0]):
-        for pulled in range(2):
-            if wealth.made[pulled, a] != place and (pulled == 0 or arms.size > 1 or arms[0] == a):
+            pulled = 1 if a == arms[i] else 0
+            won, factors, sums, terms = (
+                wealth.won[a],
+                wealth.factors[pulled, a],
+                wealth.sums[a],
+                wealth.terms[pulled, a],
+            )
+            if wealth.made[pulled, a] != place:
                 wealth.made[pulled, a] = place
-                _set_factors(factors[pulled, a], claim, a, pulled)
-        for k in range(0, _SHARES.size, 8):
-            w0, w1, w2, w3 = won[a, k], won[a, k + 1], won[a, k + 2], won[a, k + 3]
-            w4, w5, w6, w7 = won[a, k + 4], won[a, k + 5], won[a, k + 6], won[a, k + 7]
-            for i in range(arms.size):
-                pulled = 1 if a == arms[i] else 0
-                w0 *= factors[pulled, a, k]
-                w1 *= factors[pulled, a, k + 1]
-                w2 *= factors[pulled, a, k + 2]
-                w3 *= factors[pulled, a, k + 3]
-                w4 *= factors[pulled, a, k + 4]
-                w5 *= factors[pulled, a, k + 5]
-                w6 *= factors[pulled, a, k + 6]
-                w7 *= factors[pulled, a, k + 7]
-                s0 = w0 * _SHARES[k] + w4 * _SHARES[k + 4]
-                s1 = w1 * _SHARES[k + 1] + w5 * _SHARES[k + 5]
-                s2 = w2 * _SHARES[k + 2] + w6 * _SHARES[k + 6]
-                s3 = w3 * _SHARES[k + 3] + w7 * _SHARES[k + 7]
-                e[i] += (s0 + s1) + (s2 + s3)
-            won[a, k], won[a, k + 1], won[a, k + 2], won[a, k + 3] = w0, w1, w2, w3
-            won[a, k + 4], won[a, k + 5], won[a, k + 6], won[a, k + 7] = w4, w5, w6, w7
-    highest = e[0]
-    for i in range(1, arms.size):
-        highest = highest if e[i] <= highest else e[i]  # NaN too
-    return highest
+                _read_claim(factors, terms, claimed.table[place], a, pulled)
+            for k in range(won.size):
+                won[k] *= factors[k]
+            for k in range(sums.size):
+                sums[k] += terms[k]
+            total += sum_products(wealth.shares, won)
+        e[i], units[i] = settle_total(wealth.won, wealth.scale, total) / n_arms, wealth.scale[SCALE]
 
 
 @part
-def _copy(source: FloatArray, target: FloatArray) -> None:
-    for a in range(source.shape[0]):
-        for k in range(source.shape[1]):
-            target[a, k] = source[a, k]
-
-
-@part
-def _add_up(sums: FloatArray, claim: FloatArray, a: int, arms: IntArray) -> None:
-    """Add pulls of one claim to the sums of an arm, one by one."""
-    p, rest = claim[P, a], claim[REST, a]
-    slack = (claim[BELOW, a] if claim[BELOW, a] > claim[ABOVE, a] else claim[ABOVE, a]) * (p if p < rest else rest)
-    observed, excess, variance, allowed = sums[OBSERVED, a], sums[EXCESS, a], sums[VARIANCE, a], sums[ALLOWED, a]
-    for i in range(arms.size):
-        surprise = rest if a == arms[i] else -p
-        observed += 1.0 if a == arms[i] else 0.0
-        excess += surprise
-        variance += surprise * surprise
-        allowed += slack
-    sums[OBSERVED, a], sums[EXCESS, a], sums[VARIANCE, a], sums[ALLOWED, a] = observed, excess, variance, allowed
-
-
-@part
-def _change_unit(wealth: _Wealth, total: float) -> float:
-    """Keep the total wealth within float64's range, and return the factor by which it changes.
-
-    The unit rises and falls: rows of one instant that are sorted by arm raise E for a while, although it is not read
-    there. Wealth below the range is lost. It must not stay at the smallest number, which is not small in a large unit.
-    """
-    factor = 1.0 / _LARGEST if total > _LARGEST else _LARGEST if total < 1.0 / _LARGEST else 1.0
-    for a in range(wealth.won.shape[0]):
-        for k in range(_SHARES.size):
-            wealth.won[a, k] = factor * wealth.won[a, k] if wealth.won[a, k] > _LOST else 0.0
-    wealth.scale[0] -= math.log(factor)
-    return factor
-
-
-@part
-def _set_factors(factors: FloatArray, claim: FloatArray, a: int, pulled: int) -> None:
+def _read_claim(factors: FloatArray, terms: FloatArray, claim: FloatArray, a: int, pulled: int) -> None:
     """Set what the wealth is multiplied by: (1 + c·X)/(1 + c·(π ± slack)) for a tilt with c = e^λ − 1, and
-    (1 + λ·(X − π))/(1 + |λ|·slack) for a bet.
+    (1 + λ·(X − π))/(1 + |λ|·slack) for a bet; and what is added to the sums.
     """
     p, rest = claim[P, a], claim[REST, a]
     smaller = p if p < rest else rest
     below, above = claim[BELOW, a] * smaller, claim[ABOVE, a] * smaller
     surprise = rest if pulled == 1 else -p
-    for k in range(_SHARES.size):
+    for k in range(factors.size):
         size = _SIZES_OF_BETS[k]
         slack = above if size > 0.0 else -below
         if k < _TILTS.size:
             factors[k] = (1.0 + size * pulled) / (1.0 + size * (p + slack))
         else:
             factors[k] = (1.0 + size * surprise) / (1.0 + size * slack)
+    terms[OBSERVED], terms[EXCESS], terms[VARIANCE] = pulled, surprise, surprise * surprise
+    terms[ALLOWED] = below if below > above else above
 
 
 class Calibration(EProcess):
@@ -211,8 +133,9 @@ class Calibration(EProcess):
         super().__init__(n_arms)
         self.within, self.floor = check_within(within), float(floor)
         won = np.ones((self.n_arms, _SHARES.size))
-        sums, made = np.zeros((4, self.n_arms)), np.empty((2, self.n_arms))
-        self._wealth = _Wealth(won, np.zeros(1), sums, np.empty((2, *won.shape)), made)
+        sums, made = np.zeros((self.n_arms, 4)), np.empty((2, self.n_arms))
+        terms = np.empty((2, *sums.shape))
+        self._wealth = _Wealth(_SHARES.copy(), won, np.zeros(1), sums, np.empty((2, *won.shape)), terms, made)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:
@@ -221,17 +144,17 @@ class Calibration(EProcess):
     @property
     def observed(self) -> FloatArray:
         """The number of tested pulls of each arm, (K,)."""
-        return self._wealth.sums[OBSERVED].copy()
+        return self._wealth.sums[:, OBSERVED].copy()
 
     @property
     def excess(self) -> FloatArray:
         """D: observed minus expected pulls of each arm, (K,)."""
-        return self._wealth.sums[EXCESS].copy()
+        return self._wealth.sums[:, EXCESS].copy()
 
     @property
     def allowed(self) -> FloatArray:
         """The largest Σ |p − π| that the claim allows for each arm, (K,)."""
-        return self._wealth.sums[ALLOWED].copy()
+        return self._wealth.sums[:, ALLOWED].copy()
 
     @property
     def strongest(self) -> tuple[int, float]:
@@ -243,8 +166,8 @@ class Calibration(EProcess):
     def confidence_sequence(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return (low, high) for Σ (p_t(a) − π_t(a)), valid for all arms at all times with probability 1 − α."""
         log_goal = math.log(2 * self.n_arms) - math.log(check_level(alpha, "alpha"))
-        radius = _radius(self._wealth.sums[VARIANCE], log_goal)
-        return self._wealth.sums[EXCESS] - radius, self._wealth.sums[EXCESS] + radius
+        radius = _radius(self._wealth.sums[:, VARIANCE], log_goal)
+        return self._wealth.sums[:, EXCESS] - radius, self._wealth.sums[:, EXCESS] + radius
 
     def refute(self, arms: IntArray, log_pi: FloatArray) -> None:
         """Count pulls (n,) of arms that the claim gives probability 0, with log π (n, K). The wealth stays as it is,
@@ -254,16 +177,16 @@ class Calibration(EProcess):
         p, rest, below, above = (table[places, row] for row in (P, REST, BELOW, ABOVE))
         pulled = np.arange(self.n_arms) == arms[:, np.newaxis]
         surprise = np.where(pulled, rest, -p)
-        for row, terms in (
+        for place, terms in (
             (OBSERVED, pulled),
             (EXCESS, surprise),
             (VARIANCE, surprise**2),
             (ALLOWED, np.maximum(below, above) * np.minimum(p, rest)),
         ):
-            self._wealth.sums[row] += terms.sum(axis=0)
+            self._wealth.sums[:, place] += terms.sum(axis=0)
 
     def _arrays(self) -> dict[str, Any]:
-        return {name: getattr(self._wealth, name) for name in ("won", "scale", "sums")}
+        return {"won": self._wealth.won, "scale": self._wealth.scale, "sums": self._wealth.sums.T}
 
     def _prepare(self, log_pi: FloatArray) -> Claimed:
         return read_claimed(log_pi, self.within, self.floor)
@@ -272,7 +195,7 @@ class Calibration(EProcess):
         # Products of fixed bets do not depend on the order of an instant's rows.
         self._wealth.made[:] = _NEVER
         units = np.empty(arms.size)
-        _test_rows(self._wealth, arms, claimed, np.empty(self._wealth.won.shape), log_e, units)
+        _test_rows(self._wealth, arms, claimed, log_e, units)
         np.log(log_e, out=log_e)
         log_e += units
 

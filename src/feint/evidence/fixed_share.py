@@ -98,8 +98,9 @@ def begin_instant(experts: Experts) -> None:
     """Release what is due, and share the weights."""
     release_stake(experts)
     for j in range(experts.weights.shape[0]):
-        for m in range(experts.weights.shape[1]):
-            experts.weights[j, m] = share_weight(experts.weights[j, m], experts.prior[m], experts.share)
+        weights = experts.weights[j]
+        for m in range(weights.size):
+            weights[m] = share_weight(weights[m], experts.prior[m], experts.share)
 
 
 @inlined
@@ -117,10 +118,10 @@ def release_stake(experts: Experts) -> None:
     released = facts[_HELD] - held
     facts[_HELD] = held
     for j in range(experts.sizes.size):
-        if experts.units[j] < 0.0:  # below 2⁻⁵⁰⁰, which is nothing beside what is released
-            experts.invested[j] = experts.units[j] = 0.0
-        unit = math.exp(-_LOG_UNIT * experts.units[j]) if experts.units[j] > 0.0 else 1.0
-        experts.invested[j] += released * experts.stakes[j] * unit
+        unit, kept = experts.units[j], experts.invested[j]
+        if unit < 0.0:  # below 2⁻⁵⁰⁰, which is nothing beside what is released
+            kept = unit = experts.units[j] = 0.0
+        experts.invested[j] = kept + released * experts.stakes[j] * (math.exp(-_LOG_UNIT * unit) if unit > 0.0 else 1.0)
 
 
 @part
@@ -128,9 +129,9 @@ def settle_size(experts: Experts, j: int, total: float, gain: float) -> None:
     """Multiply I_j by total·exp(gain), where `total` is the sum of its weights, already multiplied by the ratios
     relative to exp(gain), and normalise these.
     """
-    inverse = settle_wealth(experts, j, total, gain)
-    for m in range(experts.prior.size):
-        experts.weights[j, m] = normalised(experts.weights[j, m], inverse)
+    inverse, weights = settle_wealth(experts, j, total, gain), experts.weights[j]
+    for m in range(weights.size):
+        weights[m] = normalised(weights[m], inverse)
 
 
 @inlined
@@ -145,28 +146,28 @@ def normalised(weight: float, inverse: float) -> float:
 @part
 def settle_wealth(experts: Experts, j: int, total: float, gain: float) -> float:
     """Multiply I_j as `settle_size` does, and return by what its weights are still to be multiplied."""
-    invested, units = experts.invested, experts.units
     if total < _SMALLEST_TOTAL:  # a long instant has refuted all experts
-        invested[j] = units[j] = 0.0
+        experts.invested[j] = experts.units[j] = 0.0
         for m in range(experts.prior.size):
             experts.weights[j, m] = experts.prior[m]
         return 1.0
+    wealth, unit = experts.invested[j], experts.units[j]
     inverse = 1.0 / total
     if total < 1.0 / _UNIT:
         total *= _UNIT
-        units[j] -= 1.0
-    invested[j] *= total
+        unit -= 1.0
+    wealth *= total
     if gain != 0.0:
         jump = math.floor(gain / _LOG_UNIT + 0.5)
-        invested[j] *= math.exp(gain - jump * _LOG_UNIT)
-        units[j] += jump
-    if invested[j] > _UNIT or (units[j] < 0.0 and invested[j] > 1.0):
-        invested[j] /= _UNIT
-        units[j] += 1.0
-    elif 0.0 < invested[j] < 1.0 / _UNIT:
-        invested[j] *= _UNIT
-        units[j] -= 1.0
-    units[j] = units[j] if invested[j] > 0.0 else 0.0
+        wealth *= math.exp(gain - jump * _LOG_UNIT)
+        unit += jump
+    if wealth > _UNIT or (unit < 0.0 and wealth > 1.0):
+        wealth /= _UNIT
+        unit += 1.0
+    elif 0.0 < wealth < 1.0 / _UNIT:
+        wealth *= _UNIT
+        unit -= 1.0
+    experts.invested[j], experts.units[j] = wealth, unit if wealth > 0.0 else 0.0
     return inverse
 
 
@@ -175,8 +176,9 @@ def read_wealth(experts: Experts) -> tuple[float, float]:
     """Return E, and the log of its unit."""
     total, highest = experts.facts[_HELD], 0.0
     for j in range(experts.sizes.size):
-        highest = experts.units[j] if experts.units[j] > highest else highest
-        total += experts.invested[j] if experts.units[j] == 0.0 else 0.0
+        unit = experts.units[j]
+        highest = unit if unit > highest else highest
+        total += experts.invested[j] if unit == 0.0 else 0.0
     if highest == 0.0:  # what has a smaller unit is nothing beside what is held back
         return total, 0.0
     total = experts.facts[_HELD] * math.exp(-_LOG_UNIT * highest)
@@ -201,10 +203,10 @@ def _bet_rows(
         if begins[i]:
             begin_instant(experts)
         for j in range(ratios.shape[1]):
-            total = 0.0
-            for m in range(ratios.shape[2]):
-                experts.weights[j, m] *= ratios[i, j, m]
-                total += experts.weights[j, m]
+            total, weights, ratio = 0.0, experts.weights[j], ratios[i, j]
+            for m in range(weights.size):
+                weights[m] *= ratio[m]
+                total += weights[m]
             settle_size(experts, j, total, gains[i, j])
         e[i], units[i] = read_wealth(experts)
 

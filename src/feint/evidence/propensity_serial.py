@@ -17,6 +17,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.serial import (
     LAGS,
+    SETS,
     TOWARDS,
     SerialBets,
     SerialMixture,
@@ -47,11 +48,11 @@ def _bet_rows(
         if begins[i]:
             begin_instant(bets)
         inverse, won = min(math.exp(-log_propensity[i]), LARGEST_INVERSE), 0.0
-        for past in range(bets.wealth.shape[0]):
-            g = groups[i] + 1 if past == 1 else 0
+        for first in range(0, bets.wealth.shape[0], SETS):
+            g = groups[i] + 1 if first > 0 else 0
             recall_past(bets, g)
-            for s in range(bets.wealth.shape[1]):
-                won += _multiply(within, bets, bets.wealth[past, s], bets.before[g], s, arms[i], inverse)
+            for s in range(SETS):
+                won += _multiply(within, bets, bets.wealth[first + s], bets.before[g], s, arms[i], inverse)
             now = bets.now[g]
             shift_lags(now, arms[i])
             for a in range(LAGS, now.size):

@@ -33,26 +33,25 @@ from feint.evidence.base import EProcess
 from feint.evidence.claim_table import ABOVE, BELOW, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import check_within
 from feint.evidence.serial_bet import BEHIND, SerialBet
+from feint.evidence.wealth import SCALE, rescale, settle_total
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics._validate import is_whole
 
 LAGS = 4
-_SETS = LAGS + 1  # the last is the balance
+SETS = LAGS + 1  # the last is the balance
 TILTS = np.array([0.25, 0.75, 2.0, -0.25, -0.75, -2.0])  # λ: first towards the set, then away from it
 TOWARDS = TILTS.size // 2
 _HELD_BACK, _RELEASED_EVERY = 0.25, 32
-_LARGEST, _LOST = 1e150, 1e-290  # wealth in the unit exp(scale)
-_SMALLEST = 1e-300  # stands for 0, and has a logarithm
 _FIRST_SPACE = 16  # pasts
 _NO_ARM = -1.0
 
-_SCALE, _RESERVE, _INSTANTS = 0, 1, 2  # places in `facts`
+_RESERVE, _INSTANTS = SCALE + 1, SCALE + 2  # places in `facts`
 
 
 class SerialBets(NamedTuple):
     """What was won, and the pasts that fix the sets: the first past is the whole log's, the others are the groups'."""
 
-    wealth: FloatArray  # (1 or 2, _SETS, len(TILTS)) of the bets on the log's past and on the groups', unit exp(scale)
+    wealth: FloatArray  # (SETS or 2·SETS, len(TILTS)) of bets on the log's past and on the groups', unit exp(scale)
     facts: FloatArray  # (3,) see above
     stamps: FloatArray  # (n,) the instant that `before` precedes
     before: FloatArray  # (n, LAGS + K) before the instant: the arms of the last rows, and how far each arm is behind
@@ -65,51 +64,51 @@ def _bet_rows(
     bets: SerialBets,
     groups: IntArray,
     arms: IntArray,
-    claimed: Claimed,
-    factors: FloatArray,
+    places: IntArray,
     bounds: FloatArray,
     begins: BoolArray,
     e: FloatArray,
     units: FloatArray,
 ) -> None:
-    """Bet on each row, and write E in the unit exp(units); `factors` (m, K + 1, 2, len(TILTS)) are of each arm alone,
-    missed or hit, and of no arm, and `bounds` (m, 3, K) are probabilities and how far they may lie below and above;
-    negative ones are shares of min(π(S), 1 − π(S)).
+    """Bet on each row, and write E in the unit exp(units); `bounds` (m, 3, K) are probabilities and how far they may
+    lie below and above; negative ones are shares of min(π(S), 1 − π(S)).
     """
-    n_arms = bounds.shape[2]
     for i in range(arms.size):
         if begins[i]:
             begin_instant(bets)
-        place, arm, won = claimed.places[i], arms[i], 0.0
-        for past in range(bets.wealth.shape[0]):
-            g = groups[i] + 1 if past == 1 else 0
+        arm, bound, won = arms[i], bounds[places[i]], 0.0
+        for first in range(0, bets.wealth.shape[0], SETS):
+            g = groups[i] + 1 if first > 0 else 0
             recall_past(bets, g)
-            before, now = bets.before[g], bets.now[g]
-            for s in range(LAGS):
-                last = np.int64(before[s])  # −1, if there is none, is the last place
-                for k in range(factors.shape[3]):
-                    bets.wealth[past, s, k] *= factors[place, last, 1 if last == arm else 0, k]
-                    won += bets.wealth[past, s, k]
-            won += _bet_on_balance(bets.sizes, bets.wealth[past, LAGS], before, bounds[place], arm)
+            now = bets.now[g]
+            for s in range(SETS):
+                won += _bet_on_set(bets.sizes, bets.wealth[first + s], bets.before[g], s, bound, arm)
             shift_lags(now, arm)
-            for a in range(n_arms):
-                now[LAGS + a] += bounds[place, 0, a]
+            for a in range(bound.shape[1]):
+                now[LAGS + a] += bound[0, a]
             now[LAGS + arm] -= 1.0
         e[i], units[i] = read_wealth(bets, won)
 
 
 @part
-def _bet_on_balance(sizes: FloatArray, wealth: FloatArray, before: FloatArray, bounds: FloatArray, arm: int) -> float:
-    """Bet on the arms that are behind, and return the wealth."""
-    p, below, above, hit, won = 0.0, 0.0, 0.0, 0.0, 0.0
-    for a in range(bounds.shape[1]):
-        if before[LAGS + a] > BEHIND:
-            p += bounds[0, a]
-            below += bounds[1, a]
-            above += bounds[2, a]
+def _bet_on_set(
+    sizes: FloatArray, wealth: FloatArray, before: FloatArray, s: int, bound: FloatArray, arm: int
+) -> float:
+    """Bet on the arm of an earlier row (s < LAGS), or on the arms that are behind, and return the wealth."""
+    p, below, above, hit = 0.0, 0.0, 0.0, 0.0
+    start, stop = 0, bound.shape[1]
+    if s < LAGS:
+        start = np.int64(before[s])
+        stop = start + 1
+    for a in range(max(start, 0), stop):  # none, where there is no earlier row
+        if s < LAGS or before[LAGS + a] > BEHIND:
+            p += bound[0, a]
+            below += bound[1, a]
+            above += bound[2, a]
             hit = 1.0 if a == arm else hit
-    if bounds[1, 0] < 0.0:
-        below = above = -bounds[1, 0] * (p if p < 0.5 else 1.0 - p)
+    if bound[1, 0] < 0.0:
+        below = above = -bound[1, 0] * (p if p < 0.5 else 1.0 - p)
+    won = 0.0
     for k in range(wealth.size):
         y = p + above if k < TOWARDS else p - below
         y = 1.0 if y > 1.0 else 0.0 if y < 0.0 else y
@@ -137,28 +136,10 @@ def shift_lags(now: FloatArray, arm: int) -> None:
 
 @inlined
 def read_wealth(bets: SerialBets, won: float) -> tuple[float, float]:
-    """Return E and the log of its unit, given the wealth of all bets, which is put into another unit where it leaves
-    float64's range.
-    """
+    """Return E and the log of its unit, given the wealth of all bets."""
     facts = bets.facts
-    total = won + facts[_RESERVE] * (math.exp(-facts[_SCALE]) if facts[_SCALE] > 1.0 else 1.0)
-    if total > _LARGEST or facts[_SCALE] > 1.0:
-        # The unit rises and falls: rows of an instant that are sorted raise E for a while.
-        factor = 1.0 / _LARGEST if total > _LARGEST else _LARGEST if total < 1.0 / _LARGEST else 1.0
-        _rescale(bets.wealth, factor, 0.0)
-        facts[_SCALE] -= math.log(factor)
-        total *= factor
-    return total if total > _SMALLEST else _SMALLEST, facts[_SCALE]
-
-
-@part
-def _rescale(wealth: FloatArray, factor: float, more: float) -> None:
-    """Multiply and add. Wealth below float64's range is lost: the smallest number is not small in a large unit."""
-    for past in range(wealth.shape[0]):
-        for s in range(wealth.shape[1]):
-            for k in range(wealth.shape[2]):
-                found = factor * wealth[past, s, k] + more
-                wealth[past, s, k] = found if found > _LOST else 0.0
+    total = won + facts[_RESERVE] * (math.exp(-facts[SCALE]) if facts[SCALE] > 1.0 else 1.0)
+    return settle_total(bets.wealth, facts, total), facts[SCALE]
 
 
 @inlined
@@ -167,9 +148,9 @@ def begin_instant(bets: SerialBets) -> None:
     facts = bets.facts
     if np.int64(facts[_INSTANTS]) % _RELEASED_EVERY == 0:
         held = _HELD_BACK / math.log2(facts[_INSTANTS] / _RELEASED_EVERY + 2.0)
-        share = (facts[_RESERVE] - held) * math.exp(-facts[_SCALE]) / bets.wealth.size
+        share = (facts[_RESERVE] - held) * math.exp(-facts[SCALE]) / bets.wealth.size
         facts[_RESERVE] = held
-        _rescale(bets.wealth, 1.0, share)
+        rescale(bets.wealth, 1.0, share)
     facts[_INSTANTS] += 1.0
 
 
@@ -199,7 +180,7 @@ class SerialMixture(EProcess):
         if n_groups is not None and not is_whole(n_groups, 0):
             raise ValueError(f"n_groups is {n_groups!r}; give a whole number of groups, or None.")
         self.n_groups = n_groups
-        shape = (1 if n_groups is None else 2, _SETS, TILTS.size)
+        shape = (SETS if n_groups is None else 2 * SETS, TILTS.size)
         width = LAGS + self.n_arms
         empty = np.zeros(0), np.zeros((0, width)), np.zeros((0, width))
         self._bets = SerialBets(np.zeros(shape), np.array([0.0, 1.0, 0.0]), *empty, self._sizes())
@@ -215,8 +196,8 @@ class SerialMixture(EProcess):
     @property
     def strongest(self) -> SerialBet:
         """The bet that has won most."""
-        past, s, k = (int(i) for i in np.unravel_index(self._bets.wealth.argmax(), self._bets.wealth.shape))
-        return SerialBet(past == 1, (s + 1) % _SETS, k < TOWARDS, float(self._bets.sizes[k]))
+        s, k = (int(i) for i in np.unravel_index(self._bets.wealth.argmax(), self._bets.wealth.shape))
+        return SerialBet(s >= SETS, (s + 1) % SETS, k < TOWARDS, float(self._bets.sizes[k]))
 
     def extend_grouped(self, arms: IntArray, claimed: Any, groups: IntArray, begins: BoolArray) -> FloatArray:
         """Test pulls of these groups without checking them, and return log E after each; `claimed` is log π, or what
@@ -250,21 +231,15 @@ class SerialMixture(EProcess):
         """Write E after each row, in the unit exp(units)."""
         p, rest, below, above = (claimed.table[:, row] for row in (P, REST, BELOW, ABOVE))
         smaller = np.minimum(p, rest)
-        below, above = below * smaller, above * smaller
-        bounds = np.stack([p, below, above], axis=1)
+        bounds = np.stack([p, below * smaller, above * smaller], axis=1)
         if self.floor == 0.0 < self.within:
             bounds[:, 1:] = -self.within
-        least, most = (np.clip(y, 0.0, 1.0)[:, :, np.newaxis, np.newaxis] for y in (p - below, p + above))
-        expected = np.where(np.arange(TILTS.size) < TOWARDS, most, least)
-        factors = np.ones((len(p), self.n_arms + 1, 2, TILTS.size))
-        factors[:, :-1] += self._bets.sizes * np.arange(2.0)[:, np.newaxis]
-        factors[:, :-1] /= 1.0 + self._bets.sizes * expected
-        _bet_rows(self._bets, groups, arms, claimed, factors, bounds, begins, e, units)
+        _bet_rows(self._bets, groups, arms, claimed.places, bounds, begins, e, units)
 
     def _arrays(self) -> dict[str, Any]:
         pasts = slice((self.n_groups or 0) + 1)
         kept = {name: getattr(self._bets, name)[pasts] for name in ("stamps", "before", "now")}
-        return {"wealth": self._bets.wealth, "facts": self._bets.facts, **kept}
+        return {"wealth": self._bets.wealth.reshape(-1, SETS, TILTS.size), "facts": self._bets.facts, **kept}
 
     def _check_arrays(self) -> None:
         arms = np.concatenate([table[:, :LAGS] for table in (self._bets.before, self._bets.now)])

@@ -79,9 +79,8 @@ def allocate_normal_workspace(n_arms: int) -> NormalWorkspace:
 def standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
     """Centre on the largest mean and scale by a power of two, both without rounding, since a centre is two floats."""
     n = means.size
-    top = means[0]
-    sharpest = sds[0]
-    for a in range(1, n):
+    top, sharpest = -math.inf, math.inf
+    for a in range(n):
         top = max(top, means[a])
         sharpest = min(sharpest, sds[a])
     _, exponent = math.frexp(sharpest)

@@ -57,6 +57,7 @@ _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
 _NEVER = -1.0  # a place in no table
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = range(4)  # places in the sums of an arm
+_N_SUMS = 4
 
 
 class _Wealth(NamedTuple):
@@ -64,6 +65,7 @@ class _Wealth(NamedTuple):
 
     shares: FloatArray  # (M,) of the stake: first of the tilts, then of the bets
     won: FloatArray  # (K, M)
+    totals: FloatArray  # (M,) of all arms after a row
     scale: FloatArray  # (1,)
     sums: FloatArray  # (K, 4) see above
     factors: FloatArray  # (2, K, M) of a pull of another arm, and of this one
@@ -74,25 +76,24 @@ class _Wealth(NamedTuple):
 @kernel
 def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, e: FloatArray, units: FloatArray) -> None:
     """Write E after each row, in the unit exp(units)."""
-    n_arms = wealth.won.shape[0]
+    n_arms, totals = wealth.won.shape[0], wealth.totals
     for i in range(arms.size):
-        place, total = claimed.places[i], 0.0
+        place = claimed.places[i]
+        for k in range(totals.size):
+            totals[k] = 0.0
         for a in range(n_arms):
             pulled = 1 if a == arms[i] else 0
-            won, factors, sums, terms = (
-                wealth.won[a],
-                wealth.factors[pulled, a],
-                wealth.sums[a],
-                wealth.terms[pulled, a],
-            )
+            won, factors = wealth.won[a], wealth.factors[pulled, a]
+            sums, terms = wealth.sums[a], wealth.terms[pulled, a]
             if wealth.made[pulled, a] != place:
                 wealth.made[pulled, a] = place
                 _read_claim(factors, terms, claimed.table[place], a, pulled)
             for k in range(won.size):
                 won[k] *= factors[k]
-            for k in range(sums.size):
+                totals[k] += won[k]
+            for k in range(_N_SUMS):
                 sums[k] += terms[k]
-            total += sum_products(wealth.shares, won)
+        total = sum_products(wealth.shares, totals)
         e[i], units[i] = settle_total(wealth.won, wealth.scale, total) / n_arms, wealth.scale[SCALE]
 
 
@@ -133,9 +134,10 @@ class Calibration(EProcess):
         super().__init__(n_arms)
         self.within, self.floor = check_within(within), float(floor)
         won = np.ones((self.n_arms, _SHARES.size))
-        sums, made = np.zeros((self.n_arms, 4)), np.empty((2, self.n_arms))
-        terms = np.empty((2, *sums.shape))
-        self._wealth = _Wealth(_SHARES.copy(), won, np.zeros(1), sums, np.empty((2, *won.shape)), terms, made)
+        sums, made = np.zeros((self.n_arms, _N_SUMS)), np.empty((2, self.n_arms))
+        factors, terms = np.empty((2, *won.shape)), np.empty((2, *sums.shape))
+        totals = np.empty(_SHARES.size)
+        self._wealth = _Wealth(_SHARES.copy(), won, totals, np.zeros(1), sums, factors, terms, made)
 
     @classmethod
     def _setting_names(cls) -> tuple[str, ...]:

@@ -10,9 +10,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.colors import to_rgb
 
 import feint
 from cases import PAPER
+from feint.support.style import ordered_colours
 from layout import crowded
 
 
@@ -20,6 +22,14 @@ from layout import crowded
 def closed():
     yield
     plt.close("all")
+
+
+def test_colours_of_things_in_order_stand_out_from_white():
+    """By 2:1, as WCAG 2 measures contrast; in the dark, report.html inverts them."""
+    for colour in ordered_colours(12):
+        channels = np.array(to_rgb(colour))
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        assert 1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05) >= 2
 
 
 def made_up(seed, replications=12, *, first=0):

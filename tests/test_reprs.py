@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import feint
+from audit_reports import PageReader
 from cases import PAPER
 from feint.auditing.claim import Claim, Names
 
@@ -81,6 +82,31 @@ def test_it_is_short_and_says_what_it_is(name):
         assert "\n" not in shown
         assert " at 0x" not in shown
         assert "np.float64" not in shown
+
+
+def test_an_observer_shows_in_a_notebook_what_its_properties_are():
+    observer = feint.Observer(2)
+    assert "explains" not in observer._repr_html_()
+    for arm in [0, 1] * 20:
+        observer.update(arm, float(arm == 0))
+    arm, epsilon = observer.likeliest
+    text = PageReader(observer._repr_html_()).text
+    assert repr(observer)[1:-1] in text
+    for shown in (
+        f"{observer.log_e_value / np.log(10):.4g}",
+        f"{observer.p_value:.4g}",
+        f"arm {arm}, ε = {epsilon:g} nats per step",
+    ):
+        assert shown in text
+
+
+def test_a_sweep_shows_its_labels_in_a_notebook():
+    sweep = feint.Sweep({"paper": PAPER}, [Own(), feint.TopTwo()], np.arange(1, 9) / 10, {"<b>": Own()}, horizon=10)
+    text = PageReader(sweep._repr_html_()).text
+    assert repr(sweep)[1:-1] in text
+    squeezed = "".join(text.split())
+    for row in ("bandit1paper", "explorer2Own(),TopTwo()", "epsilon80.1,0.2,0.3,0.4,0.5,0.6and2more", "reference1<b>"):
+        assert row in squeezed
 
 
 @pytest.mark.parametrize(

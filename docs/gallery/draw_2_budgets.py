@@ -13,7 +13,7 @@ import feint
 
 bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 runs = {
-    f"ε = {name}": feint.simulate(bandit, epsilon=float(name), horizon=20_000, replications=100)
+    f"ε = {name}".replace("inf", "∞"): feint.simulate(bandit, epsilon=float(name), horizon=20_000, replications=100)
     for name in ("0", "0.001", "0.01", "0.1", "1", "inf")
 }
 axes = feint.plot.error_curves(runs)

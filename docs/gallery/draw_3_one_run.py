@@ -16,7 +16,7 @@ bandit = feint.Bandit(public=[0.6, 0.3, 0.0, 0.2], private=[0.2, 0.5, 0.1, 0.0])
 
 
 def live(epsilon, steps=600):
-    """Return the arms, the expected and the actual probability of arm 1, and log E."""
+    """Return the arms, the expected and the actual probability of arm 1, and log₁₀ E."""
     rng = np.random.default_rng(1)
     agent, observer = feint.Agent(4, epsilon=epsilon, seed=5), feint.Observer(4)
     arms, expected, bent, evidence = [], [], [], []
@@ -28,7 +28,7 @@ def live(epsilon, steps=600):
         agent.update(arm, public, private)
         evidence.append(observer.update(arm, public))
         arms.append(arm)
-    return np.array(arms), np.array(expected), np.array(bent), np.array(evidence)
+    return np.array(arms), np.array(expected), np.array(bent), np.array(evidence) / np.log(10)
 
 
 arms, expected, bent, evidence = live(0.1)
@@ -42,8 +42,8 @@ middle.set(ylim=(1e-3, 8), ylabel="probability")
 middle.legend(frameon=False, loc="upper right", ncols=2)
 bottom.plot(evidence, color="#d55e00", label="deceptive, ε = 0.1")
 bottom.plot(honest, color="#009e73", label="honest twin")
-bottom.axhline(np.log(20), color="#777777", linestyle=":", label="alarm at α = 5 %")
-bottom.set(xlabel="pulls", ylabel="evidence log E", xlim=(0, arms.size))
+bottom.axhline(np.log10(20), color="#777777", linestyle=":", label="alarm at α = 5 %")
+bottom.set(xlabel="pulls", ylabel="evidence, log₁₀ E", xlim=(0, arms.size))
 bottom.legend(frameon=False, loc="upper left")
 for axes in (top, middle, bottom):
     axes.spines[["top", "right"]].set_visible(False)

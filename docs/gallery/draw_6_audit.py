@@ -18,9 +18,9 @@ report = feint.audit(arms, probabilities=claimed)
 print(report.verdict)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.2), width_ratios=[3, 2], layout="constrained")
-left.plot(report.history_rows, report.history_log_e_values, color="#d55e00")
-left.axhline(np.log(1 / report.alpha), color="#777777", linestyle=":")
-left.set(xlabel="row", ylabel="evidence log E")
+left.plot(report.history_rows, report.history_log_e_values / np.log(10), color="#d55e00")
+left.axhline(-np.log10(report.alpha), color="#777777", linestyle=":")
+left.set(xlabel="row", ylabel="evidence, log₁₀ E")
 for arm in report.arms:
     right.errorbar(
         arm.excess, arm.arm, xerr=[[arm.excess - arm.low], [arm.high - arm.excess]], fmt="o", color="#0072b2", capsize=3

@@ -74,7 +74,7 @@ def test_every_control_has_a_name(visit):
         seen |= set(named)
     assert {
         ("slider", "Arm 0, public"), ("slider", "ε: how far each pull may bend (0 is honest)"), ("combobox", "Speed"),
-        ("combobox", "How sure the agent wants to be"), ("checkbox", "Leave bad rows out"),
+        ("combobox", "How sure the agent wants to be, 1 − δ"), ("checkbox", "Leave bad rows out"),
         ("button", "An honest agent"),
     } <= seen  # fmt: skip
     tab.until("button('Audit a log').ariaPressed == 'true' && button('Plan ahead').ariaPressed == 'false'")
@@ -143,3 +143,9 @@ def test_logs_that_need_not_be_brought(visit):
         tab.click(sample)
         tab.until(f"!texts('.line').includes('run.csv') && texts('.line').includes({verdict!r})")
         assert tab.overflow() <= 0
+    for width in WIDTHS:  # the frame has the height of the audit in it, whatever its width
+        tab.resize(width)
+        tab.until(
+            "(() => { const frame = deep('iframe')[0], content = frame.contentDocument.body; "
+            "return Math.abs(frame.clientHeight - content.offsetHeight) <= 4; })()"
+        )

@@ -67,6 +67,9 @@ TINY = {
 }
 
 
+PYTHON_SEQUENCE = re.compile(r"[(\[]-?\d[\d.e+-]*,")  # means are given in words
+
+
 @pytest.fixture(scope="module", params=quick_but_for(["feedback"], TITLES))  # which compiles for a minute
 def done(request):
     """(module, settings, data, ticks) of one experiment, run once with tiny settings."""
@@ -138,6 +141,7 @@ class TestConformance:
             assert claim.low <= claim.measured <= claim.high
             assert 0 <= claim.level <= LEVEL
             assert "inf" not in claim.claimed
+            assert not PYTHON_SEQUENCE.search(claim.quantity), claim.quantity
             assert len(claim.name) <= 50  # a line of 80 columns has no room for more
             json.dumps(claim.to_json(), allow_nan=False)
 

@@ -12,7 +12,9 @@ import pytest
 from cases import HANGS
 from feint.experiments import TITLES, figure5, lemma2
 from feint.experiments.contract import load_experiment
+from feint.experiments.report import write_report
 from feint.experiments.reproduce import MANIFEST, reproduce
+from feint.support.style import new_figure
 
 QUICK_PIECES = ["figure5", "lemma2", "figure4", "figure3"]
 
@@ -68,6 +70,15 @@ def test_a_full_run_says_so_and_is_not_a_quick_one(tmp_path):
     assert refused.returncode == 2
     assert "either --quick or --full" in refused.stderr
     assert not (tmp_path / "both").exists()
+
+
+def test_titles_in_the_report_have_subscripts(tmp_path):
+    (tmp_path / "figures").mkdir()
+    new_figure(1, 1).savefig(tmp_path / "figures" / "figure4.png")
+    write_report(tmp_path, {"figure4": []}, seed=0, size="quick")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("convergence of Γ(w<sub>t</sub>) to Γ*</") == 2  # in the contents and above the figure
+    assert "alt='Figure 4: convergence of Γ(w_t) to Γ*'" in page
 
 
 def test_half_written_pieces_do_not_count(tmp_path):

@@ -216,6 +216,19 @@ class Observer:
         against = f"log₁₀ E = {self.log_e_value / math.log(10):.4g} against {short_repr(self._expected.reference)}"
         return f"<Observer of {self.n_arms} arms after {self.time:,} pulls, {self.tested:,} tested: {against}>"
 
+    def _repr_html_(self) -> str:
+        from feint.support.html import table
+
+        rows = [
+            ("log₁₀ E, the evidence against the reference", f"{self.log_e_value / math.log(10):.4g}"),
+            ("anytime p-value", f"{self.p_value:.4g}"),
+        ]
+        if self.tested:
+            boost = "arm {}, ε = {:g} nats per step".format(*self.likeliest)
+            rows.append(("the boost that explains the pulls best, even if poorly", boost))
+        note = "Reject the reference at level α once E reaches 1/α. The p-value counts the highest E so far."
+        return table(repr(self)[1:-1], ("", ""), rows, [note])
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the state as JSON, whole or not at all."""
         save_state(self.state(), path, force=force)

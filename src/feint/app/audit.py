@@ -25,7 +25,7 @@ from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
 from feint.registry import USUAL_REFERENCE
-from feint.support.html import escape
+from feint.support.html import escape, shell_words
 
 MOST_MEGABYTES = 20
 _SECONDS = 60
@@ -71,7 +71,7 @@ class Audit:
         )
         self.skip_bad = pn.widgets.Checkbox(label="Leave bad rows out", css_classes=["skip-bad"], **stretch)
         self.ask = pn.widgets.Button(label="Audit it", color="primary", width=100, margin=4, disabled=True)
-        self._seen, self._command, self._found = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(3))
+        self._seen, self._command, self._found = (pn.pane.HTML("", **stretch) for _ in range(3))
         self._downloads = pn.FlexBox(
             self._download("page", "audit.html", self._page), self._download("JSON", "audit.json", self._json),
             sizing_mode="stretch_width", visible=False,
@@ -85,10 +85,14 @@ class Audit:
         self.ask.on_click(self._audit)
         if pn.state.curdoc is not None:
             pn.state.on_session_destroyed(lambda context: self.close())
-        flexible = {"styles": {"flex": "1 1 200px", "min-width": "0"}}
+        groups = {
+            "2 1 230px": (self.claim, self.number, self.context),  # claims have long names
+            "1 1 200px": (self.arm, self.reward),
+            "1.2 1 210px": (self.arms, self.alpha),
+        }
         fields = [
-            pn.Column(*group, sizing_mode="stretch_width", **flexible)
-            for group in ((self.claim, self.number, self.context), (self.arm, self.reward), (self.arms, self.alpha))
+            pn.Column(*group, sizing_mode="stretch_width", styles={"flex": flex, "min-width": "0"})
+            for flex, group in groups.items()
         ]
         samples = [
             pn.widgets.Button(label=name, sizing_mode="fixed", width=200, height=34, margin=4) for name in SAMPLES
@@ -234,12 +238,13 @@ class Audit:
         self._report, self._text = report, page(report, name, command)
         self._verdict.say(str(report), "bad" if report.rejected else "good")
         why = "" if report.diagnosis is None else f"<p>Diagnosis: {escape(report.diagnosis.words)}</p>"
-        self._command.object = f"{why}<p>The same in a shell:</p><pre class='command'>{escape(command)}</pre>"
+        self._command.object = f"{why}<p>The same in a shell:</p><pre class='command'>{shell_words(command)}</pre>"
         # The page itself, in a frame that may run nothing: its style and this page's stay apart. Its height is read
-        # from outside, which is what "same origin" allows.
+        # from outside, which is what "same origin" allows, again whenever the window gets another width.
         self._found.object = (
             f"<iframe title='The audit' sandbox='allow-same-origin' srcdoc='{escape_markup(self._text)}' "
-            'onload="this.style.height = this.contentDocument.documentElement.scrollHeight + 4 + `px`"></iframe>'
+            'onload="const content = this.contentDocument.body; new ResizeObserver(() => '
+            '{ this.style.height = content.offsetHeight + 4 + `px`; }).observe(content)"></iframe>'
         )
         self._downloads.visible = True
 

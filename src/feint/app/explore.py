@@ -47,7 +47,7 @@ class Explore:
         )
         self.view_of = pn.widgets.RadioButtonGroup(options=[_OPEN, _GAME], css_classes=["view-of"], height=34, margin=4)
         self.accuse = {who: pn.widgets.Button(label=f"Accuse {who}", color="danger", width=90, **small) for who in "AB"}
-        self._charts = pn.Column(sizing_mode="stretch_width", stylesheets=[GRID])
+        self._charts = pn.Column(sizing_mode="stretch_width", margin=4, stylesheets=[GRID])
         for button, action in (
             (self.play, self._toggle), (self.step, self._step), (self.again, self._from_start), (self.jump, self._jump),
             (self.audit, self._take_to_audit),

@@ -5,8 +5,9 @@ from feint.version import VERSION
 _SENTENCES = (
     "An <b>agent</b> pulls one of several arms, again and again: everyone sees which arm and its "
     "<b class='public'>public reward</b>, and only the agent sees the arm's <b class='private'>private reward</b>.",
-    "It says that it follows Thompson Sampling on the public rewards, but bends each pull by at most <b>ε</b> to learn "
-    "which arm is best in private; an <b>observer</b>, who sees what everyone sees, tries to notice.",
+    "It says that it follows Thompson Sampling on the public rewards, but bends each pull by at most <b>ε</b> (a KL "
+    "divergence, in nats) to learn which arm is best in private; an <b>observer</b>, who sees what everyone sees, "
+    "tries to notice.",
 )
 
 # The observer looks down at the pull and the public reward; a screen hides the private reward.

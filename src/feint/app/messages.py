@@ -34,7 +34,7 @@ class MessageLine:
     """One line of text, in the tone of what it says."""
 
     def __init__(self) -> None:
-        self.view = pn.pane.HTML("", sizing_mode="stretch_width", visible=False)
+        self.view = pn.pane.HTML("", sizing_mode="stretch_width", margin=4, visible=False)
 
     def say(self, text: str, tone: str = "note") -> None:
         """Show a text; `tone` is note, good, bad or wrong."""

@@ -63,17 +63,17 @@ class PlanTab:
         self._epsilon = _USUAL
         small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
         self.delta = pn.widgets.Select(
-            label="How sure the agent wants to be", value=0.05,
+            label="How sure the agent wants to be, 1 − δ", value=0.05,
             options={f"{100 * (1 - d):g} %": d for d in (0.1, 0.05, 0.01, 0.001)}, width=210, margin=4,
             css_classes=["delta"],
         )  # fmt: skip
         self.ask = pn.widgets.Button(label="Plan it", color="primary", width=90, **small)
         self.use = pn.widgets.Button(label="Take into Explore", width=190, disabled=True, **small)
         self._chart = TimeChart(_EPSILONS[0], _EPSILONS[-1])
-        self._words, self._unseen = (pn.pane.HTML("", sizing_mode="stretch_width") for _ in range(2))
+        self._words, self._unseen = (pn.pane.HTML("", sizing_mode="stretch_width", margin=4) for _ in range(2))
         self._answers = pn.Column(
-            pn.pane.HTML(self._chart.legend, sizing_mode="stretch_width"),
-            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width", stylesheets=[CARD]),
+            pn.pane.HTML(self._chart.legend, sizing_mode="stretch_width", margin=4),
+            pn.pane.Bokeh(self._chart.figure, sizing_mode="stretch_width", margin=4, stylesheets=[CARD]),
             self._words, self._unseen, sizing_mode="stretch_width", visible=False,
         )  # fmt: skip
         self.ask.on_click(self._plan)

@@ -4,7 +4,7 @@ Colours are variables of the root, which shadow roots inherit. Those that begin 
 draws axes, and those with --design- by Panel's widgets. Lines and bars keep their colours, which can be read on both.
 """
 
-from feint.support.page_style import PALETTE
+from feint.support.page_style import PALETTE, SHARED
 
 _OF_OTHERS = """
 --design-background-color: var(--card); --design-background-text-color: var(--text);
@@ -19,11 +19,12 @@ _ARROW = (
 )
 
 
-SHEET = f"""{PALETTE}
+SHEET = f"""{PALETTE}{SHARED}
 :root {{ {_OF_OTHERS} }}
 body {{ background: var(--back); margin: 0; }}
 body, :host {{ color: var(--text); font: 15px/1.45 system-ui, sans-serif; }}
-:focus-visible, .noUi-handle:focus {{ outline: 3px solid var(--public) !important; outline-offset: 2px; }}
+:focus-visible, .noUi-handle:focus, .filepond--root:has(:focus-visible) {{ outline: 3px solid var(--public) !important;
+  outline-offset: 2px; }}
 :host(.old) {{ opacity: .35; filter: grayscale(1); }}
 h1 {{ font-size: 1.35rem; margin: .3rem 0; line-height: 1.2; }}
 h1 small {{ font-weight: normal; color: var(--muted); font-size: .9rem; }}
@@ -36,7 +37,7 @@ b.public {{ color: var(--public); }} b.private {{ color: var(--private); }}
 :host .bk-btn-group .bk-btn.bk-active {{ background: #0072b2 !important; color: #fff !important; border-color: #0072b2;
   box-shadow: none; }}
 :host select.bk-input {{ background-image: url("{_ARROW}") !important;
-  background-size: 14px !important; }}
+  background-size: 14px !important; text-overflow: ellipsis; }}
 :host .bk-input {{ border-color: var(--line); }} :host .bk-input::placeholder {{ color: var(--muted); }}
 :host .noUi-target {{ background: var(--soft); border-color: var(--line); box-shadow: none; }}
 :host .noUi-connect {{ background: var(--public) !important; }}
@@ -60,20 +61,13 @@ svg .bars {{ fill: none; stroke: var(--muted); stroke-width: 11; }}
   padding: .4rem .7rem; font-size: .88rem; }}
 table {{ border-collapse: collapse; width: 100%; font-size: .88rem; background: var(--card); }}
 th, td {{ text-align: right; padding: .3rem .5rem; border-bottom: 1px solid var(--line); white-space: nowrap; }}
-.scroll {{ overflow-x: auto; margin-top: .6rem; }} .scroll table {{ background: none; }}
-/* A shadow at an edge says that the table goes on there. */
-.scroll {{ background: linear-gradient(90deg, var(--card) 30%, transparent) left / 40px 100% no-repeat local,
-  linear-gradient(270deg, var(--card) 30%, transparent) right / 40px 100% no-repeat local,
-  linear-gradient(90deg, var(--line), transparent) left / 10px 100% no-repeat scroll,
-  linear-gradient(270deg, var(--line), transparent) right / 10px 100% no-repeat scroll, var(--card); }}
- .legend {{ font-size: .85rem; }}
+.scroll {{ margin-top: .6rem; }} .legend {{ font-size: .85rem; }}
 .facts {{ display: grid; grid-template-columns: minmax(9rem, max-content) 1fr; gap: .2rem 1rem; font-size: .88rem;
   margin: 0; }}
 .facts dt {{ color: var(--muted); }} .facts dd {{ margin: 0; }}
 @media (max-width: 600px) {{ th, td {{ padding: .25rem .35rem; font-size: .8rem; }}
   .facts {{ grid-template-columns: 1fr; }} .facts dd {{ margin-bottom: .3rem; }} }}
-pre {{ background: var(--soft); border-radius: 8px; padding: .6rem .8rem; white-space: pre-wrap;
-  overflow-wrap: anywhere; font-size: .85rem; margin: .4rem 0; }}
+pre {{ padding: .6rem .8rem; margin: .4rem 0; }}
 iframe {{ width: 100%; height: 900px; border: 1px solid var(--line); border-radius: 8px; }}
 """
 

@@ -15,7 +15,7 @@ from feint.auditing.picture import draw_arms, draw_evidence, shown_as
 from feint.auditing.report import AuditReport
 from feint.support.extras import need
 from feint.support.facts import FactTable
-from feint.support.html import escape, table
+from feint.support.html import escape, shell_words, table
 from feint.support.page_style import PAGE
 from feint.version import VERSION
 
@@ -31,7 +31,7 @@ dl {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)
 dl div {{ background: var(--soft); border-radius: 8px; padding: .5rem .8rem; }}
 dt {{ color: var(--muted); font-size: .85rem; }} dd {{ margin: 0; font-size: 1.15rem; }}
 figure {{ max-width: 36rem; }} figure svg {{ display: block; width: 100%; height: auto; }}
-.scroll {{ overflow: auto; max-height: 34rem; }}
+.scroll {{ overflow-y: auto; max-height: 34rem; }}
 table {{ margin: .3rem 0; overflow-wrap: normal; }}
 th, td {{ text-align: right; }}
 th {{ background: var(--card); position: sticky; top: 0; vertical-align: bottom; }}
@@ -39,8 +39,8 @@ td {{ white-space: nowrap; font-variant-numeric: tabular-nums; }}
 th:first-child, td:first-child {{ text-align: left; }}
 td:first-child {{ white-space: normal; min-width: 7rem; max-width: 22rem; overflow-wrap: break-word; }}
 .words td:first-child {{ min-width: 13rem; }}
-pre {{ background: var(--soft); border-radius: 8px; padding: .8rem; white-space: pre-wrap; font-size: .85rem; }}
-@media (max-width: 40rem) {{ th, td {{ padding: .3rem .4rem; font-size: .8rem; }}
+pre {{ padding: .8rem; }}
+@media (max-width: 40rem) {{ body {{ padding: .6rem; }} th, td {{ padding: .3rem .4rem; font-size: .8rem; }}
   td:first-child {{ min-width: 4.5rem; max-width: 9rem; }} .words td:first-child {{ min-width: 9rem; }} }}
 @media print {{ .scroll {{ max-height: none; overflow: visible; }} th {{ position: static; }} }}
 """
@@ -172,7 +172,7 @@ def _repeat(report: AuditReport, log: str, command: str) -> str:
         ("feint", VERSION),
     ]
     shown = _list(f"<span class='muted'>{escape(name)}:</span> {escape(value)}" for name, value in said)
-    return shown + (f"<pre><code>{escape(command)}</code></pre>" if command else "")
+    return shown + (f"<pre><code>{shell_words(command)}</code></pre>" if command else "")
 
 
 def _figure(name: str, draw: "Callable[[AuditReport], Figure]", report: AuditReport, caption: str = "") -> str:

@@ -41,20 +41,24 @@ def merged_verdict(group: list[Finding]) -> str:
     return REFUTED if REFUTED in verdicts else next(iter(verdicts - {SHOWN}), SHOWN)
 
 
-def _set(text: str) -> str:
-    """Return a text for HTML, with subscripts as such: w_t and φ_{a,t}."""
+def with_subscripts(text: str) -> str:
+    """Return a text for HTML, with subscripts as such.
+
+    >>> with_subscripts("w_t < φ_{a,t}")
+    'w<sub>t</sub> &lt; φ<sub>a,t</sub>'
+    """
     return re.sub(r"(?<=[^\W\d_])_(?:\{([^}]*)\}|(\w)\b)", r"<sub>\1\2</sub>", html.escape(text))
 
 
 def _row(group: list[Finding]) -> str:
     first, verdict = group[0], merged_verdict(group)
-    notes = [f"The paper: “{_set(first.stated)}”"] if first.stated else []
+    notes = [f"The paper: “{with_subscripts(first.stated)}”"] if first.stated else []
     notes += [f"* {changes(first)}"] if first.exploratory else []
     doubtful = [claim.words_in_doubt for claim in group if claim.verdict == verdict and claim.words_in_doubt]
-    notes += [f"<strong>{_set(words)}</strong>" for words in doubtful[:1]]
+    notes += [f"<strong>{with_subscripts(words)}</strong>" for words in doubtful[:1]]
     star = " *" if first.exploratory else ""
-    name = f"{_set(merged_name(group))}{star} <small>({_KINDS.get(first.kind, first.kind)})</small>"
-    quantities = "<br>".join(_set(text) for text in dict.fromkeys(claim.quantity for claim in group))
+    name = f"{with_subscripts(merged_name(group))}{star} <small>({_KINDS.get(first.kind, first.kind)})</small>"
+    quantities = "<br>".join(with_subscripts(text) for text in dict.fromkeys(claim.quantity for claim in group))
     return (
         f"<tr><td class='verdict {verdict}'>{verdict}</td>"
         f"<td>{name}{''.join(f'<br><small>{note}</small>' for note in notes)}</td>"

@@ -91,12 +91,15 @@ def join_words(texts: Sequence[str]) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Return a setting as it is read: numbers of runs that differ from point to point as a range.
+    """Return a setting as it is read: numbers of runs that differ from point to point as a range, and lists in a list
+    apart from each other.
 
     >>> in_words(100_000), in_words((60, 60)), in_words((150, 700, 500)), in_words((0.2, 0.5, 0.0))
     ('100,000', '60', '150 to 700', '0.2, 0.5 and 0')
     >>> in_words({"public": (0.6, 0.3), "sigma": 1.0})
     'public 0.6 and 0.3; sigma 1'
+    >>> in_words((("top-arms:2", (0.6, 0.3), (0.2, 0.5)), ("top-arms:1", (0.6, 0.3), (0.1, 0.5))))
+    '(top-arms:2; 0.6 and 0.3; 0.2 and 0.5); (top-arms:1; 0.6 and 0.3; 0.1 and 0.5)'
     """
     if isinstance(value, dict):
         return "; ".join(f"{key} {in_words(item)}" for key, item in value.items())
@@ -107,7 +110,10 @@ def in_words(value: Any) -> str:
     if value and all(isinstance(item, int) for item in value):
         low, high = min(value), max(value)
         return in_words(low) if low == high else f"{low:,} to {high:,}"
-    return join_words([in_words(item) for item in value])
+    if not any(isinstance(item, list | tuple) for item in value):
+        return join_words([in_words(item) for item in value])
+    parts = (in_words(item) for item in value)
+    return "; ".join(f"({part})" if "; " in part else part for part in parts)
 
 
 def caption_of(experiment: Experiment, settings: dict[str, Any]) -> str:

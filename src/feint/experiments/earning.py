@@ -11,7 +11,7 @@ import xarray as xr
 
 from feint._types import FloatArray
 from feint.bandit import Bandit
-from feint.experiments.contract import Tick
+from feint.experiments.contract import Tick, in_words
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.greedy import Greedy
 from feint.experiments.resumable import simulate_resumably
@@ -268,7 +268,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
             "the law is not one of the mean",
             OURS,
             "share of runs with known means whose best public arm has less than half of the pulls in the second half; "
-            f"public means {risky['public']}, private {risky['private']}, ε = {risky['epsilon']:g}",
+            + in_words({"public means": risky["public"], "private": risky["private"], "ε =": risky["epsilon"]}),
             *given_up,
             at_least=_OFTEN,
             changed=_CHANGED_RISKY,

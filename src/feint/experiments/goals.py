@@ -7,7 +7,7 @@ import xarray as xr
 
 from feint._types import FloatArray
 from feint.bandit import Bandit
-from feint.experiments.contract import Tick, in_units
+from feint.experiments.contract import Tick, in_units, in_words
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.explorers import RoundRobin
 from feint.references import ThompsonSampling
@@ -140,8 +140,8 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         Finding(
             f"slope Γ*: {data.label.values[case]}",
             OURS,
-            f"median slope of −log error in √(εT) from T = {first:.0e} to {last:.0e}, over Γ*; public and private "
-            f"means {settings['cases'][case][1:]}",
+            f"median slope of −log error in √(εT) from T = {first:.0e} to {last:.0e}, over Γ*; "
+            + in_words(dict(zip(("public means", "private means"), settings["cases"][case][1:], strict=True))),
             *median_interval(slope_ratios(data, case), LEVEL),
             at_least=1 - TOLERANCE,
             at_most=1 + TOLERANCE,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from feint.experiments import PAPER_FIGURES, TITLES
-from feint.experiments.claim_rows import claims_table
+from feint.experiments.claim_rows import claims_table, with_subscripts
 from feint.experiments.claims_page import ARMS_WORDS, level_words
 from feint.experiments.contract import Size, caption_of, in_words, load_experiment, settings_of
 from feint.experiments.findings import Finding, count_lines
@@ -83,9 +83,10 @@ def _image(picture: bytes, words: str) -> str:
 def _experiment_section(name: str, found: list[Finding], picture: bytes, size: Size) -> str:
     experiment = load_experiment(name)
     settings = settings_of(experiment, size)
-    title, caption = html.escape(TITLES[name]), html.escape(caption_of(experiment, settings))
+    title, caption = with_subscripts(TITLES[name]), with_subscripts(caption_of(experiment, settings))
+    image = _image(picture, html.escape(TITLES[name]))
     return (
-        f"<section id='{name}'><h2>{title}</h2><figure><div class='scroll'>{_image(picture, title)}</div>"
+        f"<section id='{name}'><h2>{title}</h2><figure><div class='scroll'>{image}</div>"
         f"<figcaption>{caption}</figcaption></figure>"
         f"{claims_table(found)}<details><summary>Settings</summary>{_pairs(settings)}</details></section>"
     )
@@ -95,7 +96,7 @@ def _contents(parts: dict[str, dict[str, str]]) -> str:
     """Return the table of contents, which stays in sight: beside the text, or above it where there is little room."""
     lists = ""
     for title, places in parts.items():
-        links = "".join(f"<li><a href='#{place}'>{html.escape(text)}</a></li>" for place, text in places.items())
+        links = "".join(f"<li><a href='#{place}'>{with_subscripts(text)}</a></li>" for place, text in places.items())
         lists += f"<b>{html.escape(title)}</b><ul>{links}</ul>" if links else ""
     return f"<nav aria-label='Contents'>{lists}</nav>"
 

@@ -52,7 +52,7 @@ def detection_curves(runs: Any, by: By = None, ax: "Axes | None" = None) -> "Axe
         shares = np.searchsorted(came, times, side="right") / n
         half = math.sqrt(math.log(2 / LEVEL) / (2 * n))
         low, high = np.clip(shares - half, 0.0, 1.0), np.clip(shares + half, 0.0, 1.0)
-        axes.fill_between(times, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
+        axes.fill_between(times, low, high, step="post", color=colour, alpha=0.1, linewidth=0)
         axes.plot(times, shares, drawstyle="steps-post", color=colour, label=label)
     axes.set(xscale="log", ylim=(-0.02, 1.02), xlabel="pulls", ylabel="share of runs noticed, with a 95 % band")
     if any(label for label, _ in found):

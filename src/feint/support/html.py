@@ -1,5 +1,6 @@
 """HTML tables for notebooks, and the escaping of other people's texts."""
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 from typing import Any
@@ -11,6 +12,15 @@ from feint.support.printable import printable
 def escape(text: str) -> str:
     """Return `text` for a page: its markup and control characters are shown and have no effect."""
     return escape_markup(printable(text))
+
+
+def shell_words(command: str) -> str:
+    """Return a command for a page, which breaks its lines between words as long as these have room.
+
+    >>> shell_words("feint audit")
+    "<span class='word'>feint</span> <span class='word'>audit</span>"
+    """
+    return re.sub(r"\S+", lambda word: f"<span class='word'>{escape(word[0])}</span>", command)
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> str:

@@ -26,9 +26,20 @@ PALETTE = f"""
 @media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(_DARK)} }} }}
 """
 
+# What all pages share. A shadow at an edge says that a table goes on there; a command breaks between its words.
+SHARED = """
+.scroll { overflow-x: auto; background: linear-gradient(90deg, var(--card) 30%, transparent) left / 40px 100% no-repeat
+  local, linear-gradient(270deg, var(--card) 30%, transparent) right / 40px 100% no-repeat local,
+  linear-gradient(90deg, var(--line), transparent) left / 10px 100% no-repeat scroll,
+  linear-gradient(270deg, var(--line), transparent) right / 10px 100% no-repeat scroll, var(--card); }
+.scroll table { background: none; }
+pre { background: var(--soft); border-radius: 8px; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }
+pre .word { display: inline-block; max-width: 100%; }
+"""
+
 # What a page that stands alone has in common with the others. Figures are drawn on white, which the filter makes the
 # colour of the page; hues stay.
-PAGE = f"""{PALETTE}
+PAGE = f"""{PALETTE}{SHARED}
 * {{ box-sizing: border-box; }}
 body {{ background: var(--card); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }}
 a {{ color: var(--link); }} .muted {{ color: var(--muted); }}

@@ -19,11 +19,13 @@ GREY = "#777777"
 
 
 def ordered_colours(n: int) -> list[str]:
-    """Return n colours from dark to light, for things in order, such as budgets (viridis, without its yellow end)."""
+    """Return n colours from dark to light, for things in order, such as budgets: viridis as far as it stands out from
+    white, and from black where a page inverts figures.
+    """
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    return [to_hex(colormaps["viridis"](x)) for x in np.linspace(0.0, 0.88, n)]
+    return [to_hex(colormaps["viridis"](x)) for x in np.linspace(0.0, 0.75, n)]
 
 
 def new_figure(width: float, height: float) -> "Figure":

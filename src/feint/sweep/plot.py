@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feint.support.extras import need
-from feint.support.style import GREY, band, new_figure, tidy
+from feint.support.style import GREY, band, new_figure, ordered_colours, tidy
 from feint.sweep.study import AXES
 from feint.sweep.summary import label_text, wanted_cells
 
@@ -23,9 +22,6 @@ def draw_sweep(data: "xr.Dataset") -> "Figure":
     """Draw the mean log₁₀ error with its 95 % band; colours go from small to large budgets, dashes tell explorers and
     references apart.
     """
-    need("matplotlib", "A figure")
-    from matplotlib import colormaps
-
     bandits = [label_text(label) for label in data["bandit"].values.tolist()]
     kinds = sorted({index[1:3] for index in wanted_cells(data)})
     if len(kinds) > len(_DASHES):
@@ -37,7 +33,7 @@ def draw_sweep(data: "xr.Dataset") -> "Figure":
     rows = -(-len(bandits) // columns)
     figure = new_figure(3.2 * columns + 0.6, 2.4 * rows + 1.2)
     panels = figure.subplots(rows, columns, sharex=True, squeeze=False)
-    colours = colormaps["viridis"](np.linspace(0.0, 0.85, data.sizes["epsilon"]))
+    colours = ordered_colours(data.sizes["epsilon"])
     for b, e, r, i in wanted_cells(data):
         cell = data.isel(dict(zip(AXES, (b, e, r, i), strict=True)))
         done = np.flatnonzero(cell["complete"].values)

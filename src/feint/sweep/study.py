@@ -37,6 +37,7 @@ from feint.support.printable import short_repr
 
 AXES = ("bandit", "explorer", "reference", "epsilon")
 CellIndex = tuple[int, ...]  # along AXES
+_LABELS_SHOWN = 6
 _SORTS = {"explorer": "explorer", "reference": "reference", "epsilon": "budget"}
 
 
@@ -108,6 +109,12 @@ class Study:
         cells = f"{self.wanted.sum():,} of {self.wanted.size:,} cells"
         runs = f"{self.replications:,} replications of {self.options['horizon']:,} pulls"
         return f"<{type(self).__name__}, {axes}: {cells}, {runs}>"
+
+    def _repr_html_(self) -> str:
+        from feint.support.html import table
+
+        rows = [(name, f"{len(axis):,}", _short_labels(axis)) for name, axis in self.axes.items()]
+        return table(repr(self)[1:-1], ("", "how many", "labels"), rows)
 
     @property
     def most_arms(self) -> int:
@@ -283,6 +290,12 @@ def _budget(value: Any) -> Any:
 def _check_label(label: Any, axis: str) -> None:
     if not isinstance(label, str) or not label.strip():
         raise ValueError(f"{label!r} cannot be a label of {axis}s; give a text that is not empty.")
+
+
+def _short_labels(labels: Iterable[Any]) -> str:
+    shown = [str(label) for label in labels]
+    more = f" and {len(shown) - _LABELS_SHOWN:,} more" if len(shown) > _LABELS_SHOWN else ""
+    return ", ".join(shown[:_LABELS_SHOWN]) + more
 
 
 def _same_number(label: Any, other: Any) -> bool:

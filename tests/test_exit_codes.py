@@ -104,9 +104,17 @@ def test_what_cannot_be_imported_is_no_rejection(module, tmp_path):
     )
 
 
-def test_closed_streams_leave_the_exit_code(tmp_path):
-    log = tmp_path / "log.csv"
-    log.write_text("arm\n" + "a\nb\n" * 30)
-    for rest, code in ((("--split", "0.5,0.5"), 1), (("--nothing",), 2)):
-        words = " ".join(["-m", "feint", "audit", str(log), "--arms", "a,b", *rest])
-        assert subprocess.run(f"{sys.executable} {words} >&- 2>&-", shell=True).returncode == code
+@pytest.mark.parametrize(
+    ("streams", "of_honest"),
+    [(">&- 2>&-", 0), (">&- <&-", 0), (">/dev/null 2>/dev/full", 0), (">/dev/full 2>&1", 2), ("2>&1 | true", 0)],
+)
+def test_streams_that_cannot_be_written_leave_the_exit_code(streams, of_honest, tmp_path):
+    """1 is a rejection, also where nothing can be said; a report that should have been written and was not is 2."""
+    for name, rows in (("honest", "a\nb\nb\na\na\nb\n"), ("bent", "a\nb\n" * 60)):
+        (tmp_path / f"{name}.csv").write_text("arm\n" + rows)
+    follow = "--follow --until-end"
+    cases = [("honest", "", of_honest), ("honest", follow, of_honest), ("bent", "", 1), ("bent", follow, 1)]
+    for name, options, code in [*cases, ("missing", "", 2)]:
+        words = f"-m feint audit {name}.csv --arms a,b --split 0.5,0.5 {options} {streams}; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", f"{sys.executable} {words}"], cwd=tmp_path, capture_output=True)
+        assert done.returncode == code, (name, options)

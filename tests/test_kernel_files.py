@@ -16,6 +16,7 @@ import pytest
 import feint
 from cases import HANGS
 from feint.numerics import _kernel_files
+from shell import typed
 
 PACKAGE = Path(feint.__file__).parent
 PROBABILITIES = """
@@ -57,11 +58,14 @@ def logs(tmp_path_factory):
     return folder
 
 
-def assert_verdicts(logs, **settings):
+UNKNOWN = "import numba; numba.__version__ = '0.99.0'; from feint.__main__ import main; main()"
+
+
+def assert_verdicts(logs, program=("-m", "feint"), **settings):
     """Whatever becomes of kernels, an honest log is not rejected and a bent one is; returns what was said besides."""
     said = []
     for name, code, verdict in (("honest", 0, "no evidence"), ("bent", 1, "rejected at row")):
-        done = run("-m", "feint", "audit", logs / f"{name}.csv", "--split", "0.5,0.5", **settings)
+        done = run(*program, "audit", logs / f"{name}.csv", "--split", "0.5,0.5", **settings)
         assert done.returncode == code, done.stderr
         assert verdict in done.stdout
         said.append(done.stderr)
@@ -133,6 +137,93 @@ def test_without_room_feint_compiles_says_so_once_and_works(case, logs, tmp_path
             assert "are kept" not in said
         assert said.find("are kept") <= said.find("are not kept")
     assert all(map(is_whole, kernels(tmp_path / "fills")))
+
+
+NOT_KEPT = "feint: compiled kernels are not kept, so every start compiles them again; set NUMBA_CACHE_DIR to a "
+
+
+@pytest.mark.slow
+def test_with_an_unknown_numba_a_full_disk_is_said_once(logs, tmp_path):
+    for said in assert_verdicts(logs, ("-c", UNKNOWN), NUMBA_CACHE_DIR=tmp_path / "full", most_bytes=2**10):
+        assert said.startswith(NOT_KEPT)
+        assert said.count("\n") == 1
+
+
+BY_PUBLIC_DOORS = """
+from feint.numerics._public_doors import compile_kernel
+
+def add(x): return x + 1
+def double(x): return 2 * x
+
+add.__module__ = double.__module__ = "feint"
+add, double = compile_kernel(add, {}), compile_kernel(double, {})
+print(add(1), add(1), add(0.5), double(4), double(4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("most_bytes", "reason"), [(0, "File too large"), (None, "Numba finds no folder that it can write"), (2**20, None)]
+)
+def test_numbas_own_cache_says_once_why_it_keeps_nothing(most_bytes, reason, tmp_path):
+    nowhere = tmp_path / "nowhere"
+    for name in ("__pycache__", "nowhere"):
+        (tmp_path / name).write_text("")
+    script = tmp_path / "script.py"
+    script.write_text(BY_PUBLIC_DOORS)
+    folder = nowhere if most_bytes is None else tmp_path / "cache"
+    for _ in range(2):
+        done = run(script, most_bytes=most_bytes, NUMBA_CACHE_DIR=folder, XDG_CACHE_HOME=nowhere)
+        assert done.stdout == "2 2 1.5 8 8\n", done.stderr
+        if reason is None:
+            assert done.stderr == ""
+        else:
+            assert done.stderr.startswith(NOT_KEPT)
+            assert done.stderr.endswith(f"{reason})\n")
+            assert done.stderr.count("\n") == 1
+    assert bool(kernels(tmp_path / "cache")) == (reason is None)
+
+
+PLAIN = """
+import numba.core.event as events
+with events.install_recorder("numba:compile") as compiled:
+    import feint
+    class Mine:
+        def choose(self, view, uniforms):
+            return int(view.private_probabilities.argmax())
+    class Expected:
+        def log_probabilities(self, view):
+            import numpy as np
+            return np.log(np.full(view.pulls.size, 1 / view.pulls.size))
+    bandit = feint.Bandit([0.6, 0.3], [0.2, 0.5])
+    for reference in (feint.ThompsonSampling(), Expected()):
+        runs = feint.simulate(bandit, Mine(), reference=reference, epsilon=0.1, horizon=20, replications=1)
+        print(runs.pulls.values.tolist())
+print("compiled" if compiled.buffer else "found")
+"""
+
+
+def test_parts_in_plain_python_use_kernels_that_are_kept():
+    """A class in plain Python has nothing to compile: all kernels are feint's, over feint's types."""
+    first, again = (run("-c", PLAIN).stdout.splitlines() for _ in range(2))
+    assert again == [*first[:-1], "found"]
+
+
+def test_what_is_removed_is_what_is_gone(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    beside, user = tmp_path / "beside", tmp_path / "user" / "feint-kernels"
+    monkeypatch.setattr(_kernel_files, "_BESIDE", beside)
+    monkeypatch.setattr(_kernel_files, "_user_folder", lambda: tmp_path / "user")
+    for folder in (beside / "old", beside / _kernel_files.source_digest(), user / "old"):
+        folder.mkdir(parents=True)
+    assert _kernel_files.remove(stale_only=True) == ([beside / "old"], [])
+    with monkeypatch.context() as patch:
+        patch.setattr(_kernel_files.shutil, "rmtree", lambda path, ignore_errors: None)  # another user's
+        done = typed("warm", "--clear")
+        assert done.returncode == 2
+        assert f"{beside / _kernel_files.source_digest()}" in done.stderr
+    done = typed("warm", "--clear")
+    assert (done.returncode, done.stderr) == (0, "feint: removed 2 folders of kernels\n")
+    assert kernels(tmp_path) == list(beside.iterdir()) == list(user.iterdir()) == []
 
 
 @pytest.fixture

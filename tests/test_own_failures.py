@@ -150,6 +150,14 @@ def test_what_a_constructor_raises_is_the_users(raised, tmp_path):
     assert f"Mine(…) failed (mine.py, line 3): {raised.partition('(')[0]}: " in done.stderr
 
 
+def test_a_file_that_ends_the_program_is_named(tmp_path):
+    (tmp_path / "mine.py").write_text("raise SystemExit(1)\n")
+    means = ["--public", "0.6,0.3", "--private", "0.2,0.5"]
+    done = typed("run", *means, "--explorer", "mine.py:Mine", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "mine.py cannot be run: SystemExit: 1" in done.stderr
+
+
 def _caught(function):
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - whichever it is
         function()

@@ -6,7 +6,7 @@ import traceback
 
 
 def main() -> None:
-    """Run the command; interrupts are looked after before anything that takes time is imported.
+    """Run the command; streams and interrupts are looked after before anything that takes time is imported.
 
     What cannot be imported, from a damaged installation, ends with 3: an exit code of 1 means that a log is rejected.
     """
@@ -15,8 +15,9 @@ def main() -> None:
         return "feint.support.interrupts" in sys.modules and sys.modules["feint.support.interrupts"].arrived()
 
     try:
-        from feint.support import interrupts
+        from feint.support import interrupts, streams
 
+        streams.guard()
         interrupts.watch()
         from feint.cli import main as command
     except BaseException as error:

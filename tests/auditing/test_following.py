@@ -157,22 +157,48 @@ class TestRotation:
             file.truncate(0)
             file.write(text)
 
+    @pytest.mark.parametrize("rows", [3, 5, 6, 3000], ids=["shorter", "as long", "longer", "much longer"])
     @pytest.mark.parametrize("how", ["renamed", "truncated"])
-    def test_a_new_file_is_read_on(self, how, path):
+    def test_a_new_file_is_read_on(self, how, rows, path):
         path.write_text(HEADER + "a,1\n" * 5)
         log, batches = self.follow(path)
         found = [next(batches)]
-        getattr(self, how)(path, HEADER + "b,1\n" * 3)
+        getattr(self, how)(path, HEADER + "b,1\n" * rows)
         found += batches
-        assert arms(found) == ["a"] * 5 + ["b"] * 3
-        assert log.seen.lines == 4
+        assert arms(found) == ["a"] * 5 + ["b"] * rows
+        assert log.seen.lines == 1 + rows
         again, rest = self.follow(path)
         again.resume(SeenLines(log.seen.lines, log.seen.digest))
         assert list(rest) == []
 
+    @pytest.mark.parametrize("differs", ["at the start", "where reading stopped"])
+    def test_a_long_file_that_is_truncated_and_outgrown_is_noticed(self, differs, path):
+        path.write_text(HEADER + "a,1\n" * 5000)
+        _, batches = self.follow(path, 10_000)
+        found = [next(batches)]
+        while len(arms(found)) < 5000:
+            found.append(next(batches))
+        same, other = "a,1\n" * 4999, "b,1\n"
+        self.truncated(path, HEADER + (other + same if differs == "at the start" else same + other) + other)
+        found += batches
+        assert arms(found).count("b") == 2
+        assert len(arms(found)) == 5000 + 5001
+
+    def test_a_file_that_only_grows_is_one_file(self, path):
+        path.write_text(HEADER + "a,1\n" * 3000)
+        log, batches = self.follow(path, 100)
+        found = [next(batches)]
+        for _ in range(3):
+            with open(path, "a") as file:
+                file.write("b,1\n" * 2000)
+            found.append(next(batches))
+        found += batches
+        assert arms(found) == ["a"] * 3000 + ["b"] * 6000
+        assert log.seen.lines == 9001
+
     def test_rows_are_read_that_came_before_the_rotation_was_seen(self, path, monkeypatch):
         path.write_text(HEADER + "a,1\n")
-        look, rotations = GrowingFile._is_replaced, []
+        look, rotations = GrowingFile._is_renamed, []
 
         def rotated_meanwhile(file):
             if not rotations:
@@ -182,7 +208,7 @@ class TestRotation:
                 self.renamed(path, HEADER + "b,1\n")
             return look(file)
 
-        monkeypatch.setattr(GrowingFile, "_is_replaced", rotated_meanwhile)
+        monkeypatch.setattr(GrowingFile, "_is_renamed", rotated_meanwhile)
         assert arms(self.follow(path)[1]) == ["a", "a", "b"]
 
     def test_again_and_again(self, path):
@@ -228,7 +254,7 @@ class TestRotation:
     def test_a_restart_goes_on_in_the_new_file(self, new, path, state, tmp_path, monkeypatch):
         """The rows go on counting, and what is known is that of all files in one."""
         path.write_text(HEADER + "".join(ROWS[:30]))
-        look, rotations = GrowingFile._is_replaced, []
+        look, rotations = GrowingFile._is_renamed, []
 
         def rotated_once(file):
             if not rotations:
@@ -236,7 +262,7 @@ class TestRotation:
                 self.renamed(path, "" if new is None else HEADER + "".join(new))
             return look(file)
 
-        monkeypatch.setattr(GrowingFile, "_is_replaced", rotated_once)
+        monkeypatch.setattr(GrowingFile, "_is_renamed", rotated_once)
         assert resumed(path, state)[0] == 0
         assert json.loads(state.read_text())["seen"]["lines"] == (0 if new is None else 1 + len(new))
         path.write_text(HEADER + "".join(ROWS[30:]) + "1,0.5\n")

@@ -282,3 +282,13 @@ def test_all_groups_are_written_to_a_file(tmp_path):
     assert found.read_bytes() == before
     without = CliRunner().invoke(app, ["audit", str(path), "--groups", str(tmp_path / "other.csv")])
     assert "name the column of groups with --group" in str(without.exception)
+
+
+def test_a_group_that_is_no_unicode_can_be_written(tmp_path):
+    """Half of a pair of surrogates, which JSON can have and UTF-8 cannot."""
+    rows = "".join(f'{{"arm": {t % 2}, "p_0": 0.5, "p_1": 0.5, "shop": "\\ud800{t % 3}"}}\n' for t in range(9))
+    (tmp_path / "log.jsonl").write_text(rows)
+    words = ["audit", str(tmp_path / "log.jsonl"), "--group", "shop", "--groups", str(tmp_path / "groups.csv")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    with open(tmp_path / "groups.csv", newline="", encoding="utf-8") as file:
+        assert {row["group"] for row in csv.DictReader(file)} == {"\\ud8000", "\\ud8001", "\\ud8002"}

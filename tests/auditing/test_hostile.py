@@ -329,3 +329,17 @@ def test_instances_have_every_key_once(tmp_path):
     path.write_text("[" * 100_000)
     with pytest.raises(ValueError, match="it is nested too deeply"):
         load_bandit(path)
+
+
+def test_a_study_that_is_nested_too_deeply_is_refused(tmp_path):
+    (tmp_path / "study.toml").write_text("x = " + "[" * 3_000 + "]" * 3_000)
+    done = typed("sweep", "study.toml", "--out", "out.zarr", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "feint: study.toml cannot be read: it is nested too deeply.\n")
+
+
+@pytest.mark.parametrize("sigma", ["1e308", "1e51", "1e-51", "1e-320"])
+def test_a_sigma_whose_square_overflows_is_refused(sigma):
+    """A simulation with 1e308 never ended."""
+    done = typed("run", "--public", "0,0", "--private", "0,0", "--sigma", sigma, "--horizon", "10")
+    assert done.returncode == 2
+    assert done.stderr.endswith("rescale the rewards, so that it lies between 1e-50 and 1e50.\n")

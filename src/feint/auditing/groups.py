@@ -139,7 +139,7 @@ def write_groups(groups: Sequence[GroupReport], path: Path) -> None:
     """Write a CSV file with a row per group: its label, rows tested, log E (inf if refuted), named (0 or 1)."""
     if not groups:
         raise ValueError("No group was tested: that needs the probabilities of all arms; leave `groups` out.")
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:  # half a JSON surrogate
         writer = csv.writer(file)
         writer.writerow(("group", "tested", "log_e_value", "named"))
         writer.writerows((group, tested, repr(log_e), int(named)) for group, tested, log_e, named in groups)

@@ -4,7 +4,6 @@ Heavy imports wait inside the subcommands, so that --help answers at once.
 """
 
 import gc
-import io
 import os
 import sys
 import traceback
@@ -48,12 +47,6 @@ def main() -> None:
     Wrong input ends with one clear line and 2, an interrupt with 130, a reader that left with 141, and a bug of feint
     with 3. Nothing else ends with 1. A traceback is shown only if FEINT_DEBUG is set.
     """
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started this; the exit code still says what was found
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the program ends
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ε still gets the numbers
     # Imports and compiling make a million objects that stay: looking through them was a twentieth of a first use.
     gc.set_threshold(1_000_000, 20, 100)
     try:

@@ -25,7 +25,10 @@ def warm(
     if sum([family is not None, everything, clear]) > 1:
         raise ValueError("Give one of --family, --all and --clear.")
     if clear:
-        typer.echo(f"feint: removed {remove(stale_only=False)} folders of kernels", err=True)
+        removed, left = remove(stale_only=False)
+        typer.echo(f"feint: removed {len(removed)} folders of kernels", err=True)
+        if left:
+            raise ValueError(f"{', '.join(map(str, left))} cannot be removed; do it as the user who owns it.")
         return
     if writable_folder() is None:  # which has said so
         raise typer.Exit(2)

@@ -67,10 +67,9 @@ class _PartLibrary(JITCodeLibrary):
 
     def __init__(self, codegen: Any, function: Any) -> None:
         super().__init__(codegen, function.__qualname__)
-        as_kernel = cache(lambda: _kernel_of(function))
         # Python's calling convention for a built-in function: (self, args, kwargs) -> result.
         self._from_python = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
-            lambda _, args, keywords: as_kernel()(*args)
+            lambda _, args, keywords: _kernel_of(function)(*args)
         )
 
     def _optimize_final_module(self) -> None:
@@ -92,6 +91,7 @@ class _PartLibrary(JITCodeLibrary):
         """Do nothing: a part has no address in memory for its environment."""
 
 
+@cache
 def _kernel_of(function: Any) -> Any:
     """Return a part as a kernel, for calls from Python; the decorator is in a module that imports this one."""
     from feint.numerics._jit import kernel
@@ -326,12 +326,15 @@ PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": PartCom
 
 
 def compile_part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Return a function for kernels to call, which is compiled once for all constants of a type."""
+    """Return a function for kernels to call, which is compiled once for all constants of a type. Python calls it as a
+    kernel, which is kept on disk.
+    """
     dispatcher = numba.njit(**options, **PART_OPTIONS)(function)
     get_call_template = dispatcher.get_call_template
     dispatcher.get_call_template = lambda args, keywords: get_call_template(
         tuple(types.unliteral(found) for found in args), keywords
     )
+    dispatcher._compile_for_args = lambda *_: _kernel_of(function)
     return dispatcher
 
 

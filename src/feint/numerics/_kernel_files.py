@@ -27,7 +27,7 @@ _FORMAT = b"feint kernel 1\n"
 _CHECKSUM = hashlib.sha256
 _FOLDER = "feint-kernels"
 _BESIDE = _PACKAGE / "__pycache__" / _FOLDER
-_state = {"full": False, "announced": False}
+_state = {"stopped": False, "announced": False}
 
 
 def load(name: str) -> bytes | None:
@@ -45,7 +45,17 @@ def load(name: str) -> bytes | None:
 
 def keeps() -> bool:
     """Return whether kernels can be kept, as far as is known."""
-    return not _state["full"] and writable_folder() is not None
+    return not _state["stopped"] and writable_folder() is not None
+
+
+def stop_keeping(reason: str) -> None:
+    """Keep no more kernels, and say so once."""
+    if not _state["stopped"]:
+        _state["stopped"] = True
+        say_once(
+            "feint: compiled kernels are not kept, so every start compiles them again; set NUMBA_CACHE_DIR to a "
+            f"writable folder with room ({reason})"
+        )
 
 
 def announce() -> None:
@@ -64,8 +74,7 @@ def save(name: str, content: bytes) -> None:
         if _state["announced"]:
             say_once("feint: compiled kernels are kept: the next start is quick")
     except OSError as error:
-        _state["full"] = True
-        say_once(f"feint: compiled kernels are not kept in {folder}: {error.strerror or error}")
+        stop_keeping(f"{folder}: {error.strerror or error}")
 
 
 def kernel_folders() -> Iterator[Path]:
@@ -94,25 +103,22 @@ def writable_folder() -> Path | None:
             return folder
         except OSError as error:
             reasons.append(f"{folder}: {error.strerror or error}")
-    say_once(
-        "feint: compiled kernels are not kept, so every start compiles them again; set NUMBA_CACHE_DIR to a "
-        f"writable folder ({'; '.join(reasons)})"
-    )
+    stop_keeping("; ".join(reasons))
     return None
 
 
-def remove(*, stale_only: bool) -> int:
+def remove(*, stale_only: bool) -> tuple[list[Path], list[Path]]:
     """Remove kept kernels: all of them, or those beside the package that its present sources cannot use.
 
-    Return the number of folders removed. Kernels in the user's own folder may serve another installation.
+    Return the folders that were removed, and those that could not be. Kernels in the user's own folder may serve
+    another installation.
     """
-    removed = 0
-    for folder in [_BESIDE] if stale_only else kernel_folders():
-        for found in folder.glob("*"):
-            if not (stale_only and found.name == source_digest()):
-                shutil.rmtree(found, ignore_errors=True)
-                removed += 1
-    return removed
+    found = [path for folder in ([_BESIDE] if stale_only else kernel_folders()) for path in folder.glob("*")]
+    unwanted = [path for path in found if not (stale_only and path.name == source_digest())]
+    for path in unwanted:
+        shutil.rmtree(path, ignore_errors=True)
+    left = [path for path in unwanted if path.exists()]
+    return [path for path in unwanted if path not in left], left
 
 
 @cache

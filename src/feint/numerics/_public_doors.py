@@ -10,7 +10,7 @@ from typing import Any
 
 import numba
 
-from feint.numerics._kernel_files import source_digest
+from feint.numerics._kernel_files import source_digest, stop_keeping
 
 PART_OPTIONS: dict[str, Any] = {}
 
@@ -31,13 +31,14 @@ def compile_kernel(function: Callable[..., Any], options: dict[str, Any]) -> Any
     # Numba checks the date of one file, but a kernel depends on many; so its name contains a digest of them all.
     twin.__qualname__ = f"{function.__qualname__}_{source_digest()}"
     try:
-        return _Kernel(numba.njit(**options, cache=True)(twin), fresh)
+        kept = numba.njit(**options, cache=True)(twin)
     except RuntimeError:  # no folder is writable
-        return fresh
+        kept = None
+    return _Kernel(kept, fresh)
 
 
 class _Kernel:
-    """A kernel that is kept on disk, and a second copy for a user's own types, whose file may change."""
+    """A kernel that is kept on disk, or None, and a second copy for a user's own types, whose file may change."""
 
     def __init__(self, kept: Any, fresh: Any) -> None:
         self._kept, self._fresh = kept, fresh
@@ -46,9 +47,18 @@ class _Kernel:
     def __call__(self, *arguments: Any) -> Any:
         if not _all_ours(arguments):
             return self._fresh(*arguments)
+        if self._kept is None:
+            stop_keeping("Numba finds no folder that it can write")
+            return self._fresh(*arguments)
         try:
             return self._kept(*arguments)
-        except Exception:  # a file of Numba's cache is damaged or cannot be written
+        except OSError as error:  # it is compiled, but could not be written
+            stop_keeping(str(error))
+        except Exception:  # a file of Numba's cache is damaged, or the arguments are wrong
+            self._kept = self._fresh
+        try:
+            return self._kept(*arguments)
+        except OSError:  # it could not even be read
             self._kept = self._fresh
             return self._fresh(*arguments)
 

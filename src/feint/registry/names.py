@@ -223,7 +223,7 @@ def _load(path: Path, modified: int) -> ModuleType:
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"{path} cannot be run: {type(error).__name__}: {error}") from None
     with suppress(ImportError):  # without Dask nothing travels
         import cloudpickle

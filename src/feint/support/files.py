@@ -154,5 +154,7 @@ def read_fields(path: Path, what: str) -> tuple[Any, str]:
     try:
         text = path.read_text(encoding="utf-8")
         return tomllib.loads(text) if path.suffix == ".toml" else parse_json(text), text
+    except RecursionError:  # of TOML
+        raise ValueError(f"{path} cannot be read: it is nested too deeply.") from None
     except ValueError as error:  # of TOML, of JSON and of UTF-8
         raise ValueError(f"{path} cannot be read: {error}.") from None

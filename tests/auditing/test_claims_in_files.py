@@ -217,6 +217,8 @@ class TestFiles:
         assert "Reference, prior and rewards are not used" in " ".join(report.warnings)
         report = feint.audit([0, 1] * 5, [0.1, 0.2] * 5, floor=0.01)
         assert "`floor` is not used" in " ".join(report.warnings)
+        report = feint.audit([0, 1] * 5, [0.1, 0.2] * 5, contexts=np.ones((10, 2)))
+        assert "`context` is not used: ThompsonSampling knows no contexts." in report.warnings
 
     def test_names_with_brackets_are_only_names(self, tmp_path):
         """Rich would take [/b] for the end of something."""

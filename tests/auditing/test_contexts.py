@@ -314,6 +314,7 @@ def test_own_references_see_the_context():
     rewards = rng.normal(size=300)
     report = feint.audit(arms, rewards, contexts=x, n_arms=2, reference=Leaning())
     assert not report.rejected
+    assert not any("context" in warning for warning in report.warnings)
     assert feint.audit(1 - arms, rewards, contexts=x, n_arms=2, reference=Leaning(), explain=False).rejected
     observer = feint.Observer(2, Leaning())
     for i in range(300):

@@ -6,7 +6,7 @@ import pytest
 
 import feint
 from departing_agents import blocks, coin, thompson, treatment, urn
-from feint.auditing.diagnosis import alternatives
+from feint.auditing.diagnosis import alternatives, weighing
 from feint.auditing.diagnosis.clip_limits import Limited
 from feint.auditing.diagnosis.pulls import read_pulls
 from feint.auditing.facts import facts_of
@@ -17,6 +17,7 @@ from option_logs import burning, lacking, returning, staged
 BETA = {"family": feint.Bernoulli(), "initial_round": False, "n_arms": 3}
 EVEN = {"reference": feint.Split([0.5, 0.5]), "n_arms": 2}
 SEED = 5
+read = alternatives._read
 
 
 def of_table(log, claim=BETA, **columns):
@@ -126,26 +127,66 @@ def test_a_missing_option_is_suggested(option):
 @pytest.mark.parametrize("initial_round", [True, False])
 @pytest.mark.parametrize("prior", [None, (1.0, 1.0)], ids=["flat", "beta"])
 def test_what_is_read_from_the_claim_is_what_recomputing_gives(prior, initial_round, monkeypatch):
-    """Delays, batches and top-two Thompson Sampling from one table, a control share from the others' draws."""
-    compared = []
-    recompute = alternatives._ReadLog.recompute
-
-    def compare(log, setting):
-        found = recompute(log, setting)
-        if setting[0] in ("delay", "batch", "top-two", "control"):
-            table, known = alternatives._read(log._pieces, log._mode(setting))
-            exact = np.where(known[:, np.newaxis], table, log._log_pi)[log.tested]
-            np.testing.assert_allclose(np.exp(found), np.exp(exact), rtol=1e-9, atol=1e-15)
-            compared.append(setting[0])
-        return found
-
-    monkeypatch.setattr(alternatives._ReadLog, "recompute", compare)
+    """Delays, batches, top-two Thompson Sampling, powers, limits and holdouts from one table, a control share from the
+    others' draws.
+    """
+    logs = []
+    other_claims = alternatives._ReadLog.other_claims
+    monkeypatch.setattr(alternatives._ReadLog, "other_claims", lambda log: logs.append(log) or other_claims(log))
     rng = np.random.default_rng(6)
     arms, groups = rng.integers(3, size=400), rng.integers(2, size=400)
     rewards = (rng.random(400) < 0.2 + 0.3 * arms).astype(float)
     claim = {"sigma": 0.5} if prior is None else {"family": feint.Bernoulli()}
     assert feint.audit(arms, rewards, groups=groups, n_arms=3, initial_round=initial_round, **claim).rejected
-    assert compared == ["delay"] * 3 + ["batch"] * 3 + ["top-two", "control"]
+    [log] = logs
+    known_from_claim = ("delay", "batch", "top-two", "control")
+    settings = [other.setting for other in other_claims(log) if other.setting[0] in known_from_claim]
+    assert [name for name, _ in settings] == ["delay"] * 3 + ["batch"] * 3 + ["top-two", "control"]
+    settings += [("power", 0.4), ("power", "n/300"), ("clip", "0.05"), ("clip", "0.02,0.7"), ("holdout", (1, 0.2))]
+    recomputed = []
+    monkeypatch.setattr(alternatives, "_read", lambda *given: recomputed.append(given) or read(*given))
+    for setting in settings:
+        table, known = read(log._pieces, log._mode(setting))
+        exact = np.where(known[:, np.newaxis], table, log._log_pi)[log.tested]
+        np.testing.assert_allclose(np.exp(log._table(setting)), np.exp(exact), rtol=1e-9, atol=1e-15)
+    assert len(recomputed) <= 1  # the control share
+
+
+def late_departure(rng, rows=12_000):
+    """Return a log of Beta sampling among four arms, of which one is forced in every tenth of the last rows."""
+    counts, arms, rewards = np.ones((4, 2)), np.empty(rows, dtype=np.int64), np.empty(rows)
+    for t in range(rows):
+        forced = t > 0.6 * rows and rng.random() < 0.1
+        arms[t] = 3 if forced else rng.beta(*counts.T).argmax()
+        rewards[t] = rng.random() < (0.5, 0.5, 0.45, 0.4)[arms[t]]
+        counts[arms[t], 0 if rewards[t] else 1] += 1
+    return arms, rewards
+
+
+def test_claims_that_explain_nothing_are_never_made_exactly(monkeypatch):
+    arms, rewards = late_departure(np.random.default_rng(9))
+    exact_rows, quickly = [], feint.Bernoulli.log_probabilities
+
+    def count(family, first, second):
+        exact_rows.append(len(first))
+        return quickly(family, first, second)
+
+    def diagnose():
+        exact_rows.clear()
+        report = of_beta((arms, rewards), n_arms=4)
+        return report.diagnosis, sum(exact_rows)
+
+    monkeypatch.setattr(feint.Bernoulli, "log_probabilities", count)
+    found, rows = diagnose()
+    assert found.kind == "share"
+    assert rows <= 3 * arms.size  # of the audit, of the cause and of the claim in the diagnosis
+    monkeypatch.setattr(weighing, "_FAR", np.inf)
+    expected, all_rows = diagnose()
+    assert all_rows >= 8 * arms.size
+    assert len(found.explanations) == len(expected.explanations)
+    for one, other in zip(found.explanations, expected.explanations, strict=True):
+        assert one._replace(share=0) == other._replace(share=0)
+        assert one.share == pytest.approx(other.share, rel=1e-9)
 
 
 @pytest.mark.parametrize(("label", "size", "limits"), [("below", 0.12, (0.12, 1.0)), ("above", 0.3, (0.0, 0.7))])

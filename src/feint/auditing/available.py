@@ -101,4 +101,5 @@ class AmongAvailable:
             self._by_arms[key] = Recomputation(
                 reference, whole.family, arms.size, initial_round=False, keeps_pairs=False
             )
+            self._by_arms[key].roughly = whole.roughly
         return self._by_arms[key]

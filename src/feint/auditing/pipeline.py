@@ -18,6 +18,7 @@ from feint.auditing.readers.lines_seen import SeenLines
 from feint.auditing.report import AuditReport
 from feint.auditing.row_checks import Chunk
 from feint.auditing.sharded import Prepared, Where, audit_sharded
+from feint.references.base import sees_contexts
 
 
 def audit_source(
@@ -120,6 +121,8 @@ def _unused(claim: Claim, columns: LogColumns) -> list[str]:
         found.append(f"`probability_of` is not used: the {columns.mode} of the log are tested (see `mode`).")
     if columns.mode != RecomputedReference.NAME and claim.names.context is not None:
         found.append(f"`context` is not used: the {columns.mode} of the log are tested (see `mode`).")
+    elif claim.names.context is not None and not sees_contexts(claim.reference):
+        found.append(f"`context` is not used: {type(claim.reference).__name__} knows no contexts.")
     if columns.reward is None and claim.missing is not None:
         found.append("`missing` is not used: no rewards are read.")
     if columns.mode == RecomputedReference.NAME and claim.floor > 0:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief
-from feint.numerics._jit import by_type, shared
+from feint.numerics._jit import by_type, kernel, shared
 from feint.references.base import (
     Reference,
     check_timing,
@@ -37,17 +37,34 @@ def expect_around(settings: Any, belief: Belief, t: int, pi: FloatArray, log_pi:
     change(settings, t, pi, log_pi)
 
 
-class RowsAround:
-    """Settings for a reference inside that is only for whole logs; `kernel` says how to change its probabilities."""
+@kernel
+def _change_rows(settings: Any, numbers: IntArray, pi: FloatArray, log_pi: FloatArray) -> None:
+    for i in range(numbers.size):
+        change(settings, numbers[i], pi[i], log_pi[i])
 
-    def __init__(self, settings: Any, kernel: NamedTuple) -> None:
-        self._settings, self._kernel = settings, kernel
+
+def change_rows(reference: Any, family: Any, numbers: IntArray, log_pi: FloatArray) -> FloatArray:
+    """Return log π (n, K) of a reference around another, given that of the other; `numbers` (n,) count the earlier rows
+    of each row's agent.
+    """
+    settings = reference.kernel(family, log_pi.shape[1])
+    change_only = settings._replace(reference=None) if hasattr(settings, "_replace") else settings.change_only
+    found = np.array(log_pi)
+    _change_rows(change_only, numbers, np.exp(found), found)
+    return found
+
+
+class RowsAround:
+    """Settings for a reference inside that is only for whole logs; `change_only` has the part `change`."""
+
+    def __init__(self, settings: Any, change_only: NamedTuple) -> None:
+        self._settings, self.change_only = settings, change_only
 
     def log_probabilities(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> FloatArray:
         """Return log π of each row, (n, K)."""
         log_pi: FloatArray = self._settings.log_probabilities(counts, sums, spreads)
         for row in log_pi:
-            change(self._kernel, 0, np.exp(row), row)
+            change(self.change_only, 0, np.exp(row), row)
         return log_pi
 
     def has_posterior(self, counts: FloatArray, sums: FloatArray, spreads: FloatArray) -> BoolArray:
@@ -58,21 +75,21 @@ class RowsAround:
 
 
 class ContextsAround:
-    """Settings for a reference inside that knows contexts; `kernel` says how to change its probabilities."""
+    """Settings for a reference inside that knows contexts; `change_only` has the part `change`."""
 
     draws = None
 
-    def __init__(self, settings: Any, kernel: NamedTuple) -> None:
+    def __init__(self, settings: Any, change_only: NamedTuple) -> None:
         if settings.draws is not None:
             raise ValueError("The probabilities of this reference are estimated from draws and cannot be changed.")
-        self._settings, self._kernel = settings, kernel
+        self._settings, self.change_only = settings, change_only
         self.contexts_of, self.state, self.recall = settings.contexts_of, settings.state, settings.recall
 
     def rows(self, group: Any, numbers: Any, *log: Any) -> Any:
         """Return log π of each row that has posteriors, and which rows these are."""
         log_pi, proper = self._settings.rows(group, numbers, *log)
         for t, row in zip(numbers[proper].tolist(), log_pi, strict=True):
-            change(self._kernel, t, np.exp(row), row)
+            change(self.change_only, t, np.exp(row), row)
         return log_pi, proper
 
 

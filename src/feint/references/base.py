@@ -190,12 +190,21 @@ def takes_contexts(reference: Any) -> bool:
     return bool(getattr(reference, "takes_contexts", False))
 
 
+def sees_contexts(reference: Any) -> bool:
+    """Return whether a reference needs contexts or, being in plain Python, may look at them."""
+    return takes_contexts(reference) or not hasattr(_innermost(reference), "kernel")
+
+
 def has_context_per_arm(reference: Any) -> bool:
     """Return whether every arm has a context of its own."""
-    inner = reference
-    while hasattr(inner, "reference"):
-        inner = inner.reference
-    return bool(getattr(inner, "shared", False))
+    return bool(getattr(_innermost(reference), "shared", False))
+
+
+def _innermost(reference: Any) -> Any:
+    """Return the reference inside all those around it."""
+    while hasattr(reference, "reference"):
+        reference = reference.reference
+    return reference
 
 
 def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:

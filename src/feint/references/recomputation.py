@@ -84,6 +84,7 @@ class Recomputation:
         self._pairs = BetaPairs() if keeps_pairs and n_arms == 2 and isinstance(family, Bernoulli) else None
         self._timing = timing
         self.past = Past(n_arms, Timing() if self._ignores else timing)
+        self.roughly = False  # whether P(best) to about 1 % is enough, where the family knows a quick way to it
         self._always: FloatArray | None = None  # log π (1, K) of a reference whose probabilities never change
 
     def rows(
@@ -145,6 +146,12 @@ class Recomputation:
         return log_pi[tested[proper]], tested
 
     @property
+    def has_rough(self) -> bool:
+        """Return whether `roughly` makes a difference."""
+        follows = getattr(self._settings, "follows_posterior", False)
+        return follows and not self._plain and hasattr(self.family, "quick_log_probabilities")
+
+    @property
     def draws(self) -> int | None:
         """Return from how many of the auditor's own draws the probabilities come; None where they are exact."""
         found: int | None = getattr(self._settings, "draws", None)
@@ -160,6 +167,9 @@ class Recomputation:
             return self.follow_plainly(known, group, None, np.ones(group.size, dtype=bool))
         if self._settings.follows_posterior:
             posterior = self.family.posterior(self._prior, known.counts, known.sums)
+            if self.roughly and self.has_rough:
+                transposed = (np.ascontiguousarray(np.broadcast_to(x, known.counts.shape).T) for x in posterior)
+                return np.asarray(self.family.quick_log_probabilities(*transposed).T)
             if self._pairs is not None:
                 return self._pairs.log_probabilities(group, *posterior)
             return self.family.log_probabilities(*posterior)

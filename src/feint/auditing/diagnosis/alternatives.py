@@ -38,8 +38,11 @@ from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.auditing.row_checks import Chunk, Times, check_rows, first_rows
 from feint.auditing.units import Units
+from feint.evidence.claim_table import read_claimed
 from feint.evidence.serial_bet import order_pasts
 from feint.references import ThompsonSampling
+from feint.references.around import change_rows
+from feint.references.base import reference_family
 from feint.references.past import Timing
 
 
@@ -56,6 +59,8 @@ class _TestedRows(NamedTuple):
 
 
 _TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
+_AT_ONCE = 10_000  # instants that are tested at once where a test may end early
+_CLEARLY = 10.0  # nats beyond which a claim whose probabilities are known to 1 % is rejected whatever they are
 
 
 def rows_looked_at(rejected_at: int, n_arms: int) -> int:
@@ -69,22 +74,22 @@ def explain_log(
 ) -> Diagnosis | None:
     """Return which kind of departure explains the log best; None if none of the rows looked at was tested."""
     assert report.rejected_at is not None
-    log = _ReadLog(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n))
+    log = _ReadLog(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n), report.alpha)
     if not log.tested.any():
         return None
-    alternatives = []
-    for kind, words, setting in log.other_claims():
-        table = log.recompute(setting)
-        if table is not None:
-            alternatives.append(Alternative(kind, words, table, setting))
-    return log.diagnose(alternatives, report.alpha)
+    found = [log.recompute(other) for other in log.other_claims()]
+    return log.diagnose([other for other in found if other is not None])
 
 
 class _ReadLog:
-    """The rows of a log that are looked at, read under the claim and under others."""
+    """The rows of a log that are looked at, read under the claim and under others; the `Judge` of the diagnosis."""
 
-    def __init__(self, chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, limit: int) -> None:
+    def __init__(
+        self, chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, limit: int, alpha: float
+    ) -> None:
         self._claim, self._mode_name, self._arms = claim, mode, arms
+        self._limit = -math.log(alpha)  # of log E
+        self._exact: list[tuple[Setting, FloatArray]] = []
         self._recomputed = mode == RecomputedReference.NAME
         self._pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
         self._pulled, self._rows, self._groups, begins = (
@@ -141,23 +146,50 @@ class _ReadLog:
         arm = int(((pulls - expected) / np.sqrt(np.maximum(expected, 1.0))).argmax())
         return arm, min(max(round(float(pulls[arm]) / pulls.sum(), 2), 0.01), 0.99)
 
-    def _mode(self, setting: Setting) -> Mode:
+    def _mode(self, setting: Setting, roughly: bool = False) -> Mode:
         """Return a new mode for the claim with this setting; a reference is recomputed, whatever was logged."""
         name = RecomputedReference.NAME if setting[0] in ("reference", COIN) else self._mode_name
-        return make_mode(name, change_claim(self._claim, setting), self._arms)
+        mode = make_mode(name, change_claim(self._claim, setting), self._arms)
+        if isinstance(mode, RecomputedReference):
+            mode.expected.roughly = roughly
+        return mode
 
-    def recompute(self, setting: Setting) -> FloatArray | None:
-        """Return log π of the claim with this setting; None where it cannot be recomputed on this log."""
+    def recompute(self, other: OtherClaim) -> Alternative | None:
+        """Return another claim with its probabilities, rough ones where they are quick; None where it has none here."""
+        is_rough = self._has_rough(other.setting)
+        table = self._table(other.setting, is_rough)
+        return None if table is None else Alternative(other.kind, other.words, table, other.setting, is_rough)
+
+    def _has_rough(self, setting: Setting) -> bool:
+        """Return whether P(best) takes long under this setting, and is known quickly to about 1 %."""
+        if not self._recomputed or (self._is_shared and setting[0] in ("delay", "batch", TOP_TWO)):
+            return False
         try:
-            log_pi, known = self._read_as(setting)
+            mode = self._mode((AVAILABLE, AVAILABLE) if setting[0] == CONTROL else setting)
+        except ValueError:
+            return False
+        return isinstance(mode, RecomputedReference) and mode.expected.has_rough
+
+    def _table(self, setting: Setting, roughly: bool = False) -> FloatArray | None:
+        """Return log π (n, K) of the claim with this setting; None where it cannot be recomputed on this log."""
+        known_before = next((table for known, table in self._exact if known == setting), None)
+        if known_before is not None:
+            return known_before
+        try:
+            log_pi, known = self._read_as(setting, roughly)
         except ValueError:
             return None
         # Where it is silent nothing speaks for it.
-        return np.asarray(np.where(known[:, np.newaxis], log_pi, self._log_pi)[self.tested])
+        table = np.asarray(np.where(known[:, np.newaxis], log_pi, self._log_pi)[self.tested])
+        if not roughly:
+            self._exact.append((setting, table))
+        return table
 
-    def _read_as(self, setting: Setting) -> tuple[FloatArray, BoolArray]:
+    def _read_as(self, setting: Setting, roughly: bool) -> tuple[FloatArray, BoolArray]:
         """Return (log π (n, K), known (n,)) of all rows under the claim with this setting."""
         name, value = setting
+        if name in (POWER, CLIP, HOLDOUT) and (found := self._change(change_claim(self._claim, setting))) is not None:
+            return found
         if name in ("delay", "batch") and self._is_shared:
             numbers = self._numbers[self._order]
             numbers = np.maximum(numbers - value, 0) if name == "delay" else numbers // value * value
@@ -167,14 +199,29 @@ class _ReadLog:
         if name == TOP_TWO and self._is_shared:
             return top_two(self._log_pi, value), self._known & self._after_first
         if name == CONTROL:
-            return self._read_with_control(*value[1:])
+            _, arm, share = value
+            return self._read_with_control(arm, share, roughly)
         pieces = [self._with_column(piece, name, value) for piece in self._pieces] if name in NAMES else self._pieces
-        log_pi, known = _read(pieces, self._mode(setting))
+        log_pi, known = _read(pieces, self._mode(setting, roughly))
         if name == UNIT:
             units = Units()
             drawn = np.concatenate([units.draws(p.chunk, p.good, p.arms, p.groups)[0] for p in pieces])
             log_pi[~drawn] = np.where(np.eye(self._arms.n)[self._pulled[~drawn]] > 0, 0.0, -math.inf)
             known |= ~drawn
+        return log_pi, known
+
+    def _change(self, other: Claim) -> tuple[FloatArray, BoolArray] | None:
+        """Return what `_read_as` does for a reference around the claimed one, whose probabilities are known; None where
+        it is not around it.
+        """
+        claim = self._claim
+        is_around = getattr(other.reference, "reference", None) is claim.reference
+        if not self._recomputed or not is_around or claim.burn_in is not None or claim.names.available is not None:
+            return None
+        known = self._known & self._after_first
+        family, numbers = reference_family(claim.reference, claim.family), self._numbers[known]
+        log_pi = self._log_pi.copy()
+        log_pi[known] = change_rows(other.reference, family, numbers, log_pi[known])
         return log_pi, known
 
     def _with_column(self, piece: _TestedRows, option: str, name: str) -> _TestedRows:
@@ -185,7 +232,7 @@ class _ReadLog:
         part: dict[str, Any] = {"stages": cells} if option == STAGE else {"units": [cells]}
         return piece._replace(chunk=piece.chunk._replace(**part))
 
-    def _read_with_control(self, arm: int, share: float) -> tuple[FloatArray, BoolArray]:
+    def _read_with_control(self, arm: int, share: float, roughly: bool) -> tuple[FloatArray, BoolArray]:
         """Return (log π (n, K), known (n,)) where one arm has a fixed share: the others are drawn as if it were not
         available.
         """
@@ -194,38 +241,63 @@ class _ReadLog:
             piece._replace(chunk=piece.chunk._replace(available=np.tile(others, (piece.good.size, 1))))
             for piece in self._pieces
         ]
-        log_pi, known = _read(pieces, self._mode((AVAILABLE, AVAILABLE)))
+        log_pi, known = _read(pieces, self._mode((AVAILABLE, AVAILABLE), roughly))
         log_pi += math.log1p(-share)
         log_pi[:, arm] = math.log(share)
         return log_pi, known
 
-    def diagnose(self, alternatives: Sequence[Alternative], alpha: float) -> Diagnosis:
-        """Return the diagnosis, in which settings that would not be rejected at `alpha` are written as options."""
-        pulled = self._pulled[self.tested]
-
-        def judge(setting: Setting) -> str:
-            if setting[0] in (POWER, CLIP, HOLDOUT) and not (self._recomputed and self._claim.needs_rewards):
-                return ""
-            if setting[0] == "burn_in" and not self._recomputed:
-                return ""
-            known = (other.log_pi for other in alternatives if other.setting == setting)
-            table = next(known, None)
-            table = self.recompute(setting) if table is None else table
-            if table is None:
-                return ""
-            log_e = _log_e_of(self._mode(setting), pulled, table, self._past.groups, self._past.begins)
-            stands = log_e.max(initial=0.0) < -math.log(alpha)
-            return write_option(self._claim, setting) if stands else ""
-
+    def diagnose(self, alternatives: Sequence[Alternative]) -> Diagnosis:
+        """Return the diagnosis, in which settings that would not be rejected are written as options."""
         return diagnose(
-            pulled,
+            self._pulled[self.tested],
             self._log_pi[self.tested],
             self._rows[self.tested],
             self._arms.names(),
             alternatives,
             past=self._past,
-            judge=judge,
+            judge=self,
         )
+
+    def write_passing(self, setting: Setting) -> str:
+        """Return how a claim with this setting is written, if it would not be rejected, and otherwise an empty text."""
+        if setting[0] in (POWER, CLIP, HOLDOUT) and not (self._recomputed and self._claim.needs_rewards):
+            return ""
+        if setting[0] == "burn_in" and not self._recomputed:
+            return ""
+        table = self._table(setting)
+        if table is None or self._is_refuted_by_shares(setting, table, self._limit):
+            return ""
+        mode = self._mode(setting)
+        log_e = mode.test(self._pulled[self.tested], table, self._past.groups, self._past.begins)
+        stands = log_e[np.append(self._past.begins[1:], True)].max(initial=0.0) < self._limit
+        return write_option(self._claim, setting) if stands else ""
+
+    def _is_refuted_by_shares(self, setting: Setting, table: FloatArray, limit: float) -> bool:
+        """Return whether log E of a claim passes a limit by its bet on shares alone, which takes the least time."""
+        pulled, begins, mode = self._pulled[self.tested], self._past.begins, self._mode(setting)
+        if np.isneginf(table[np.arange(pulled.size), pulled]).any():
+            return True
+        if mode.calibration is None:
+            return False
+        limit -= math.log(mode.stakes()["calibration"])
+        for rows in np.split(np.arange(pulled.size), np.flatnonzero(begins)[_AT_ONCE::_AT_ONCE]):
+            claimed = read_claimed(table[rows], mode.claim.within, mode.floor)
+            mode.calibration.extend_prepared(pulled[rows], claimed, begins[rows])
+            if mode.calibration.highest_log_e_value >= limit:
+                return True
+        return False
+
+    def is_refuted(self, other: Alternative) -> bool:
+        """Return whether another claim would clearly be rejected too, however rough it is."""
+        assert other.setting is not None
+        return self._is_refuted_by_shares(other.setting, other.log_pi, self._limit + _CLEARLY)
+
+    def make_exact(self, other: Alternative) -> Alternative:
+        """Return another claim with exact probabilities."""
+        assert other.setting is not None
+        table = self._table(other.setting)
+        assert table is not None
+        return other._replace(log_pi=table, is_rough=False)
 
 
 def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_TestedRows]:
@@ -262,11 +334,3 @@ def _read(pieces: list[_TestedRows], mode: Mode) -> tuple[FloatArray, BoolArray]
         tables.append(table)
         masks.append(tested)
     return np.concatenate(tables), np.concatenate(masks)
-
-
-def _log_e_of(mode: Mode, pulled: IntArray, log_pi: FloatArray, groups: IntArray, begins: BoolArray) -> FloatArray:
-    """Return log E of a claim after each instant of these rows, without the bet on groups; ∞ if one is impossible."""
-    if np.isneginf(log_pi[np.arange(pulled.size), pulled]).any():
-        return np.array([math.inf])
-    log_e: FloatArray = mode.test(pulled, log_pi, groups, begins)[np.append(begins[1:], True)]
-    return log_e

@@ -57,6 +57,7 @@ class Alternative(NamedTuple):
     words: str
     log_pi: FloatArray  # (n, K)
     setting: Setting | None = None
+    is_rough: bool = False  # log π is known to about 1 %
 
 
 class _Expert(NamedTuple):
@@ -145,13 +146,22 @@ def expert_families(log: Pulls, alternatives: Sequence[Alternative]) -> list[Exp
     return found + _given(log, alternatives)
 
 
+def given_family(log: Pulls, alternatives: Sequence[Alternative]) -> Given:
+    """Return the family of other claims of one kind."""
+    return Given(alternatives[0].kind, log, [_expert(log, other) for other in alternatives])
+
+
+def _expert(log: Pulls, other: Alternative) -> _Expert:
+    if other.kind == READING:
+        return _Expert(other.words, read_otherwise(log, other.log_pi), other.setting)
+    return _Expert(other.words, other.log_pi[np.arange(log.arms.size), log.arms], other.setting)
+
+
 def _given(log: Pulls, alternatives: Sequence[Alternative]) -> list[ExpertFamily[Any]]:
     """Return the families of other claims and of other rows."""
-    each = np.arange(log.arms.size)
     others: dict[str, list[_Expert]] = {}
-    for kind, words, log_pi, setting in alternatives:
-        log_q = read_otherwise(log, log_pi) if kind == READING else log_pi[each, log.arms]
-        others.setdefault(kind, []).append(_Expert(words, log_q, setting))
+    for other in alternatives:
+        others.setdefault(other.kind, []).append(_expert(log, other))
     given = [expert.log_q for experts in others.values() for expert in experts]
     for words, rows in _other_rows(log.rows):
         log_q = log.log_pi[rows, log.arms]

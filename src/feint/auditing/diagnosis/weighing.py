@@ -7,6 +7,10 @@ whole log or on a stretch of it (`kernel`). Kinds have equal weight too, but for
 much: a boosted arm is an arm that is pulled too often, and so is the likeliest arm of an agent that is too greedy.
 Where the claimed probabilities hardly change, nobody can tell which it was, and the name that claims less comes first.
 
+Other claims may be given roughly first. A kind of them is left out where it explains the log so much worse than
+others do that it cannot be named, and where all its claims are themselves rejected, so that none is an option to
+suggest. Otherwise its claims are made exactly, and weighed again.
+
 This compares explanations after the fact. It is no test, and the best size of a departure is sought on the same rows.
 But every expert's probabilities are fixed before the pull: one that saw it would explain any log. Two kinds that differ
 by 3 nats share the evidence 95 to 5, however much both win over the claim; so the shares, not the gains, say how sure
@@ -14,18 +18,20 @@ the name is.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from feint._types import FloatArray
 from feint.auditing.diagnosis.expert_evidence import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
-from feint.auditing.diagnosis.expert_families import Alternative, Given, expert_families
+from feint.auditing.diagnosis.expert_families import Alternative, Given, expert_families, given_family
 from feint.auditing.diagnosis.experts import SHARE, ExpertFamily, Setting
 from feint.auditing.diagnosis.pulls import Pulls, RowsBefore, read_pulls
+from feint.numerics._threads import thread_count
 from feint.numerics._validate import as_floats, as_integers
 from feint.numerics.log_mean import log_mean
 
@@ -35,11 +41,21 @@ _NAMED, _SECOND_NAMED = 0.01, 0.001  # shares of the evidence from which on an e
 _HALVINGS = 9  # of the grid's step at most, where the best size of a family is sought
 _LOG_WEIGHTS = {SHARE: math.log(5)}  # of kinds; 0 of all others
 _SAME = 1e-6  # nats: a family that neither wins nor loses as much is the claim itself
+_FAR = 30.0  # nats to the best explanation, beyond which an error of 1 % in every probability changes no name
 _PEAK = 1.0  # nats below the peak, within which it is taken for a parabola
 
 
-# Returns how a claim with this setting is written, if it would not be rejected, and otherwise an empty text.
-Judge = Callable[[Setting], str]
+class Judge(Protocol):
+    """What is known of other claims."""
+
+    def write_passing(self, setting: Setting) -> str:
+        """Return how a claim with this setting is written, if it would not be rejected, and otherwise an empty text."""
+
+    def is_refuted(self, other: Alternative) -> bool:
+        """Return whether another claim would clearly be rejected too, however rough it is."""
+
+    def make_exact(self, other: Alternative) -> Alternative:
+        """Return another claim with exact probabilities."""
 
 
 class Explanation(NamedTuple):
@@ -95,7 +111,7 @@ def diagnose(
     alternatives: Sequence[Alternative] = (),
     *,
     past: RowsBefore | None = None,
-    judge: Judge = lambda setting: "",
+    judge: Judge | None = None,
 ) -> Diagnosis:
     """Return the kinds of departures from its claim that explain a log best.
 
@@ -114,7 +130,8 @@ def diagnose(
     past
         Which rows lie before which; without it, those above.
     judge
-        Says how a claim is written that has the setting of an explanation, if it would not be rejected.
+        Knows which settings of the claim would not be rejected, and makes rough alternatives exact; without it, no
+        option is suggested, and every alternative is taken as it is.
 
     Examples
     --------
@@ -129,8 +146,7 @@ def diagnose(
     log = log if past is None else log._replace(past=past)
     found: dict[str, list[tuple[float, _Best]]] = {}
     if log.arms.size:
-        for family in expert_families(log, others):
-            gain, best = _weigh(family)
+        for family, (gain, best) in _weigh_all(log, others, judge):
             if abs(gain) > _SAME:
                 found.setdefault(family.kind, []).append((gain, best))
     gains = {kind: float(log_mean([gain for gain, _ in parts])) for kind, parts in found.items()}
@@ -146,6 +162,27 @@ def diagnose(
             if is_named or explanation.option:
                 explanations.append(explanation)
     return Diagnosis(tuple(explanations), int(log.arms.size))
+
+
+def _weigh_all(
+    log: Pulls, others: Sequence[Alternative], judge: Judge | None
+) -> list[tuple[ExpertFamily[Any], tuple[float, "_Best"]]]:
+    """Return every family with what `_weigh` finds, but for rough ones that cannot be named; see the module."""
+    families = expert_families(log, others)
+    with ThreadPoolExecutor(thread_count()) as pool:
+        weighed = list(zip(families, pool.map(_weigh, families), strict=True))
+    rough = {other.kind for other in others if other.is_rough} if judge is not None else set()
+    lead = max((gain for family, (gain, _) in weighed if family.kind not in rough), default=-math.inf)
+    found = []
+    for family, (gain, best) in weighed:
+        if judge is not None and family.kind in rough:
+            members = [other for other in others if other.kind == family.kind]
+            if gain < lead - _FAR and all(judge.is_refuted(other) for other in members):
+                continue
+            family = given_family(log, [judge.make_exact(other) if other.is_rough else other for other in members])
+            gain, best = _weigh(family)
+        found.append((family, (gain, best)))
+    return found
 
 
 class _Best(NamedTuple):
@@ -219,11 +256,11 @@ def _log_total(logs: list[float]) -> float:
     return float(np.logaddexp.reduce(logs))
 
 
-def _as_explanation(best: _Best, gain: float, share: float, log: Pulls, judge: Judge) -> Explanation:
+def _as_explanation(best: _Best, gain: float, share: float, log: Pulls, judge: Judge | None) -> Explanation:
     facts, family = best.facts, best.family
     first, last = int(log.rows[int(facts[FIRST])]), int(log.rows[int(facts[LAST])])
     setting = family.setting(best.label, best.size)
-    option = "" if setting is None else judge(setting)
+    option = "" if setting is None or judge is None else judge.write_passing(setting)
     words = family.words(best.label, best.size) + (", which would not be rejected" if option else _stretch(facts, log))
     return Explanation(family.kind, words, share, gain, first, last, family.arms(best.label), option)
 
@@ -261,9 +298,9 @@ def _check_log(
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(names)):
         raise ValueError(f"arms reach from {chosen.min()} to {chosen.max()}; they count from 0 to {len(names) - 1}.")
     others = []
-    for kind, words, other, setting in alternatives:
-        table = as_floats(other, f"log_pi of the alternative {words!r}")
+    for other in alternatives:
+        table = as_floats(other.log_pi, f"log_pi of the alternative {other.words!r}")
         if table.shape != claimed.shape:
-            raise ValueError(f"log_pi of the alternative {words!r} has shape {table.shape}, not {claimed.shape}.")
-        others.append(Alternative(str(kind), str(words), table, setting))
+            raise ValueError(f"log_pi of the alternative {other.words!r} has shape {table.shape}, not {claimed.shape}.")
+        others.append(other._replace(log_pi=table))
     return read_pulls(chosen, claimed, numbers, names), others

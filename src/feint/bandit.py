@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from feint._types import FloatArray
 from feint.families import Families, Family, Gaussian
 from feint.feedback import Feedback
+from feint.feedback.base import check_feedback
 from feint.numerics._validate import as_floats
 from feint.support.own_parts import offers, read
 from feint.support.printable import short_list, short_repr
@@ -146,12 +147,7 @@ def _private_means(
 ) -> tuple[float, ...]:
     """Return the private means that are given, or that follow from the public ones."""
     if feedback is not None:
-        if isinstance(feedback, type) or not all(hasattr(feedback, name) for name in ("check", "private_means")):
-            raise ValueError(
-                f"feedback is {short_repr(feedback)}; give Sometimes(share) or Linked(intercepts, slopes), with its "
-                "arguments."
-            )
-        feedback.check(len(public), families)
+        check_feedback(feedback, len(public), families)
     linked = None if feedback is None else feedback.private_means(public)
     if private is not None:
         if linked is not None and not feedback.spread:

@@ -16,7 +16,7 @@ from feint.agent.assembly import assemble
 from feint.agent.step import space, update
 from feint.kernels import kernel
 from feint.numerics.sequence import sequence, start_sequence
-from feint.simulation.engine import event
+from feint.simulation.engine import event, event_region
 from feint.simulation.engine.record import Records, Run
 from feint.simulation.engine.region import region
 from feint.simulation.engine.rewards import rewards_of
@@ -177,8 +177,8 @@ def _few_steps(run, box, between, state, t, t_end, out):
             update(run.known, a)
         start_sequence(between.draws, np.uint64(3), np.uint64(r))
         between.now[:] = 0.0
-        between.now[event._IS_CALM] = 1.0
-        between.now[event._BETWEEN] = 1.0  # a region of 1.6 successes, 7 pulls long
+        between.now[event_region.IS_CALM] = 1.0
+        between.now[event_region.BETWEEN] = 1.0  # a region of 1.6 successes, 7 pulls long
         event._advance(run, box, between, 0, t, 0, t_end, -1)
         out[r, 0] = run.known.pulls[1]
         out[r, 1] = run.known.boosts[1]
@@ -201,10 +201,10 @@ def few_steps(explorer, runs):
     )
     problem = problem._replace(budget=feint.budgets.Constant(EPSILON).kernel())
     run = Run(problem, rewards_of(bandit, False, 0, 0), known, space(2), records, NoObserver(), np.array([1]), 0.0)
-    between, out = event.events(2), np.empty((runs, 4))
+    between, out = event_region.events(2), np.empty((runs, 4))
     state = np.array([START["pulls"], START["public"], START["private"]])
     _few_steps(run, region(2), between, state, t, t + STEPS, out)
-    assert 0 < between.now[event._RATE] < event._CALM  # else no region has been tried
+    assert 0 < between.now[event_region.RATE] < event_region.CALM  # else no region has been tried
     return out
 
 

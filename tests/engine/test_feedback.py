@@ -300,6 +300,13 @@ def test_an_agent_follows_the_simulator_and_its_state_goes_on(tmp_path):
     assert agent.boosts.tolist() == runs.boosts.values[0, -1].tolist()
 
 
+@pytest.mark.parametrize("seen", [[0, 1], [2, 1], [1, 0]])
+def test_a_state_with_counts_that_cannot_be_is_refused(seen):
+    state = feint.Agent(2, epsilon=0.1, feedback=feint.Sometimes(0.5)).state()
+    with pytest.raises(ValueError, match="its counts of seen rewards cannot come from an agent"):
+        feint.Agent.from_state({**state, "pulls": [1, 1], "seen": seen})
+
+
 def test_an_agent_refuses_what_its_feedback_does_not_show():
     with pytest.raises(ValueError, match="initial round are always seen"):
         feint.Agent(2, epsilon=0.1, feedback=feint.Sometimes(0.5)).update(0, 1.0)
@@ -361,12 +368,16 @@ def test_data_sets_say_what_was_seen():
         (lambda: feint.Linked([0, 0], [1, 0]), "pulls teach nothing"),
         (lambda: feint.Linked([0, 0], [1]), "give one finite number per arm"),
         (lambda: feint.Linked([0, 0, 0], [1, 1]), "one of each per arm"),
+        (lambda: feint.Linked([0, 0], [1, -1e-200]), "must lie from 1e-75 to 1e"),
+        (lambda: feint.Linked([0, 0], [1e200, 1]), "must lie from 1e-75 to 1e"),
         (lambda: feint.Linked([0, 0], [1, 1], -1), "0 or more"),
         (lambda: feint.Bandit([0, 1]), "private is missing"),
         (lambda: feint.Bandit([0, 1], feedback=feint.Sometimes(0.5)), "private is missing"),
         (lambda: feint.Bandit([0, 1], [1, 0], feedback=feint.Linked([0, 0], [1, 1])), "follow from the public ones"),
         (lambda: feint.Bandit([0, 1], feedback=feint.Linked([0] * 3, [1] * 3)), "3 slopes, but there are 2 arms"),
         (lambda: feint.Bandit([0, 1], [1, 0], feedback=feint.Sometimes), "with its arguments"),
+        (lambda: feint.Agent(2, epsilon=0.1, feedback=feint.Sometimes), "with its arguments"),
+        (lambda: feint.Agent(2, epsilon=0.1, feedback="sometimes:0.5"), "feedback is 'sometimes:0.5'; give"),
         (lambda: feint.Bandit([0.2, 0.5], [0.5, 0.1], family=feint.Bernoulli(), feedback=feint.Sometimes(1)), "normal"),
     ],
 )

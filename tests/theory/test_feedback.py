@@ -111,5 +111,8 @@ def test_what_has_no_answer_is_refused(ask, words):
         ask(feint.Bandit(PAPER.public, feedback=feint.Linked([0] * 4, [-1] * 4, 0.3)))
     with pytest.raises(ValueError, match="tends to 0"):
         saturated_log_error(BANDITS["linked"])
+    hardly = feint.Bandit(PAPER.public, PAPER.private, feedback=feint.Sometimes(1e-320))
+    with pytest.raises(ValueError, match="the theory needs numbers from 1e-150 to 1e"):
+        feint.optimal_boosting(hardly)
     with pytest.raises(ValueError, match="not worth the same"):
         feint.optimal_allocation(BANDITS["unlike"])

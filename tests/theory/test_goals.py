@@ -116,19 +116,49 @@ def test_the_rule_of_algorithm_1_reaches_the_optimum():
     assert boosts / boosts.sum() == pytest.approx(feint.optimal_boosting(bandit, goal=goal).weights, abs=2e-3)
 
 
+CLICKS = feint.Bandit([0.5, 0.2], [0.1, 0.3], family=feint.Bernoulli())
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda bandit, goal: feint.gamma(bandit, np.full(bandit.n_arms, 1 / bandit.n_arms), goal=goal),
+        lambda bandit, goal: feint.optimal_boosting(bandit, goal=goal),
+        lambda bandit, goal: feint.plan(bandit, 0.1, 0.1, goal=goal),
+        lambda bandit, goal: feint.simulate(bandit, goal=goal, epsilon=0.1, horizon=10, delta=0.1),
+        lambda bandit, goal: feint.Agent(bandit.n_arms, goal=goal, epsilon=0.1, family=bandit.families),
+    ],
+    ids=["gamma", "optimal_boosting", "plan", "simulate", "Agent"],
+)
+@pytest.mark.parametrize(
+    ("bandit", "goal", "words"),
+    [
+        (PAPER, feint.TopArms(4), "top 4 of 4 arms"),
+        (PAPER, feint.TopArms(9), "top 9 of 4 arms"),
+        (PAPER, feint.TopArms, "with its parentheses"),
+        (PAPER, "top-arms:2", "goal is 'top-arms:2'; give one of feint.goals"),
+        (PAPER, None, "goal is None; give one of feint.goals"),
+        (CLICKS, feint.AboveThreshold(1.5), r"threshold 1\.5 is no mean of Bernoulli"),
+        (CLICKS, feint.AboveThreshold(0), "threshold 0 is no mean of Bernoulli"),
+    ],
+    ids=["all arms", "more arms", "a class", "a name", "none", "beyond the means", "at their edge"],
+)
+def test_every_door_refuses_a_goal_that_does_not_fit(ask, bandit, goal, words):
+    with pytest.raises(ValueError, match=words):
+        ask(bandit, goal)
+
+
+def test_evidence_beyond_float64_is_refused():
+    with pytest.raises(ValueError, match="leave float64's range"):
+        feint.optimal_boosting(PAPER, goal=feint.AboveThreshold(1e300))
+
+
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="top 4 of 4 arms"):
-        feint.simulate(PAPER, goal=feint.TopArms(4), epsilon=0.1, horizon=10)
     with pytest.raises(ValueError, match="tie for place 2"):
         feint.gamma(feint.Bandit([1, 0, 0.5], [0.5, 1.0, 0.5]), [0, 0.5, 0.5], goal=feint.TopArms(2))
     with pytest.raises(ValueError, match=r"threshold 0\.5 itself"):
         feint.optimal_boosting(PAPER, goal=feint.AboveThreshold(0.5))
-    bandit = feint.Bandit([0.5, 0.2], [0.1, 0.3], family=feint.Bernoulli())
-    with pytest.raises(ValueError, match="is no mean of Bernoulli"):
-        feint.simulate(bandit, goal=feint.AboveThreshold(1.5), epsilon=0.1, horizon=10)
     with pytest.raises(ValueError, match="whole number of arms"):
         feint.TopArms(0)
-    with pytest.raises(ValueError, match="with its parentheses"):
-        feint.simulate(PAPER, goal=feint.TopArms, epsilon=0.1, horizon=10)
     with pytest.raises(ValueError, match="without any limit"):
         feint.plan(PAPER, math.inf, 0.1, goal=feint.TopArms(2))

@@ -11,6 +11,7 @@ from feint.explorers.bounded_draws import EXACT
 from feint.explorers.tilting import PlainTilting
 from feint.explorers.together import chooses_together
 from feint.families.base import belief, family_settings, fill_log_best, usual_prior
+from feint.feedback.base import check_feedback
 from feint.goals import BestArm
 from feint.goals.base import goal_settings
 from feint.numerics._jit import has_plain
@@ -90,7 +91,7 @@ def assemble(
 def _check_feedback(agent: Assembly) -> None:
     """Refuse parts that do not work with the agent's feedback."""
     feedback = agent.feedback
-    feedback.check(agent.n_arms, agent.families)
+    check_feedback(feedback, agent.n_arms, agent.families)
     best_arm = isinstance(agent.goal, BestArm)
     counts_pulls = isinstance(agent.explorer, Tracking | TopTwoTransport) and best_arm and not feedback.alike
     explorer = f"the explorer {short_repr(agent.explorer)}"

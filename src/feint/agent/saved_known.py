@@ -27,6 +27,9 @@ def recall_known(
     restore_counts(known.boosts, state["boosts"], "boosts")
     for name, array in _beyond_sums(known).items():
         (restore_counts if name == "seen" else restore)(array, state[name], name)
+    seen = _beyond_sums(known).get("seen")
+    if seen is not None and not ((np.minimum(known.pulls, 1) <= seen) & (seen <= known.pulls)).all():
+        raise ValueError("The state is damaged: its pulls and its counts of seen rewards cannot come from an agent.")
     recall(known.public, families[0], state["public_sums"], "public_sums")
     recall(known.private, families[1], state["private_sums"], "private_sums")
     recall_memory(problem.reference, state.get("memory", []))

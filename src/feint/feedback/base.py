@@ -50,6 +50,16 @@ class Feedback(Protocol):
     def information(self, families: Any, n_arms: int, /) -> FloatArray: ...
 
 
+def check_feedback(feedback: Any, n_arms: int, families: Any) -> None:
+    """Raise ValueError unless this is a feedback that fits the number of arms and their rewards."""
+    if isinstance(feedback, type) or not all(hasattr(feedback, name) for name in ("check", "private_means")):
+        raise ValueError(
+            f"feedback is {short_repr(feedback)}; give Sometimes(share) or Linked(intercepts, slopes), with its "
+            "arguments."
+        )
+    feedback.check(n_arms, families)
+
+
 def check_normal(feedback: Any, families: Any) -> None:
     """Check that both sides have normal rewards."""
     if not all(isinstance(side, Gaussian) for side in families):

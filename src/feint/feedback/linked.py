@@ -26,6 +26,7 @@ from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_floats, as_number
 from feint.numerics.sequence import DrawSequence
 
+_SMALLEST = 1e-75  # slope, whose square is a pull's worth, and must stay in float64's range
 _WIDER = 1e-6  # by how much the box of the private mean is wider than the image of the public one: more than rounding
 
 
@@ -198,6 +199,11 @@ class Linked:
             raise ValueError(
                 f"slopes are {list(self.slopes)}; where one is 0, pulls teach nothing about the private mean, so make "
                 "it different from 0."
+            )
+        if not all(_SMALLEST <= abs(slope) <= 1.0 / _SMALLEST for slope in self.slopes):
+            raise ValueError(
+                f"slopes are {list(self.slopes)}; without their signs they must lie from {_SMALLEST:g} to "
+                f"{1.0 / _SMALLEST:g}, so rescale the private rewards."
             )
         number = as_number(spread, "spread must be a number, 0 or more")
         if not 0 <= number < math.inf:

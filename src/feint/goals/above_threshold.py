@@ -143,8 +143,14 @@ class AboveThreshold:
             raise ValueError(f"threshold is {number}; give a finite number.")
         object.__setattr__(self, "threshold", number)
 
-    def check(self, n_arms: int) -> None:
-        """Accept any number of arms."""
+    def check(self, n_arms: int, family: Any) -> None:
+        """Raise ValueError unless the threshold is a mean that private rewards can have."""
+        low, high = family.mean_range
+        if not low < self.threshold < high:
+            raise ValueError(
+                f"The threshold {self.threshold:g} is no mean of {short_repr(family)}; give one between {low:g} and "
+                f"{high:g}."
+            )
 
     def answer(self, means: FloatArray) -> BoolArray:
         """Return which means are above the threshold, (K,)."""
@@ -163,11 +169,4 @@ class AboveThreshold:
 
     def kernel(self, n_arms: int, family: Any) -> AboveThresholdKernel:
         """Return the settings for kernels."""
-        axis = axis_of(family, n_arms, self)
-        low, high = family.mean_range
-        if not low < self.threshold < high:
-            raise ValueError(
-                f"The threshold {self.threshold:g} is no mean of {short_repr(family)}; give one between {low:g} and "
-                f"{high:g}."
-            )
-        return AboveThresholdKernel(self.threshold, axis)
+        return AboveThresholdKernel(self.threshold, axis_of(family, n_arms, self))

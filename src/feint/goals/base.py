@@ -13,7 +13,7 @@ The sum of a row is its *evidence* E = min_x Σ_a N_a·D(μ_a, x_a), which is co
 With N_a = √(2·w_a/d_a) the smallest evidence is Γ(w) (`theory.goal_boosting`).
 
 A goal of the package also has `kernel(n_arms, family)`: settings for kernels, with space of their own. Their class has
-the parts below; `check(n_arms)` says what does not fit an instance.
+the parts below; `check(n_arms, family)` raises ValueError if the goal does not fit an instance.
 
 **Algorithm 1 for any goal.** The row with the least evidence is the weakest point of the answer. To boost arm a with
 its share of that evidence, N_a·D(μ_a, x_a)/E, leads to w* (docs/theory.md). For two normal arms i and j it is
@@ -175,16 +175,22 @@ def doubts_of(goal: Any, pulls: FloatArray, means: FloatArray, divergence: Any) 
     return rows
 
 
-def goal_settings(goal: Any, n_arms: int, family: Any) -> Any:
-    """Return the settings of a goal for kernels, or its plain stand-in, for private rewards of this family."""
+def check_goal(goal: Any, n_arms: int, family: Any) -> None:
+    """Raise ValueError unless this is a goal that fits the number of arms and the private rewards."""
     if isinstance(goal, type) or not hasattr(goal, "answer"):
         raise ValueError(
             f"goal is {short_repr(goal)}; give one of feint.goals with its parentheses, as TopArms(2), or an object of "
             "your own with answer and log_error (docs/extending.md)."
         )
+    if hasattr(goal, "kernel"):
+        call(goal, "check", None, n_arms, family)
+
+
+def goal_settings(goal: Any, n_arms: int, family: Any) -> Any:
+    """Return the settings of a goal for kernels, or its plain stand-in, for private rewards of this family."""
+    check_goal(goal, n_arms, family)
     if not hasattr(goal, "kernel"):
         return PlainGoal(goal, family)
-    call(goal, "check", None, n_arms)
     return call(goal, "kernel", None, n_arms, family)
 
 

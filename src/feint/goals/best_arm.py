@@ -25,8 +25,8 @@ class BestArm:
 
     name: ClassVar[str] = "best-arm"
 
-    def check(self, n_arms: int) -> None:
-        """Accept any number of arms."""
+    def check(self, n_arms: int, family: Any) -> None:
+        """Accept any number of arms and any rewards."""
 
     def answer(self, means: FloatArray) -> BoolArray:
         """Return which arm is the best, (K,)."""

@@ -185,7 +185,7 @@ class TopArms:
             raise ValueError(f"m is {self.m!r}; give a whole number of arms, 1 or more.")
         object.__setattr__(self, "m", int(self.m))
 
-    def check(self, n_arms: int) -> None:
+    def check(self, n_arms: int, family: Any) -> None:
         """Raise ValueError unless some arms are left over."""
         if self.m >= n_arms:
             raise ValueError(f"The goal is the top {self.m} of {n_arms} arms; give an m below the number of arms.")

@@ -11,7 +11,8 @@ means over panels, each weighted with its share of the arm's sum, so they need n
 
 from feint._types import FloatArray
 from feint.numerics._jit import inlined, part
-from feint.numerics.best_arm_kernel import add_panel, place_arms, weigh_nodes
+from feint.numerics.best_arm_kernel import add_panel, place_arms
+from feint.numerics.best_arm_panel import weigh_nodes
 from feint.numerics.best_arm_workspace import (
     NODES,
     PRECISION,

@@ -75,6 +75,8 @@ def boost_for_goal(bandit: Bandit, goal: Any, cost: FloatArray) -> tuple[FloatAr
         if bound - best <= _CLOSE * best:
             break
         fresh = np.sqrt(2.0) * (rows[:, others] / full[others]) / root  # cuts of √(d/2)·N
+        if not np.isfinite(fresh).all():
+            break
         cuts = np.concatenate([cuts, fresh])
         solved = _nearest(cuts / max(best, 1e-300))
         if solved is None:

@@ -15,6 +15,8 @@ from feint.families.base import divergences
 from feint.numerics._validate import SUM_TOLERANCE, as_floats
 from feint.support.printable import short_repr
 
+_LEAST_WORTH = 1e-150  # of a pull: κ² stays in float64's range
+
 
 def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
     """Return `weights` as floats (K,) on the simplex, or raise a ValueError that says what is wrong."""
@@ -57,7 +59,14 @@ def information(bandit: Bandit) -> FloatArray:
             f"With {short_repr(bandit.feedback)} the error does not tend to 0, so there is no exponent; "
             "saturated_log_error has its limit, or set the spread to 0."
         )
-    return np.asarray(bandit.feedback.information(bandit.families, bandit.n_arms))
+    with np.errstate(over="ignore"):
+        worth = np.asarray(bandit.feedback.information(bandit.families, bandit.n_arms))
+    if not ((worth >= _LEAST_WORTH) & (worth <= 1.0 / _LEAST_WORTH)).all():
+        raise ValueError(
+            f"With {short_repr(bandit.feedback)} pulls are worth {worth.tolist()} private rewards that are seen, and "
+            f"the theory needs numbers from {_LEAST_WORTH:g} to {1.0 / _LEAST_WORTH:g}; change the feedback or sigma."
+        )
+    return worth
 
 
 def seen_wholly(bandit: Bandit) -> Bandit:

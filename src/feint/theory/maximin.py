@@ -32,6 +32,7 @@ import numpy.typing as npt
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.goals import BestArm, Goal
+from feint.goals.base import check_goal
 from feint.numerics._jit import kernel
 from feint.support.printable import short_list
 from feint.theory.goal_boosting import boost_for_goal, gamma_of_goal
@@ -123,10 +124,8 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike, *, goal: Goal = BestArm()) -> 
     >>> gamma(bandit, [1, 0, 0, 0])
     0.0
     """
-    check_families(bandit)
-    check_unique_best_public(bandit)
     shares = check_weights(bandit, weights)
-    bandit = seen_wholly(bandit)
+    bandit = _checked(bandit, goal)
     if not isinstance(goal, BestArm):
         return gamma_of_goal(bandit, goal, shares, public_divergences(bandit))
     return float(_boosting_terms(bandit, shares).values.min())
@@ -160,9 +159,7 @@ def optimal_boosting(bandit: Bandit, *, goal: Goal = BestArm()) -> Allocation:  
     >>> best.case, abs(best.gap) < 1e-12 * best.gamma
     ('case 1: separating the publicly worse arms decides', True)
     """
-    check_families(bandit)
-    check_unique_best_public(bandit)
-    bandit = seen_wholly(bandit)
+    bandit = _checked(bandit, goal)
     if not isinstance(goal, BestArm):
         found, reached, gap, case = boost_for_goal(bandit, goal, public_divergences(bandit))
         return Allocation(found, reached, case, gap)
@@ -235,6 +232,14 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
         raise ValueError(f"The gaps of {bandit} are so unequal that its weights leave float64's range.")
     case = "no limit: every step may pull any arm"
     return Allocation(weights, achieved, case, _gap(achieved, 1.0 / terms.own, terms, 1.0))
+
+
+def _checked(bandit: Bandit, goal: Goal) -> Bandit:
+    """Return the instance with all private rewards seen, on which Γ is computed, if it has an exponent for the goal."""
+    check_families(bandit)
+    check_unique_best_public(bandit)
+    check_goal(goal, bandit.n_arms, bandit.families[1])
+    return seen_wholly(bandit)
 
 
 _compiled = cache(kernel)

@@ -21,12 +21,8 @@ Bounds are wider than the rounding of all that they are compared with, as in the
 its own rounding. Nothing else is truncated, and no tail of a draw is cut (`sequence`, `counts`).
 """
 
-import math
-from typing import NamedTuple
-
 import numpy as np
 
-from feint._types import FloatArray
 from feint.agent.step import (
     choose_exactly,
     draw_arm,
@@ -37,144 +33,56 @@ from feint.agent.step import (
     view_of,
 )
 from feint.budgets import epsilon_at
-from feint.explorers.base import UNDECIDED, Range, choose, fill_least_shares, fill_shares, pass_boosts
-from feint.explorers.bounded_draws import EXACT, LOG_HIGH, LOG_LOW
-from feint.families.base import MEAN_HIGH, MEAN_LOW, MOST, draw_sum, fill_region, slack
+from feint.explorers.base import UNDECIDED, choose, fill_shares, pass_boosts
+from feint.explorers.bounded_draws import EXACT
+from feint.families.base import MOST, draw_sum, slack
 from feint.feedback.base import count_seen, draw_learnt, draw_seen, learnt_sum, set_learnt
 from feint.numerics._jit import inlined, kernel, part
 from feint.numerics.counts import draw_binomial
-from feint.numerics.sequence import DrawSequence, next_gap, next_uniform, sequence, start_sequence
+from feint.numerics.sequence import next_gap, next_uniform, start_sequence
+from feint.simulation.engine.event_region import (
+    BETWEEN,
+    CALM,
+    INSIDE,
+    IS_CALM,
+    RATE,
+    ROUNDING,
+    SILENT,
+    WAIT,
+    Events,
+    enter,
+)
 from feint.simulation.engine.record import Run, fill_private_logs, record, sure_exactly
 from feint.simulation.engine.region import (
-    CUT_DOMINANT,
-    CUT_EPSILON,
-    PI_LOW,
-    WIDEST,
     Region,
-    bound_private_in_region,
-    bound_reference_in_region,
-    choose_max_pulls,
     draw_in_region,
     is_inside,
-    set_cuts,
     sure_by_bounds,
 )
 from feint.simulation.engine.rewards import initial_round
-from feint.simulation.engine.walk import Bridges, bridges, pull_many
+from feint.simulation.engine.walk import pull_many
 
-_CALM = 0.15  # enter a region only where events are rarer than this: otherwise it would not last
-_SPAN = 4.0  # of a region, in standard deviations of the move of D's mean until the next pull of another arm
-_LASTING = 6.0  # how long a region may last, in expected steps until that pull
-_FIRST_BETWEEN = 20.0  # steps until that pull, before anything is known about them
-_ROUNDING = 1e-12  # of w⁻
-_NARROWER = 0.25  # factor on the radius where the region must decide whether to stop, and does not
-_NARROWEST = 0.06
-_EXACT_STEPS = 16  # to make where no region will do
-
-# Entries of `now`, what else is known between two events: two flags; the probability of an event; silent steps whose
-# boosts have not been counted; steps between pulls of other arms, about; exact steps to make before a region is tried.
-_INSIDE, _IS_CALM, _RATE, _SILENT, _BETWEEN, _WAIT = 0, 1, 2, 3, 4, 5
-
-
-class Events(NamedTuple):
-    """What the method knows between two events; owned by the caller."""
-
-    draws: DrawSequence
-    ahead: Bridges
-    least: FloatArray  # (K,) w⁻
-    ceilings: FloatArray  # (K,) c
-    shares: FloatArray  # (K,) scratch
-    now: FloatArray  # (6,)
-
-
-def events(n_arms: int) -> Events:
-    """Allocate the events of `n_arms` arms."""
-    return Events(sequence(), bridges(), np.empty(n_arms), np.empty(n_arms), np.empty(n_arms), np.zeros(6))
-
-
-@part
-def _enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> None:
-    """Build a region about the present posteriors of D, find how likely an event is in it, and enter if it pays."""
-    known, problem, now = run.known, run.problem, events.now
-    pulls = known.pulls[dominant]
-    radius = min(WIDEST, _SPAN * math.sqrt(now[_BETWEEN] / pulls))
-    max_pulls = min(1 + int(_LASTING * now[_BETWEEN]), choose_max_pulls(pulls, radius))
-    update(known, dominant)
-    while True:
-        box = region.private_box
-        fill_region(known.private.family, known.private, dominant, radius, max_pulls, box, region.extremes)
-        if problem.uses_posterior or run.delta > 0.0:
-            bound_private_in_region(known.private, dominant, region)
-        if run.delta == 0.0 or radius < _NARROWEST or sure_by_bounds(region.private, run.delta) != UNDECIDED:
-            break
-        radius *= _NARROWER
-    if problem.uses_posterior:
-        within = Range(
-            dominant, box[MEAN_LOW], box[MEAN_HIGH], int(box[MOST]), region.logs[LOG_LOW], region.logs[LOG_HIGH]
-        )
-        fill_least_shares(problem.explorer, view_of(known, run.space.explorer, t), within, events.least)
-    fill_region(known.public.family, known.public, dominant, radius, max_pulls, region.public_box, region.extremes)
-    bound_reference_in_region(known.public, dominant, region)
-    _set_rate(run, region, events, dominant, epsilon_at(problem.budget, t + 1))
-    now[_INSIDE] = 1.0
-    now[_SILENT] = 0.0
-    too_short = min(region.public_box[MOST], region.private_box[MOST]) <= pulls
-    undecided = run.delta > 0.0 and sure_by_bounds(region.private, run.delta) == UNDECIDED
-    if now[_RATE] > _CALM or too_short or undecided:
-        now[_INSIDE] = 0.0
-        now[_WAIT] = _EXACT_STEPS
-
-
-@part
-def _set_rate(run: Run, region: Region, events: Events, dominant: int, epsilon: float) -> None:
-    """Compute c and the probability of an event. The cut of D is largest without any budget, the cuts of the others
-    with the largest budget.
-    """
-    wide = slack(run.known.public.family)
-    c, least, now = events.ceilings, events.least, events.now
-    highest = 0.0
-    for b in range(c.size):
-        if b == dominant:
-            c[b] = (1.0 - region.reference[PI_LOW, b]) * (1.0 + wide) + wide
-            region.cuts[CUT_EPSILON, b] = -1.0
-        else:
-            set_cuts(region, wide, b, dominant, epsilon)
-            c[b] = region.cuts[CUT_DOMINANT, b]
-        c[b] = min(1.0, c[b])
-        highest = max(highest, c[b])
-    if not run.problem.uses_posterior:
-        now[_RATE] = highest
-        now[_BETWEEN] = 1.0 / max(highest, 1e-300)
-        return
-    sure = 0.0
-    pulled = 0.0
-    for b in range(c.size):
-        least[b] *= 1.0 - _ROUNDING
-        sure += least[b]
-        pulled += least[b] * c[b]
-    undecided = max(1.0 - sure, _ROUNDING)
-    now[_RATE] = min(1.0, pulled + undecided)
-    now[_BETWEEN] = 1.0 / max(pulled + undecided * highest, 1e-300)
+_FIRST_BETWEEN = 20.0  # steps between pulls of other arms than D, before anything is known about them
 
 
 @part
 def _count_silent(run: Run, events: Events) -> None:
     """Draw and count the boosts of the silent steps."""
     left = 0.0
-    steps = events.now[_SILENT]
+    steps = events.now[SILENT]
     weights = events.shares
     for b in range(weights.size):
         weights[b] = events.least[b] * (1.0 - events.ceilings[b])
         left += weights[b]
     for b in range(weights.size):
-        last = weights[b] >= left * (1.0 - _ROUNDING)  # nothing but rounding is left for the others
+        last = weights[b] >= left * (1.0 - ROUNDING)  # nothing but rounding is left for the others
         made = steps if last else draw_binomial(steps, weights[b] / left, events.draws)
         run.known.boosts[b] += int(made)
         steps -= made
         left -= weights[b]
         if last or steps == 0.0:
             break
-    events.now[_SILENT] = 0.0
+    events.now[SILENT] = 0.0
 
 
 @part
@@ -205,8 +113,8 @@ def _draw_event(run: Run, events: Events, t: int, dominant: int) -> tuple[int, f
     u = next_uniform(events.draws)
     if not run.problem.uses_posterior:
         view = view_of(run.known, run.space.explorer, t)
-        return choose(run.problem.explorer, view, run.space.bounds, (0.5, 0.5, 0.5)), u * events.now[_RATE]
-    v = u * events.now[_RATE]
+        return choose(run.problem.explorer, view, run.space.bounds, (0.5, 0.5, 0.5)), u * events.now[RATE]
+    v = u * events.now[RATE]
     for b in range(events.least.size):
         weight = events.least[b] * events.ceilings[b]
         if v < weight:
@@ -234,7 +142,7 @@ def _decide_exactly(run: Run, events: Events, t: int, dominant: int, boosted: in
     """Return the arm whose interval contains u, by an exact evaluation."""
     update(run.known, dominant)
     set_policy(run.problem, run.known, run.space, t, boosted)
-    events.now[_IS_CALM] = 1.0 if run.space.policy[dominant] > 1.0 - _CALM else 0.0
+    events.now[IS_CALM] = 1.0 if run.space.policy[dominant] > 1.0 - CALM else 0.0
     return draw_arm(run.space.policy, boosted, dominant, u)
 
 
@@ -247,7 +155,7 @@ def _step_exactly(run: Run, events: Events, t: int, dominant: int) -> int:
     boosted = choose_exactly(run.problem, run.known, run.space, t, uniforms)
     pulled = _decide_exactly(run, events, t, dominant, boosted, next_uniform(draws))
     _pull(run, events, boosted, pulled)
-    events.now[_WAIT] = max(0.0, events.now[_WAIT] - 1.0)
+    events.now[WAIT] = max(0.0, events.now[WAIT] - 1.0)
     return pulled
 
 
@@ -257,19 +165,19 @@ def _to_event(run: Run, region: Region, events: Events, t: int, cap: int, domina
     known, now = run.known, events.now
     before = known.pulls[dominant]
     room = int(min(region.public_box[MOST], region.private_box[MOST])) - before
-    gap = next_gap(events.draws, now[_RATE])
+    gap = next_gap(events.draws, now[RATE])
     n = min(cap, room)
     happens = gap < n
     if happens:
         n = int(gap)
     if pull_many(run.rewards, known, region, dominant, n, events.ahead, events.draws):
-        now[_INSIDE] = 0.0
+        now[INSIDE] = 0.0
         happens = False
     elif n == room:
-        now[_INSIDE] = 0.0
+        now[INSIDE] = 0.0
     made = known.pulls[dominant] - before
     if run.problem.uses_posterior:
-        now[_SILENT] += made
+        now[SILENT] += made
     else:
         pass_boosts(run.problem.explorer, known.boosts, made)
     return t + made, happens
@@ -286,7 +194,7 @@ def _happen(run: Run, region: Region, events: Events, t: int, dominant: int) -> 
         pulled = _decide_exactly(run, events, t, dominant, boosted, u)
     _pull(run, events, boosted, pulled)
     if pulled != dominant or not is_inside(region, known, dominant):
-        now[_INSIDE] = 0.0
+        now[INSIDE] = 0.0
     return pulled
 
 
@@ -301,24 +209,24 @@ def _advance(
         initial_round(run.rewards, known, r)
         t = known.pulls.size
         now[:] = 0.0
-        now[_BETWEEN] = _FIRST_BETWEEN
+        now[BETWEEN] = _FIRST_BETWEEN
     dominant = most_pulled(known.pulls)
     made = 0
     while True:
-        if now[_INSIDE] == 0.0:
-            if now[_SILENT] > 0.0:
+        if now[INSIDE] == 0.0:
+            if now[SILENT] > 0.0:
                 _count_silent(run, events)
-            if now[_IS_CALM] == 1.0 and now[_WAIT] == 0.0:
-                _enter(run, region, events, t, dominant)
+            if now[IS_CALM] == 1.0 and now[WAIT] == 0.0:
+                enter(run, region, events, t, dominant)
         stopped = False
         if run.delta > 0.0:
-            if now[_INSIDE] == 1.0:
+            if now[INSIDE] == 1.0:
                 stopped = sure_by_bounds(region.private, run.delta) == 1
             else:
                 update(known, dominant)
                 stopped = sure_exactly(run)
         if stopped or (row < checkpoints.size and checkpoints[row] == t):
-            if now[_SILENT] > 0.0:
+            if now[SILENT] > 0.0:
                 _count_silent(run, events)
             update(known, dominant)
             row = record(run, r, t, row, stopped)
@@ -327,7 +235,7 @@ def _advance(
 
         made += 1
         pulled = dominant
-        if now[_INSIDE] == 1.0:
+        if now[INSIDE] == 1.0:
             cap = (checkpoints[row] if row < checkpoints.size else t_end) - t
             t, happens = _to_event(run, region, events, t, cap, dominant)
             if happens:

@@ -9,7 +9,8 @@ import numpy as np
 from feint.budgets import BudgetPieces
 from feint.numerics._threads import thread_count
 from feint.simulation.engine.eager import advance_eagerly, advance_plainly
-from feint.simulation.engine.event import advance_by_events, events
+from feint.simulation.engine.event import advance_by_events
+from feint.simulation.engine.event_region import events
 from feint.simulation.engine.lazy import advance_lazily, lazy
 from feint.simulation.engine.lockstep import Lockstep
 from feint.simulation.engine.record import Run

@@ -20,9 +20,8 @@ def typed_run(monkeypatch):
     class Stop(Exception):
         pass
 
-    def run_simulation(bandit, explorer, reference, budget, *others, **options):
-        found.update(family=bandit.families[0], feedback=bandit.feedback)
-        found.update(explorer=explorer, reference=reference, budget=budget, goal=options["goal"])
+    def run_simulation(scenario, options, progress):
+        found.update(scenario.parts(), family=scenario.bandit.families[0], feedback=scenario.bandit.feedback)
         raise Stop
 
     monkeypatch.setattr("feint.simulation.simulate.run_simulation", run_simulation)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import feint
+from feint.auditing.claim import Claim
 from feint.auditing.reference_text import read_reference
+from feint.cli.shared import read_bandit
 from feint.references import Clipped, NormalInverseGamma
 from feint.registry import (
     USUAL_REFERENCE,
@@ -97,9 +99,96 @@ class TestReferencesNamedByAFamily:
         fields = {"horizon": 100, "epsilons": [0.1], "references": ["beta"]}
         path.write_text(json.dumps({**fields, "bandits": {"b": {**MEANS, "family": "bernoulli"}}}))
         assert load_study(path).axes["reference"] == {"beta": feint.ThompsonSampling()}
-        path.write_text(json.dumps({**fields, "bandits": {"b": MEANS}}))
+        path.write_text(json.dumps({**fields, "bandits": {"b": {**MEANS, "family": "poisson"}}}))
         with pytest.raises(ValueError, match="'beta' contradicts the public rewards of bandit 'b'"):
             load_study(path)
+        path.write_text(json.dumps({**fields, "bandits": {"b": {**MEANS, "sigma": 1}}}))
+        with pytest.raises(ValueError, match="'beta' contradicts the public rewards of bandit 'b'"):
+            load_study(path)
+
+    @pytest.mark.parametrize("suffix", ["toml", "json"])
+    def test_tables_of_a_study(self, suffix, tmp_path):
+        """Every alias works as a text and as a table; one that names a family takes that family's arguments."""
+        tables = [{"kind": "thompson"}, {"kind": "normal", "sigma": 2, "label": "two"}, {"kind": "uniform"}]
+        study = _study(tmp_path / f"study.{suffix}", ["normal:2", *tables], {"b": MEANS})
+        assert [type(part) for part in study.axes["reference"].values()] == [feint.ThompsonSampling] * 3 + [feint.Split]
+        assert study.axes["bandit"]["b"].families == (feint.Gaussian(2), feint.Gaussian(2))
+        with pytest.raises(ValueError, match=r"'beta' contradicts the public rewards of bandit 'b'.*thompson-sampling"):
+            _study(tmp_path / f"study.{suffix}", [{"kind": "beta"}], {"b": {**MEANS, "family": "poisson"}})
+        with pytest.raises(ValueError, match="beta takes no arguments"):
+            _study(tmp_path / f"study.{suffix}", [{"kind": "beta", "prior": [1, 1]}], {"b": MEANS})
+        with pytest.raises(ValueError, match="'beta' is a family, not a reference; write thompson-sampling"):
+            _study(tmp_path / f"study.{suffix}", [{"kind": "clipped", "reference": "beta", "low": 0.1}], {"b": MEANS})
+
+
+def _study(path, references, bandits):
+    fields = {"horizon": 100, "epsilons": [0.1], "references": references, "bandits": bandits}
+    path.write_text(json.dumps(fields) if path.suffix == ".json" else _in_toml(fields))
+    return load_study(path)
+
+
+def _in_toml(fields):
+    def written(value):
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key} = {written(item)}" for key, item in value.items()) + "}"
+        return "[" + ", ".join(map(written, value)) + "]" if isinstance(value, list) else json.dumps(value)
+
+    return "\n".join(f"{key} = {written(value)}" for key, value in fields.items())
+
+
+class TestReferencesAboutAFamily:
+    """`play-the-winner` is about successes and failures: where no rewards are named, they are Bernoulli."""
+
+    REFERENCES = ("play-the-winner", "clipped:play-the-winner,0.1", "beta")
+
+    @pytest.mark.parametrize("reference", REFERENCES)
+    def test_commands_studies_and_instances(self, reference, typed_run, tmp_path):
+        assert typed_run("--reference", reference)["family"] == feint.Bernoulli()
+        studies = [_study(tmp_path / "study.json", [reference, "thompson"], {"b": MEANS})]
+        studies += [_study(tmp_path / "study.toml", ["split", {"kind": "play-the-winner"}], {"b": MEANS})]
+        for study in studies:
+            assert study.axes["bandit"]["b"].families[0] == feint.Bernoulli()
+        (tmp_path / "instance.json").write_text(json.dumps(MEANS))
+        read = read_bandit(None, None, None, None, tmp_path / "instance.json", reference)[0]
+        assert read.families[0] == feint.Bernoulli()
+
+    def test_python(self):
+        winner = feint.PlayTheWinner()
+        for reference in (winner, feint.Clipped(winner, 0.1)):
+            assert Claim(reference=reference).family == feint.Bernoulli()
+            assert feint.Observer(2, reference).state()["family"] == {"kind": "bernoulli"}
+            assert feint.Agent(2, reference=reference, epsilon=0.1).state()["families"] == [{"kind": "bernoulli"}] * 2
+        assert feint.Observer(2).state()["family"]["kind"] == "gaussian"
+
+    def test_other_rewards_that_are_named_are_refused(self, typed_run, tmp_path):
+        says = "PlayTheWinner is about successes and failures, not "
+        with pytest.raises(ValueError, match=says):
+            feint.Observer(2, feint.PlayTheWinner(), sigma=1.0)
+        with pytest.raises(ValueError, match=says):
+            _study(tmp_path / "study.json", ["play-the-winner"], {"b": {**MEANS, "family": "gaussian"}})
+        with pytest.raises(ValueError, match=says):
+            _study(tmp_path / "study.json", ["play-the-winner", "normal"], {"b": {**MEANS, "family": "gaussian"}})
+
+
+class TestRoundRobinWithoutArms:
+    """All arms but the best public one, at every door."""
+
+    def test_a_study(self, tmp_path, typed_run):
+        bandits = {"b": MEANS, "other": {**MEANS, "public": [0.7, 0.3, 0.2, 0.1]}}
+        for explorer in ("round-robin", {"kind": "round-robin", "label": "round-robin"}):
+            fields = {"horizon": 100, "epsilons": [0.1], "explorers": [explorer], "bandits": bandits}
+            for suffix in ("json", "toml"):
+                path = tmp_path / f"study.{suffix}"
+                path.write_text(json.dumps(fields) if suffix == "json" else _in_toml(fields))
+                assert load_study(path).axes["explorer"] == {"round-robin": feint.RoundRobin([1, 2, 3])}
+        assert typed_run("--explorer", "round-robin")["explorer"] == feint.RoundRobin([1, 2, 3])
+
+    def test_where_the_best_public_arm_differs(self, tmp_path):
+        bandits = {"b": MEANS, "other": {**MEANS, "public": [0.2, 0.3, 0.7, 0.1]}}
+        fields = {"horizon": 100, "epsilons": [0.1], "explorers": ["round-robin"], "bandits": bandits}
+        (tmp_path / "study.json").write_text(json.dumps(fields))
+        with pytest.raises(ValueError, match="'round-robin' cannot be made: it needs arms; write round-robin:ARMS"):
+            load_study(tmp_path / "study.json")
 
 
 OWN = """

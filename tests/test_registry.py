@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import feint
 from cases import PAPER
+from feint.auditing.claim import Claim
 from feint.auditing.reference_text import read_reference
 from feint.budgets import Constant
 from feint.explorers import FixedTilting
@@ -28,11 +29,12 @@ from feint.registry import (
     parse,
     parse_families,
     registered,
+    show_part,
     signatures,
 )
 from feint.registry.names import MOST_NESTED, arguments
 from feint.simulation.dataset import Runs
-from feint.simulation.simulate import run_settings
+from feint.simulation.scenario import RunOptions, Scenario
 from feint.sweep.study_file import load_study
 
 ROOT = Path(__file__).parents[1]
@@ -174,10 +176,9 @@ def _saved(agent, sort):
 @pytest.mark.parametrize(("sort", "text"), CASES)
 def test_attributes_of_data_sets(sort, text):
     parts = chosen(sort, text)
-    options = {"horizon": 4, "seed": 0, "delta": None, "method": "lazy", "observe": False, "alpha": 0.05}
-    found = run_settings(parts["explorer"], parts["reference"], parts["budget"], range(1), options, parts["goal"])
     bandit = feint.Bandit(**MEANS, family=parts["family"], feedback=parts["feedback"])
-    data = Runs(bandit, range(1), np.array([4]), {}, found, parts["budget"]).dataset()
+    scenario = Scenario(bandit, *(parts[name] for name in ("explorer", "reference", "budget", "goal")))
+    data = Runs(scenario, RunOptions(horizon=4, replications=1), np.array([4]), {}).dataset()
     if sort == "family":
         config = json.loads(data.attrs["bandit"])["families"][0]
     elif sort == "feedback":
@@ -185,6 +186,7 @@ def test_attributes_of_data_sets(sort, text):
     else:
         config = json.loads(data.attrs["config"])["epsilon" if sort == "budget" else sort]
     assert from_config(config, sort) == parts[sort]
+    assert data[sort].item() == show_part(parts[sort], sort)
     assert data[sort].item().startswith(type(parts[sort]).__name__ + "(")
 
 
@@ -247,7 +249,10 @@ def _lines(value):
 def test_command_lines(sort, text, typed_run):
     assert typed_run("--epsilon" if sort == "budget" else f"--{sort}", text)[sort] == PARTS[sort][text]
     if sort == "reference":
-        assert read_reference(text, None, None, None, None, None) == (PARTS[sort][text], FAMILIES.get(text))
+        found = read_reference(text, None, None, None, None, None)
+        assert found == (PARTS[sort][text], None)
+        if text != "ucb:1.5":  # which no audit takes
+            assert Claim(reference=found[0]).family == FAMILIES.get(text, feint.Gaussian())
     if sort == "family":
         assert read_reference(USUAL_REFERENCE, text, None, None, None, None)[1] == PARTS[sort][text]
 

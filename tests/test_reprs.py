@@ -7,6 +7,7 @@ import feint
 from audit_reports import PageReader
 from cases import PAPER
 from feint.auditing.claim import Claim, Names
+from feint.registry import show_part
 
 
 class Own:
@@ -149,6 +150,43 @@ def test_errors_about_a_family_of_ones_own_have_no_address(wrong):
 def test_a_family_of_ones_own_is_named_in_reports():
     report = feint.audit([0, 1, 1], [0.1, 0.2, 0.3], n_arms=2, family=OwnFamily())
     assert report.claim == "Thompson Sampling with OwnFamily()"
+
+
+class Warm:
+    """A part of every sort, with an argument."""
+
+    def __init__(self, warmth):
+        self.warmth = warmth
+
+    def log_probabilities(self, view):
+        return np.log(np.full(view.pulls.size, 1 / view.pulls.size))
+
+    def choose(self, view, uniforms):
+        return 0
+
+    def at(self, t):
+        return 0.1
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        (Warm(0.3), "Warm(warmth=0.3)"),
+        (feint.Clipped(Warm(0.3), 0.05), "Clipped(reference=Warm(warmth=0.3), low=0.05, high=1.0)"),
+        (feint.Split([0.25, 0.75]), "Split(weights=[0.25, 0.75])"),
+        (feint.Tempered(feint.Softmax(0.5), "n/400"), "Tempered(reference=Softmax(temperature=0.5), power=n/400)"),
+    ],
+)
+def test_a_part_is_written_in_one_way(reference, words):
+    pair = feint.Bandit([0.6, 0.3], [0.2, 0.5])
+    assert show_part(reference, "reference") == words
+    assert words in repr(feint.Agent(2, feint.RoundRobin([1]), reference, epsilon=0.1))
+    assert "RoundRobin(arms=[1])" in repr(feint.Agent(2, feint.RoundRobin([1]), reference, epsilon=0.1))
+    assert words in repr(feint.Observer(2, reference))
+    runs = feint.simulate(pair, epsilon=0.1, horizon=3, replications=1, reference=reference, method="eager")
+    assert runs.reference.item() == words
+    study = feint.Sweep({"pair": pair}, epsilons=[0.1], references=[reference], horizon=10)
+    assert list(study.axes["reference"]) == [words]
 
 
 def test_a_plan_of_a_sweep(tmp_path):

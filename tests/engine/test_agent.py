@@ -8,6 +8,7 @@ import pytest
 
 import feint
 from cases import PAPER, first_is_quick
+from feint.evidence import BoostMixture
 from feint.numerics import RandomStream
 from feint.numerics.streams import OBSERVER, PRIVATE, PUBLIC
 
@@ -171,6 +172,57 @@ def test_damaged_states_are_explained(damage, says, tmp_path):
     path.write_text("{not json")
     with pytest.raises(ValueError, match="not a JSON file"):
         feint.Agent.load(path)
+
+
+def test_every_entry_of_a_state_is_checked():
+    whole = feint.Agent(3, epsilon=0.1).state()
+    for key in whole:
+        for wrong in (None, "x", -1.5, [[2.0]], {"kind": 3}):
+            with pytest.raises(ValueError, match=r"\w"):
+                feint.Agent.from_state({**whole, key: wrong})
+        rest = {name: value for name, value in whole.items() if name != key}
+        if key != "goal":  # which states before goals lack
+            with pytest.raises(ValueError, match=r"incomplete or damaged|not the state of an agent"):
+                feint.Agent.from_state(rest)
+
+
+@pytest.mark.parametrize("bug", [KeyError("pulls"), TypeError("boo"), AttributeError("boo"), IndexError("boo")])
+def test_a_bug_is_not_called_damage(bug, monkeypatch):
+    def fail(*arguments):
+        raise bug
+
+    agent, observer = feint.Agent(3, epsilon=0.1).state(), feint.Observer(3).state()
+    monkeypatch.setattr("feint.agent.saved_known.restore_counts", fail)
+    monkeypatch.setattr("feint.references.expectation.restore_counts", fail)
+    for cls, state in ((feint.Agent, agent), (feint.Observer, observer)):
+        with pytest.raises(type(bug)):
+            cls.from_state(state)
+    test = BoostMixture(3).state()
+    monkeypatch.setattr("feint.evidence.base.restore", fail)
+    with pytest.raises(type(bug)):
+        BoostMixture.from_state(test)
+
+
+class FailsAtStart:
+    """An explorer that cannot begin."""
+
+    fails = True
+
+    def start(self, n_arms):
+        if self.fails:
+            raise KeyError("pulls")
+
+    def choose(self, view, uniforms):
+        return 0
+
+
+def test_what_a_part_of_ones_own_raises_is_not_called_damage(monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(FailsAtStart, "fails", False)
+        state = feint.Agent(3, FailsAtStart(), epsilon=0.1).state()
+    with pytest.raises(ValueError, match=r"FailsAtStart\.start failed .*KeyError") as raised:
+        feint.Agent.from_state(state, explorer=FailsAtStart())
+    assert "damaged" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,32 @@ def _stops_after(count, original):
     return stopping
 
 
+class Fixed:
+    """An explorer that boosts one arm."""
+
+    def __init__(self, arm):
+        self.arm = arm
+
+    def choose(self, view, uniforms):
+        return self.arm
+
+
+def test_a_store_with_other_labels_of_the_same_parts_goes_on(tmp_path):
+    """As one that was written when labels left out the arguments of one's own parts."""
+    place, settings = tmp_path / "out.zarr", {"bandits": {"coins": COINS}, "epsilons": [0.1], "horizon": 20}
+    before = small_sweep(**settings, explorers={"Fixed()": Fixed(1)})
+    written = before.run(place)
+    files = contents(place)
+    now = small_sweep(**settings, explorers=[Fixed(1)])
+    assert list(now.axes["explorer"]) == ["Fixed(arm=1)"]
+    assert missing_blocks(now, place) == 0
+    assert now.run(place).identical(written)
+    assert contents(place) == files
+    for other in ([Fixed(0)], {"mine": Fixed(1)}):
+        with pytest.raises(ValueError, match="holds another study"):
+            small_sweep(**settings, explorers=other).run(place)
+
+
 def test_another_study_and_foreign_folders_are_refused(whole, tmp_path):
     for changes, words in (
         ({"seed": 1}, "its seed is 0, not 1"),

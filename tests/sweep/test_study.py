@@ -41,6 +41,11 @@ def test_budgets_of_every_kind_have_labels():
     assert list(study(epsilons={"little": 0.01, "much": math.inf}).axes["epsilon"]) == ["little", "much"]
 
 
+def test_parts_of_ones_own_are_told_apart_by_their_arguments():
+    explorers = [Own(0), Own(1)]
+    assert list(study(explorers=explorers).axes["explorer"]) == ["Own(arm=0)", "Own(arm=1)"]
+
+
 def test_chosen_cells_and_what_they_leave_out():
     chosen = study(
         explorers={"a": feint.TopTwo(), "b": feint.Tracking()},
@@ -88,7 +93,7 @@ def test_configurations_differ_exactly_where_studies_do():
         ({"explorers": [feint.TopTwo(), feint.TopTwo()]}, "Two explorers have the label 'TopTwo()'"),
         ({"explorers": "top-two"}, "give a list"),
         ({"explorers": [feint.RoundRobin([3])]}, r"The cell of bandit 'coins', explorer 'RoundRobin\(arms=\[3\]\)'"),
-        ({"explorers": [3]}, "The cell of bandit 'paper', explorer 'int"),
+        ({"explorers": [3]}, "The cell of bandit 'paper', explorer '3', "),
         ({"horizon": 3}, "bandit 'paper' has 4 arms"),
         ({"replications": 0}, "replications is 0"),
         ({"seed": -1}, "seed"),
@@ -240,7 +245,11 @@ def test_own_dataclasses_are_told_apart_by_their_fields():
             return self.arm
 
     with pytest.raises(ValueError, match="Two explorers have the label"):
-        study(explorers=[Rare(0), Rare(1)])
+        study(explorers=[Rare(0), Rare(0)])
+    assert [label.rsplit(".")[-1] for label in study(explorers=[Rare(0), Rare(1)]).axes["explorer"]] == [
+        "Rare(arm=0)",
+        "Rare(arm=1)",
+    ]
     both = study(explorers={"first": Rare(0), "second": Rare(1)}).config()["explorers"]
     assert both["first"]["state"] != both["second"]["state"]
 

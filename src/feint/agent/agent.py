@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from feint._types import BoolArray, FloatArray
+from feint.agent.answers import answer_now, log_best_arms
 from feint.agent.assembly import assemble
-from feint.agent.saved_known import check_counts, known_state, recall_known
+from feint.agent.saved_known import known_state, recall_known
 from feint.agent.step import (
     Known,
     Problem,
@@ -18,32 +19,32 @@ from feint.agent.step import (
     add_rewards,
     decide,
     draw_arm,
-    likeliest,
     most_pulled,
     space,
     update,
 )
-from feint.bandit import family_pair
 from feint.budgets import BudgetPieces, Epsilon, as_budget
 from feint.explorers import Explorer, TopTwo
 from feint.explorers.base import Uniforms
-from feint.explorers.bounded_draws import EXACT
 from feint.families import Families
-from feint.families.base import Belief, fill_log_best
 from feint.feedback import Feedback
 from feint.goals import BestArm, Goal
-from feint.goals.base import fill_answer, log_error_of
 from feint.goals.best_arm import BestArmKernel
-from feint.numerics._jit import has_plain, kernel
+from feint.numerics._jit import kernel
 from feint.numerics._validate import as_number, is_whole
-from feint.numerics.best_arm_rows import log_rest
+from feint.numerics.sorting import find_largest
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
-from feint.registry import config_of, format_part, from_config
+from feint.registry import config_of, families_for, families_from_config, from_config, show_part
 from feint.support.files import load_state, save_state
 from feint.support.own_parts import call, read
+from feint.support.saved import check_form
 
 _VERSION = 2
+_PART = {"kind": ""}
+_FORM = {  # of the part of a state that says how the agent is made
+    "n_arms": 0, "explorer": _PART, "reference": _PART, "epsilon": _PART, "families": [], "seed": 0, "replication": 0,
+}  # fmt: skip
 
 
 @kernel
@@ -58,21 +59,6 @@ def add_pull(known: Known, arm: int, public: float, private: float) -> None:
 
 
 _add_pull = kernel(add_pull)
-
-
-@kernel
-def _fill_log_best(private: Belief, out: FloatArray) -> None:
-    """Fill `out` with log P(arm is best).
-
-    A kernel of its own is cached on disk; the part, called from Python, would compile for seconds in every process.
-    """
-    fill_log_best(private.family, private.posterior, private.ws, out)
-
-
-@kernel
-def _fill_answer(goal: Any, private: Belief, answer: BoolArray) -> float:
-    fill_answer(goal, private, answer)
-    return log_error_of(goal, private, answer)
 
 
 class Agent:
@@ -93,7 +79,7 @@ class Agent:
         KL budget per step: a number, math.inf, `PowerLaw`, `TotalBudget`, or anything with `at(t)`.
     sigma, family
         How rewards are distributed: a family, or a pair for public and private rewards; `sigma` is short for
-        `family=Gaussian(sigma)`.
+        `family=Gaussian(sigma)`. Without either, the family that the reference is about, or Gaussian(1).
     feedback
         What the agent sees of its private rewards, if not all of them: `Sometimes` or `Linked`.
     seed, replication
@@ -130,7 +116,7 @@ class Agent:
         check_word(seed, "seed")
         check_word(replication, "replication")
         budget = as_budget(epsilon)
-        self._families = family_pair(family, sigma)
+        self._families = families_for(reference, family, sigma)
         self._feedback = feedback
         assembly = assemble(int(n_arms), self._families, explorer, reference, feedback=feedback, goal=goal)
         self._problem, self._known = assembly.instantiate()
@@ -148,7 +134,7 @@ class Agent:
         }
         if feedback is not None:
             self._config["feedback"] = config_of(feedback, "feedback")
-        self._words = f"{format_part(explorer, 'explorer')} behind {format_part(reference, 'reference')}"
+        self._words = f"{show_part(explorer, 'explorer')} behind {show_part(reference, 'reference')}"
         self._stream = RandomStream(int(seed), int(replication))
         self._space = space(int(n_arms))
         self._boosted: int | None = None  # decided for the coming pull, counted when it is made
@@ -226,12 +212,12 @@ class Agent:
     @property
     def best_arm(self) -> int:
         """The arm most likely to be the best private one, after the initial round, whatever the goal."""
-        return int(likeliest(self._private_logs()))
+        return int(find_largest(log_best_arms(self._known)))
 
     @property
     def answer(self) -> BoolArray:
         """Whether each arm belongs to the answer, (K,); for `BestArm` it is `best_arm` alone."""
-        return self._answered()[0]
+        return answer_now(self._problem.goal, self._known)[0]
 
     @property
     def confidence(self) -> float:
@@ -241,7 +227,7 @@ class Agent:
     @property
     def log_error(self) -> float:
         """log(1 − confidence), exact even where the error is tiny."""
-        return self._answered()[1]
+        return answer_now(self._problem.goal, self._known)[1]
 
     def state(self) -> dict[str, Any]:
         """Return everything needed to continue identically, as plain JSON types."""
@@ -261,26 +247,19 @@ class Agent:
         """Return the agent that `state` describes; pass parts of your own again."""
         if not isinstance(state, dict) or state.get("feint_agent") != _VERSION:
             raise ValueError(f"This is not the state of an agent of version {_VERSION}; save it with Agent.save.")
-        own = (None, None) if family is None else family_pair(family)
-        try:
-            agent = cls(
-                state["n_arms"],
-                from_config(state["explorer"], "explorer", explorer),
-                from_config(state["reference"], "reference", reference),
-                goal=from_config(state.get("goal", {"kind": BestArm.name}), "goal", goal),
-                epsilon=from_config(state["epsilon"], "budget", epsilon),
-                family=tuple(
-                    from_config(config, "family", side if config.get("own") else None)
-                    for config, side in zip(state["families"], own, strict=True)
-                ),
-                feedback=from_config(state["feedback"], "feedback") if "feedback" in state else None,
-                seed=state["seed"],
-                replication=state["replication"],
-            )
-            recall_known(agent._problem, agent._known, agent._families, agent._feedback, state)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
-        check_counts(agent._known)
+        check_form(state, _FORM)
+        agent = cls(
+            state["n_arms"],
+            from_config(state["explorer"], "explorer", explorer),
+            from_config(state["reference"], "reference", reference),
+            goal=from_config(state.get("goal", {"kind": BestArm.name}), "goal", goal),
+            epsilon=from_config(state["epsilon"], "budget", epsilon),
+            family=families_from_config(state["families"], family),
+            feedback=from_config(state["feedback"], "feedback") if "feedback" in state else None,
+            seed=state["seed"],
+            replication=state["replication"],
+        )
+        recall_known(agent._problem, agent._known, agent._families, agent._feedback, state)
         return agent
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -331,32 +310,6 @@ class Agent:
         leader, challenger, selection, _ = (float(u) for u in self._stream.uniforms([t])[0])
         problem = self._problem._replace(budget=self._budget.settings(t, t + 1))
         self._boosted = int(self._choose(problem, self._known, self._space, t, (leader, challenger, selection)))
-
-    def _answered(self) -> tuple[BoolArray, float]:
-        """Return the answer and its log error."""
-        goal, private = self._problem.goal, self._known.private
-        if isinstance(goal, BestArmKernel):
-            logs = self._private_logs()
-            return np.arange(self.n_arms) == likeliest(logs), float(log_rest(logs[EXACT], likeliest(logs)))
-        self._check_posterior()
-        answer = np.empty(self.n_arms, dtype=bool)
-        if has_plain((goal, private.family)):
-            fill_answer(goal, private, answer)
-            return answer, log_error_of(goal, private, answer)
-        return answer, float(_fill_answer(goal, private, answer))
-
-    def _check_posterior(self) -> None:
-        if self.time < self.n_arms:
-            raise ValueError("Every arm must be pulled once before there is a posterior; finish the initial round.")
-
-    def _private_logs(self) -> FloatArray:
-        self._check_posterior()
-        logs, private = self._space.logs.copy(), self._known.private
-        if has_plain((private.family,)):
-            fill_log_best(private.family, private.posterior, private.ws, logs[EXACT])
-        else:
-            _fill_log_best(private, logs[EXACT])
-        return logs
 
 
 def _checked_reward(reward: Any, name: str, family: Any) -> float:

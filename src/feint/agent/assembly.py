@@ -16,8 +16,8 @@ from feint.goals import BestArm
 from feint.goals.base import goal_settings
 from feint.numerics._jit import has_plain
 from feint.references.base import expect, reference_prior, stepwise_settings
+from feint.registry import show_part
 from feint.support.own_parts import fresh, is_own
-from feint.support.printable import short_repr
 
 
 class Assembly(NamedTuple):
@@ -94,21 +94,19 @@ def _check_feedback(agent: Assembly) -> None:
     check_feedback(feedback, agent.n_arms, agent.families)
     best_arm = isinstance(agent.goal, BestArm)
     counts_pulls = isinstance(agent.explorer, Tracking | TopTwoTransport) and best_arm and not feedback.alike
-    explorer = f"the explorer {short_repr(agent.explorer)}"
+    explorer = f"the explorer {show_part(agent.explorer, 'explorer')}"
+    goal = f"the goal {show_part(agent.goal, 'goal')}"
+    reference = f"the reference {show_part(agent.reference, 'reference')}"
     obstacles = {
-        f"the goal {short_repr(agent.goal)}, which can be answered only if all private rewards are seen": not hasattr(
-            agent.goal, "kernel"
-        ),
-        f"the goal {short_repr(agent.goal)}, since its spread leaves the answer open": not best_arm
-        and feedback.spread > 0.0,
+        f"{goal}, which can be answered only if all private rewards are seen": not hasattr(agent.goal, "kernel"),
+        f"{goal}, since its spread leaves the answer open": not best_arm and feedback.spread > 0.0,
         f"{explorer}, which earns by private rewards": agent.tilts,
         f"{explorer}, which assumes that a pull of every arm is worth the same": counts_pulls,
-        f"the reference {short_repr(agent.reference)}, whose public rewards are the observer's own": agent.own_samples
-        and feedback.reads_public,
+        f"{reference}, whose public rewards are the observer's own": agent.own_samples and feedback.reads_public,
     }
     for what, present in obstacles.items():
         if present:
-            raise ValueError(f"The feedback {short_repr(feedback)} does not go with {what}; choose another.")
+            raise ValueError(f"The feedback {show_part(feedback, 'feedback')} does not go with {what}; choose another.")
 
 
 def _other_goal(goal: Any, settings: Any) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from feint._types import FloatArray
-from feint.bandit import family_pair
 from feint.evidence.base import IMPOSSIBLE
 from feint.evidence.boost_bet import Bets, bet, bets_of
 from feint.evidence.boost_mixture import EPSILONS, BoostMixture
@@ -22,11 +21,12 @@ from feint.numerics._validate import as_floats, as_number, check_flag, is_whole
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect, takes_contexts
 from feint.references.expectation import ContextExpectation, Expectation, learn
-from feint.registry import config_of, from_config
+from feint.registry import config_of, families_for, from_config, show_part
 from feint.support.files import load_state, save_state
-from feint.support.printable import short_repr
+from feint.support.saved import check_form
 
 _VERSION = 5
+_FORM = {"reference": {"kind": ""}, "family": {"kind": ""}, "initial_round": True, "test": {}}
 
 
 @kernel
@@ -66,7 +66,8 @@ class Observer:
         What the agent claims to follow: of `feint.references`, or your own with `log_probabilities(view)`, of which the
         observer takes a copy.
     sigma, family
-        The family of the public rewards; `sigma` is short for `family=Gaussian(sigma)`.
+        The family of the public rewards; `sigma` is short for `family=Gaussian(sigma)`. Without either, the family
+        that the reference is about, or Gaussian(1).
     initial_round
         Whether the agent pulls every arm once first. False tests the first K pulls too, where the prior allows it.
     epsilons
@@ -98,7 +99,7 @@ class Observer:
     ) -> None:
         self._test = BoostMixture(n_arms, epsilons=epsilons, share=share)
         self._bets = bets_of(self._test.experts)
-        side = family_pair(family, sigma)[0]
+        side = families_for(reference, family, sigma)[0]
         self._initial_round = check_flag(initial_round, "initial_round")
         follow = ContextExpectation if takes_contexts(reference) else Expectation
         self._expected: Any = follow(reference, side, self._test.n_arms, self._initial_round)
@@ -194,27 +195,27 @@ class Observer:
         """Return the observer that `state` describes; pass a reference or a family of your own again."""
         if not isinstance(state, dict) or state.get("feint_observer") != _VERSION:
             raise ValueError(f"This is not the state of an observer of version {_VERSION}; save it with Observer.save.")
-        try:
-            test = BoostMixture.from_state(state["test"])
-            observer = cls(
-                test.n_arms,
-                from_config(state["reference"], "reference", reference),
-                family=from_config(state["family"], "family", family),
-                initial_round=state["initial_round"],
-                epsilons=test.epsilons,
-                share=test.share,
-            )
-            observer._test, observer._bets = test, bets_of(test.experts)
-            observer._expected.recall(state)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
+        check_form(state, _FORM)
+        test = BoostMixture.from_state(state["test"])
+        observer = cls(
+            test.n_arms,
+            from_config(state["reference"], "reference", reference),
+            family=from_config(state["family"], "family", family),
+            initial_round=state["initial_round"],
+            epsilons=test.epsilons,
+            share=test.share,
+        )
+        observer._test, observer._bets = test, bets_of(test.experts)
+        check_form(state, observer._expected.state())
+        observer._expected.recall(state)
         if test.tested > observer.time:
             raise ValueError("The state is damaged: its pulls cannot come from an observer.")
         return observer
 
     def __repr__(self) -> str:
-        against = f"log₁₀ E = {self.log_e_value / math.log(10):.4g} against {short_repr(self._expected.reference)}"
-        return f"<Observer of {self.n_arms} arms after {self.time:,} pulls, {self.tested:,} tested: {against}>"
+        against = show_part(self._expected.reference, "reference")
+        evidence = f"log₁₀ E = {self.log_e_value / math.log(10):.4g} against {against}"
+        return f"<Observer of {self.n_arms} arms after {self.time:,} pulls, {self.tested:,} tested: {evidence}>"
 
     def _repr_html_(self) -> str:
         from feint.support.html import table

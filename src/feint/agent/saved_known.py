@@ -8,6 +8,7 @@ from feint.agent.step import Known, Problem, update
 from feint.families.base import recall
 from feint.numerics._validate import restore, restore_counts
 from feint.references.base import memory_of, recall_memory
+from feint.support.saved import check_form
 
 
 def known_state(problem: Problem, known: Known) -> dict[str, Any]:
@@ -22,7 +23,8 @@ def known_state(problem: Problem, known: Known) -> dict[str, Any]:
 def recall_known(
     problem: Problem, known: Known, families: tuple[Any, Any], feedback: Any, state: dict[str, Any]
 ) -> None:
-    """Restore what was known; raise ValueError, KeyError, TypeError or AttributeError where the state is damaged."""
+    """Restore what was known; raise ValueError where the state is damaged."""
+    check_form(state, known_state(problem, known))
     restore_counts(known.pulls, state["pulls"], "pulls")
     restore_counts(known.boosts, state["boosts"], "boosts")
     for name, array in _beyond_sums(known).items():
@@ -36,9 +38,10 @@ def recall_known(
     if feedback is not None:  # what it keeps is part of the posterior
         for arm in np.flatnonzero(known.pulls):
             update(known, int(arm))
+    _check_counts(known)
 
 
-def check_counts(known: Known) -> None:
+def _check_counts(known: Known) -> None:
     """Raise ValueError unless pulls and boosts can come from an agent."""
     pulls, boosts, time, n_arms = known.pulls, known.boosts, known.pulls.sum(), known.pulls.size
     in_order = (pulls == (np.arange(n_arms) < time)).all() if time < n_arms else (pulls >= 1).all()

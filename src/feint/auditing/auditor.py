@@ -15,6 +15,7 @@ from feint.auditing.units import Units
 from feint.evidence import BoostMixture
 from feint.evidence.claim_table import of_pulled_arms
 from feint.numerics._validate import restore_counts
+from feint.support.saved import check_form, of_length
 
 _VERSION = 6
 EXAMPLES = 20  # of bad rows named in the report
@@ -264,23 +265,20 @@ class Auditor:
             its = saved.get(name) if isinstance(saved, dict) else None
             if its != value:
                 raise ValueError(f"The saved state is of another audit: its {name} is {its!r}, not {value!r}.")
-        try:
-            self.mode.recall(state["mode"])
-            restore_counts(self._observed, state["observed"], "the pulls observed")
-            self._impossible = None if state["impossible"] is None else Impossible(*state["impossible"])
-            self._groups.recall(state["groups"])
-            self._units.recall(state["units"])
-            self._times.recall(state["times"])
-            self._readings.recall(state)
-            for name, kinds in _FACTS.items():
-                if not isinstance(state[name], kinds) or (
-                    kinds == list | None and state[name] is not None and len(state[name]) != 2
-                ):
-                    raise TypeError(name)
-                setattr(self, "_" + name, state[name])
-            counted = int(self._observed.sum()) + sum(self._bad.values())
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
+        check_form(state, self.state())
+        self.mode.recall(state["mode"])
+        restore_counts(self._observed, state["observed"], "the pulls observed")
+        found = state["impossible"]
+        self._impossible = None if found is None else Impossible(*of_length(found, 3, "impossible"))
+        self._groups.recall(state["groups"])
+        self._units.recall(state["units"])
+        self._times.recall(state["times"])
+        self._readings.recall(state)
+        for name in _FACTS:
+            setattr(self, "_" + name, state[name])
+        if self._smallest is not None:
+            of_length(self._smallest, 2, "smallest")
+        counted = int(self._observed.sum()) + sum(self._bad.values())
         refuted = self._impossible.pulls if self._impossible else 0
         if self._rows != counted or not 0 <= self.mode.boosts.tested + refuted <= self._observed.sum():
             raise ValueError(f"The state is damaged: it has {self._rows} rows, but counts of {counted}.")
@@ -296,10 +294,4 @@ def _selection(chosen: BoolArray) -> BoolArray | slice:
     return slice(None) if chosen.all() else chosen
 
 
-# name -> what it is in JSON
-_FACTS: dict[str, Any] = {
-    "rows": int,
-    "smallest": list | None,
-    "bad": dict,
-    "examples": list,
-}
+_FACTS = "rows", "smallest", "bad", "examples"

@@ -210,10 +210,10 @@ class Claim:
     ) -> None:
         from feint.auditing.burn_in import read_burn_in
         from feint.auditing.short_reference import read_short_reference
-        from feint.bandit import family_pair
         from feint.evidence.fixed_share import check_within
         from feint.numerics._validate import check_flag, check_level, is_whole
         from feint.references import ObservedUCB
+        from feint.registry import families_for
 
         if not isinstance(self.names, Names):
             raise ValueError(f"names is {self.names!r}; give feint.auditing.Names(arm=…, reward=…, …).")
@@ -249,7 +249,7 @@ class Claim:
         for name in ("initial_round", "skip_bad", "ignore_time", "dependent_groups"):
             check_flag(getattr(self, name), name)
         object.__setattr__(self, "alpha", check_level(self.alpha, "alpha, the level of the audit,"))
-        object.__setattr__(self, "family", family_pair(self.family, sigma)[0])
+        object.__setattr__(self, "family", families_for(self.reference, self.family, sigma)[0])
 
     @property
     def timing(self) -> Timing:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from feint._types import FloatArray, IntArray
+from feint.support.saved import of_length
 
 MOST_POINTS = 2_000
 
@@ -39,6 +40,6 @@ class History:
 
     def recall(self, state: list[Any]) -> None:
         """Take what `state` described."""
-        self._every, self._seen = state[0], state[1]
-        self._kept = [(row, value) for row, value in state[2]]
-        self._last = None if state[3] is None else (state[3][0], state[3][1])
+        self._every, self._seen, kept, last = of_length(state, 4, "history")
+        self._kept = [(row, value) for row, value in kept]
+        self._last = None if last is None else (last[0], last[1])

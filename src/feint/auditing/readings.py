@@ -10,6 +10,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.evidence_history import History
+from feint.support.saved import damaged
 
 
 class Readings:
@@ -84,7 +85,7 @@ class Readings:
         for name, (place, kinds) in _FACTS.items():
             value = state[name]
             if not isinstance(value, kinds) or (isinstance(value, list) and len(value) != 2):
-                raise TypeError(name)
+                raise damaged(name, value)
             setattr(self, place, value)
         self.history.recall(state["history"])
 

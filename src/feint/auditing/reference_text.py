@@ -21,8 +21,8 @@ def read_reference(
     clip: str | None,
     folder: Path | None = None,
 ) -> tuple[Any, Any]:
-    """Return the (reference, family) that the options describe; `folder` is where files of the user's own are, None if
-    no file may be read.
+    """Return the (reference, family) that the options describe, None for a family that they do not name; `folder` is
+    where files of the user's own are, None if no file may be read.
     """
     if split is not None:
         if find(reference, "reference") is not ThompsonSampling:  # by any of its names
@@ -37,8 +37,6 @@ def read_reference(
     if implied is not None and not is_family_of(implied, rewards):
         raise ValueError(f"--reference {written} contradicts --family {family}; leave one of them out.")
     found = parse(reference, "reference", folder=folder)
-    if rewards is None and getattr(found, "usual_family", None) is not None:
-        rewards = parse(found.usual_family, "family")
     if (sigma is not None or prior is not None) and found != ThompsonSampling():
         raise ValueError(
             f"--prior and --sigma are about {USUAL_REFERENCE}; leave them out of --reference {written}, or write them "

@@ -10,6 +10,7 @@ import numpy as np
 from feint._types import BoolArray, IntArray
 from feint.auditing.arms import ANY_ARM, LogArms, label_of
 from feint.auditing.numbers import Column, as_moment
+from feint.support.saved import damaged, of_length
 
 TIME = "unordered time"
 ORDER = "out of order"
@@ -140,13 +141,11 @@ class Times:
 
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken."""
-        moments = (state["latest"], *state["by_group"].values(), *state["order"].values())
         if type(state["previous"]) not in (int, float, type(None)):
-            raise TypeError("previous")
-        if not all(type(state[name]) is int for name in ("tied", "back")):
-            raise TypeError("tied")
-        if not all(moment is None or (isinstance(moment, list) and len(moment) == 2) for moment in moments):
-            raise TypeError("latest")
+            raise damaged("previous", state["previous"])
+        for moment in (state["latest"], *state["by_group"].values(), *state["order"].values()):
+            if moment is not None:
+                of_length(moment, 2, "a time")
         vars(self).update({name: state[name] for name in vars(self)})
 
 

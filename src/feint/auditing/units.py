@@ -14,6 +14,7 @@ import numpy as np
 from feint._types import BoolArray, IntArray
 from feint.auditing.arms import label_of
 from feint.auditing.row_checks import Chunk
+from feint.support.saved import of_length
 
 
 class ChangedUnit(NamedTuple):
@@ -62,10 +63,8 @@ class Units:
 
     def recall(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken."""
-        if not isinstance(state["_arms"], dict) or type(state["repeated"]) is not int:
-            raise TypeError("units")
         self._arms, self.repeated = dict(state["_arms"]), state["repeated"]
-        self.changed = None if state["changed"] is None else ChangedUnit(*state["changed"])
+        self.changed = None if state["changed"] is None else ChangedUnit(*of_length(state["changed"], 5, "changed"))
 
 
 def unit_columns(written: str | None, columns: list[str]) -> list[str]:

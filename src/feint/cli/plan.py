@@ -73,8 +73,7 @@ def plan(
     from feint.registry import parse
     from feint.registry.instance_files import usual_arguments
 
-    bandit, reference = read_bandit(public, private, sigma, family, instance, reference, feedback)
-    expected = parse(reference, "reference", folder=Path())
+    bandit, expected = read_bandit(public, private, sigma, family, instance, reference, feedback)
     if isinstance(expected, ThompsonSampling) and expected.prior is not None:
         raise ValueError("A plan is for thompson-sampling with its usual prior; leave the prior out, or use feint run.")
     if expected != ThompsonSampling():

@@ -61,13 +61,15 @@ def run(
     """Simulate the agent on your own instance."""
     from rich.console import Console
 
+    from feint.budgets import as_budget
     from feint.registry import parse, parse_whole
     from feint.registry.instance_files import usual_arguments
     from feint.simulation.facts import facts_of_run
+    from feint.simulation.scenario import RunOptions, Scenario
     from feint.simulation.simulate import run_simulation
     from feint.support.files import write_whole
 
-    bandit, named = read_bandit(public, private, sigma, family, instance, reference, feedback)
+    bandit, expected = read_bandit(public, private, sigma, family, instance, reference, feedback)
     check_output(save, (".zarr",), force)
     check_output(plot, FIGURES, force)
     check_output(log, (".csv", ".parquet"), force)
@@ -77,25 +79,19 @@ def run(
     level = 0.05 if alpha is None else alpha
     pulls = parse_whole(horizon, "--horizon")
     chosen = parse(explorer, "explorer", folder=Path(), known=usual_arguments(bandit))
-    expected = parse(named, "reference", folder=Path())
     budget = parse(epsilon, "budget", folder=Path(), known={"horizon": pulls})
     aim = parse(goal, "goal", folder=Path())
-    runs = run_simulation(
-        bandit,
-        chosen,
-        expected,
-        budget,
-        pulls,
-        parse_whole(replications, "--replications"),
-        goal=aim,
+    options = RunOptions(
+        horizon=pulls,
+        replications=parse_whole(replications, "--replications"),
         seed=seed,
         delta=delta,
         method=method,  # type: ignore[arg-type] # it is checked there
         observe=observe,
         alpha=level,
-        progress=sys.stderr.isatty(),
     )
-    console, found = Console(stderr=as_json), facts_of_run(runs, aim)
+    runs = run_simulation(Scenario(bandit, chosen, expected, as_budget(budget), aim), options, sys.stderr.isatty())
+    console, found = Console(stderr=as_json), facts_of_run(runs)
     if as_json:
         given = {"public": public, "private": private, "family": family, "instance": instance, "sigma": sigma}
         given |= {"epsilon": epsilon, "horizon": horizon, "explorer": explorer, "reference": reference}

@@ -94,36 +94,37 @@ def read_bandit(
     instance: Path | None,
     reference: str,
     feedback: str | None = None,
-) -> "tuple[Bandit, str]":
+) -> "tuple[Bandit, Any]":
     """Return the instance of --public and --private with --sigma or --family and --feedback, or of --instance; and
-    --reference. One that is named by a family is Thompson Sampling, and chooses the family if nothing else does.
+    --reference. The family that the reference implies, or is about, is that of the rewards if nothing else says it.
     """
     from feint.bandit import Bandit
-    from feint.registry import imply_family, is_family_of, parse, parse_families
+    from feint.registry import imply_family, is_family_of, parse, parse_families, show_part, usual_family
     from feint.registry.instance_files import load_bandit
-    from feint.support.printable import short_repr
 
-    reference, implied = imply_family(reference)
+    written, implied = imply_family(reference)
+    expected = parse(written, "reference", folder=Path())
+    usual = usual_family(expected) if implied is None else parse_families(implied)
     if instance is not None:
         if any(value is not None for value in (public, private, sigma, family, feedback)):
             raise ValueError(
                 "Give either --instance, or --public and --private (and --sigma or --family, and --feedback), not both."
             )
-        bandit = load_bandit(instance)
+        bandit = load_bandit(instance, usual)
     elif public is None or (private is None and feedback is None):
         raise ValueError("Give --public and --private, as in --public 0.6,0.3 --private 0.2,0.5, or --instance.")
     else:
-        named = implied if family is None and sigma is None else family
-        chosen = None if named is None else parse_families(named, folder=Path())
+        unsaid = usual if sigma is None else None
+        chosen = unsaid if family is None else parse_families(family, folder=Path())
         seen = None if feedback is None else parse(feedback, "feedback")
         means = None if private is None else numbers(private, "--private")
         bandit = Bandit(numbers(public, "--public"), means, sigma, family=chosen, feedback=seen)
     if implied is not None and not is_family_of(implied, bandit.families[0]):
         raise ValueError(
-            f"--reference {implied} contradicts the public rewards, {short_repr(bandit.families[0])}; "
-            f"write --reference {reference}."
+            f"--reference {implied} contradicts the public rewards, {show_part(bandit.families[0], 'family')}; "
+            f"write --reference {written}."
         )
-    return bandit, reference
+    return bandit, expected
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.claim_table import check_logs
 from feint.numerics._validate import as_floats, as_integers, is_whole, restore
+from feint.support.saved import check_form
 
 _VERSION = 3
 IMPOSSIBLE = "An arm was pulled that the claim gives probability 0; that refutes it without a test."
@@ -115,16 +116,15 @@ class EProcess(ABC):
         """Restore a test from its `state`; `unsaved` are settings that cannot be saved, such as an alternative."""
         if not isinstance(state, dict) or state.get("feint_test") != _VERSION or state.get("kind") != cls.__name__:
             raise ValueError(f"This is not the state of a {cls.__name__} of version {_VERSION}; make one with state().")
-        try:
-            test = cls(**{name: state[name] for name in cls._setting_names()}, **unsaved)
-            facts = (state["tested"], state["log_e_value"], state["highest_log_e_value"])
-            test._tested = int(as_integers([facts[0]], "The state is damaged: tested must be a whole number")[0])
-            test._log_e, test._highest = (float(x) for x in as_floats(facts[1:], "The state is damaged: log E"))
-            for name, array in test._arrays().items():
-                restore(array, state[name], name)
-            test._check_arrays()
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"The state is incomplete or damaged: {error!r}.") from None
+        check_form(state, dict.fromkeys(cls._setting_names()))
+        test = cls(**{name: state[name] for name in cls._setting_names()}, **unsaved)
+        check_form(state, test.state())
+        facts = (state["tested"], state["log_e_value"], state["highest_log_e_value"])
+        test._tested = int(as_integers([facts[0]], "The state is damaged: tested must be a whole number")[0])
+        test._log_e, test._highest = (float(x) for x in as_floats(facts[1:], "The state is damaged: log E"))
+        for name, array in test._arrays().items():
+            restore(array, state[name], name)
+        test._check_arrays()
         if test._tested < 0 or not test._log_e <= test._highest < math.inf or test._highest < 0:
             raise ValueError("The state is damaged: its counts and e-values cannot come from a test.")
         return test

@@ -7,11 +7,13 @@ import xarray as xr
 
 from feint._types import FloatArray
 from feint.bandit import Bandit
+from feint.budgets import as_budget
 from feint.experiments.contract import Tick, in_units, in_words
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.explorers import RoundRobin
 from feint.references import ThompsonSampling
 from feint.registry import parse
+from feint.simulation.scenario import RunOptions, Scenario
 from feint.simulation.simulate import run_simulation
 from feint.support.intervals import median_interval
 from feint.support.style import COLOURS, GREY, band, new_figure, tidy
@@ -82,19 +84,10 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         turns = take_turns(optimum.weights, settings["turns"])
         best.append(optimum.gamma)
         kept.append(gamma(bandit, np.bincount(turns, minlength=bandit.n_arms) / len(turns), goal=goal))
-        runs = run_simulation(
-            bandit,
-            RoundRobin(turns),
-            ThompsonSampling(),
-            settings["epsilon"],
-            horizon,
-            settings["replications"],
-            goal=goal,
-            seed=seed,
-            checkpoints=times,
-            method="event",
-            progress=in_units(tick, horizon * settings["replications"], _UNITS),
-        )
+        replications = settings["replications"]
+        scenario = Scenario(bandit, RoundRobin(turns), ThompsonSampling(), as_budget(settings["epsilon"]), goal)
+        options = RunOptions(horizon=horizon, replications=replications, seed=seed, checkpoints=times, method="event")
+        runs = run_simulation(scenario, options, in_units(tick, horizon * replications, _UNITS))
         errors.append(runs.variables["log_error"])
     return xr.Dataset(
         {"log_error": (("case", "replication", "time"), np.array(errors))},

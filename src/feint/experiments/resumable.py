@@ -18,7 +18,8 @@ from feint.bandit import Bandit
 from feint.explorers import TopTwo
 from feint.references import ThompsonSampling
 from feint.simulation.dataset import Runs
-from feint.simulation.simulate import run_settings, simulate
+from feint.simulation.scenario import RunOptions
+from feint.simulation.simulate import simulate
 from feint.sweep import Sweep, SweepWarning
 
 if TYPE_CHECKING:
@@ -68,8 +69,6 @@ def _as_simulated(sweep: Sweep, store: Path, progress: Any) -> "xr.Dataset":
     with warnings.catch_warnings():
         warnings.simplefilter("error", SweepWarning)  # an experiment must be complete
         runs = sweep.run(store, retry_failed=True, progress=progress).isel(bandit=0, explorer=0, reference=0, epsilon=0)
-    bandit, explorer, reference, budget = sweep.cell((0, 0, 0, 0))
-    which = range(sweep.replications)
     variables: dict[str, Any] = {name: runs[name].values.astype(kind) for name, (_, kind) in sweep.variables().items()}
-    settings = run_settings(explorer, reference, budget, which, sweep.options)
-    return Runs(bandit, which, sweep.times, variables, settings, budget).dataset()
+    options = RunOptions(replications=sweep.replications, **sweep.options)
+    return Runs(sweep.cell((0, 0, 0, 0)), options, sweep.times, variables).dataset()

@@ -5,12 +5,12 @@ What is said is decided here alone. JSON has the numbers (`feint plan --json`).
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from feint.bandit import Bandit, roles
 from feint.budgets import Constant, as_budget
 from feint.goals import BestArm
-from feint.registry import format_part
+from feint.registry import show_part
 from feint.support.facts import ArmFacts, FactTable
 
 if TYPE_CHECKING:
@@ -38,16 +38,22 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         (f"noticed at level {plan.alpha:g}", _notice(plan.observer)),
         ("noticed, private rewards known", _notice(plan.informed)),
     ]
-    budget = as_budget(plan.epsilon)
-    size = f"{budget.epsilon:.4g}" if isinstance(budget, Constant) else format_part(budget, "budget")
     columns = {
         "boosted": [f"{share:.4f}" for share in plan.weights],
         "w*": [f"{share:.4f}" for share in plan.best_weights],
         "pulls": [f"{pulls:,.0f}" for pulls in plan.pulls],
         "nats": [f"{cost:,.3g}" for cost in plan.costs],
     }
-    asked = "" if isinstance(plan.goal, BestArm) else f" and the goal {format_part(plan.goal, 'goal')}"
-    return ArmFacts(f"Plan for ε = {size} and δ = {plan.delta:g}{asked}", _arms(plan.bandit, columns), numbers)
+    asked = "" if isinstance(plan.goal, BestArm) else f" and the goal {show_part(plan.goal, 'goal')}"
+    return ArmFacts(
+        f"Plan for ε = {show_budget(plan.epsilon)} and δ = {plan.delta:g}{asked}", _arms(plan.bandit, columns), numbers
+    )
+
+
+def show_budget(epsilon: Any) -> str:
+    """Return a budget in words; a constant one is a number."""
+    budget = as_budget(epsilon)
+    return f"{budget.epsilon:.4g}" if isinstance(budget, Constant) else show_part(budget, "budget")
 
 
 def _bound(plan: "Plan") -> str:

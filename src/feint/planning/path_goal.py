@@ -16,7 +16,7 @@ from feint.goals.base import answer_of, fill_answer, fill_slopes, goal_settings,
 from feint.numerics._jit import Plain, kernel
 from feint.numerics._threads import run_slices
 from feint.planning.sides import Side
-from feint.support.printable import short_repr
+from feint.registry import show_part
 
 _NEAR = 1.5  # standard deviations below the bar from which errors are exact
 _ROWS_PER_SLICE = 50
@@ -28,7 +28,9 @@ class PathGoal:
     def __init__(self, goal: Any, bandit: Bandit, private: Side) -> None:
         self._goal, self._family, self._n_arms, self._private = goal, bandit.families[1], bandit.n_arms, private
         if isinstance(self.settings(), Plain):
-            raise ValueError(f"Plans need a goal with a kernel; simulate {short_repr(goal)} (docs/extending.md).")
+            raise ValueError(
+                f"Plans need a goal with a kernel; simulate {show_part(goal, 'goal')} (docs/extending.md)."
+            )
         self._truth = answer_of(goal, np.array(bandit.private))
 
     def settings(self) -> Any:

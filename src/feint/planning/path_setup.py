@@ -19,7 +19,7 @@ from feint.planning.path_state import Paths, PathSettings
 from feint.planning.paths import walk_paths
 from feint.planning.seldom_seen import private_side
 from feint.planning.sides import Side
-from feint.support.printable import short_repr
+from feint.registry import show_part
 from feint.theory.instance import check_families, check_unique_best_public
 
 LATEST = 1e15  # a path that is not sure by this time never is
@@ -82,8 +82,8 @@ def _shares_of(
     settings = explorer_settings(explorer, bandit.n_arms, None if goal is None else goal.settings())
     if not isinstance(explorer, FixedBoosting) and not says_shares(settings):
         raise ValueError(
-            f"{short_repr(explorer)} does not say with which probability it boosts an arm; plan with TopTwo(), "
-            "TopTwoTransport() or FixedBoosting(weights), or simulate it."
+            f"{show_part(explorer, 'explorer')} does not say with which probability it boosts an arm; plan with "
+            "TopTwo(), TopTwoTransport() or FixedBoosting(weights), or simulate it."
         )
     family = bandit.families[1]
 

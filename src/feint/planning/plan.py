@@ -18,12 +18,12 @@ from feint.evidence.boost_mixture import nearly_boosted
 from feint.explorers import Explorer, TopTwo
 from feint.goals import BestArm, Goal
 from feint.numerics._validate import check_level
-from feint.planning.facts import facts_of_plan
+from feint.planning.facts import facts_of_plan, show_budget
 from feint.planning.notice import Notice, mean_error, notice_of, path_count, quantile_errors, quantiles_of, watch_paths
 from feint.planning.path_setup import LATEST, draw_paths
 from feint.planning.path_state import Paths
+from feint.registry import show_part
 from feint.support.own_parts import fresh
-from feint.support.printable import short_repr
 from feint.support.progress import shows_progress
 from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
@@ -76,9 +76,9 @@ class Plan:
     def __repr__(self) -> str:
         low, _, high = self.quantiles
         return (
-            f"<Plan of {short_repr(self.explorer)} with ε = {short_repr(self.epsilon)} until δ = {self.delta:g}: "
-            f"expected time {self.time:,.0f} pulls (80 % of runs: {low:,.0f} to {high:,.0f}); noticed after "
-            f"{self.observer.quantiles[1]:,.0f} in the median>"
+            f"<Plan of {show_part(self.explorer, 'explorer')} with ε = {show_budget(self.epsilon)} until "
+            f"δ = {self.delta:g}: expected time {self.time:,.0f} pulls (80 % of runs: {low:,.0f} to {high:,.0f}); "
+            f"noticed after {self.observer.quantiles[1]:,.0f} in the median>"
         )
 
     def _repr_html_(self) -> str:

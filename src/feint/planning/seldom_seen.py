@@ -13,7 +13,7 @@ from feint.feedback import Linked, Sometimes
 from feint.numerics.best_arm_quick import quick_log_best
 from feint.planning.path_draws import WordArray, binomials, uniforms
 from feint.planning.sides import Made, Side, Sums
-from feint.support.printable import short_repr
+from feint.registry import show_part
 from feint.theory.instance import information
 
 _OTHER_WORDS = np.uint64(0x7365656E)  # "seen": so that what is seen has uniform numbers of its own
@@ -24,7 +24,7 @@ def private_side(bandit: Bandit) -> Side:
     sides = {type(None): Side, Sometimes: _SometimesSide, Linked: _LinkedSide}
     kind: Any = sides.get(type(bandit.feedback))
     if kind is None:
-        raise ValueError(f"Plans do not know the feedback {short_repr(bandit.feedback)}; simulate it.")
+        raise ValueError(f"Plans do not know the feedback {show_part(bandit.feedback, 'feedback')}; simulate it.")
     side: Side = kind(bandit.families[1], np.array(bandit.private))
     side.see(bandit)
     return side

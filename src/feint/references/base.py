@@ -39,6 +39,7 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, usual_prior
 from feint.numerics._jit import Plain, by_type
 from feint.numerics._validate import SUM_TOLERANCE, as_integers, is_whole, read_only, restore
+from feint.registry import show_part
 from feint.support.own_parts import OwnPartError, call, fresh
 from feint.support.printable import short_repr
 
@@ -306,5 +307,5 @@ def reference_family(reference: Any, family: Any) -> Any:
 def describe(reference: Any, family: Any) -> str:
     """Return a description of the reference for reports."""
     if not hasattr(reference, "describe"):
-        return f"the reference {short_repr(reference)}"
+        return f"the reference {show_part(reference, 'reference')}"
     return str(call(reference, "describe", None, family))

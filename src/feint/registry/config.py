@@ -18,6 +18,7 @@ from feint.registry.names import (
 from feint.registry.text import blaming_part, fill_in, parse
 from feint.support.own_parts import make
 from feint.support.printable import short_repr
+from feint.support.saved import damaged
 
 
 def config_of(part: Any, sort: str) -> dict[str, Any]:
@@ -36,7 +37,9 @@ def config_of(part: Any, sort: str) -> dict[str, Any]:
 
 def from_config(config: dict[str, Any], sort: str, own: Any = None) -> Any:
     """Return what `config_of` described; `own` is the user's own object, where it was one."""
-    name = config["kind"]
+    name = config.get("kind") if isinstance(config, dict) else None
+    if not isinstance(name, str):
+        raise damaged(f"its {sort}", config)
     if config.get("own"):
         if own is None:
             raise ValueError(
@@ -55,7 +58,20 @@ def from_config(config: dict[str, Any], sort: str, own: Any = None) -> Any:
     return _build(config, sort, None, {}, 0)
 
 
-def from_table(table: Mapping[str, Any], sort: str, label: str, folder: Path, known: Mapping[str, Any]) -> Any:
+def families_from_config(configs: list[Any], own: Any = None) -> tuple[Any, ...]:
+    """Return the (public, private) families that `config_of` described; `own` are the user's, if some are."""
+    from feint.bandit import family_pair  # `feint --help` needs no families
+
+    given = (None, None) if own is None else family_pair(own)
+    if len(configs) != len(given) or not all(isinstance(config, dict) for config in configs):
+        raise damaged("families", configs)
+    return tuple(
+        from_config(config, "family", side if config.get("own") else None)
+        for config, side in zip(configs, given, strict=True)
+    )
+
+
+def from_table(table: Mapping[str, Any], sort: str, label: str, folder: Path | None, known: Mapping[str, Any]) -> Any:
     """Return the part of a study's table, as {kind = "round-robin", arms = [1, 2]}; a part in it is a table or a text.
 
     `label` is what an error calls it; `folder` and `known` are those of `parse`.

@@ -11,21 +11,26 @@ PAPER = Bandit((0.6, 0.3, 0.0, 0.2), (0.2, 0.5, 0.1, 0.0))  # Section 6
 _FIELDS = {"public", "private", "sigma", "family", "feedback"}
 
 
-def load_bandit(path: Path) -> Bandit:
+def load_bandit(path: Path, usual_family: Any = None) -> Bandit:
     """Return a `Bandit` from a file with `public`, `private` and, if it is not Gaussian(1), `family` or `sigma`; and
-    `feedback`, if not every private reward is seen.
+    `feedback`, if not every private reward is seen. See `bandit_of`.
     """
     fields, _ = read_fields(path, "public, private and, optionally, sigma or family, and feedback")
-    return bandit_of(fields, path.parent, str(path))
+    return bandit_of(fields, path.parent, str(path), usual_family)
 
 
-def usual_arguments(bandit: Bandit) -> dict[str, Any]:
-    """Return what the text of an explorer may leave out: round robin goes over all arms but the best public one."""
-    return {"arms": [a for a in range(bandit.n_arms) if a != bandit.best_public]}
+def usual_arguments(*bandits: Bandit) -> dict[str, Any]:
+    """Return what an explorer may leave out: round robin goes over all arms but the best public one, where these are
+    the same for all bandits.
+    """
+    others = {tuple(a for a in range(bandit.n_arms) if a != bandit.best_public) for bandit in bandits}
+    return {"arms": others.pop()} if len(others) == 1 else {}
 
 
-def bandit_of(fields: Any, folder: Path, what: str = "It") -> Bandit:
-    """Return a `Bandit` from such fields; `folder` is where files of the user's own families are looked for."""
+def bandit_of(fields: Any, folder: Path, what: str = "It", usual_family: Any = None) -> Bandit:
+    """Return a `Bandit` from such fields; `folder` is where files of the user's own families are looked for, and
+    `usual_family` the family of rewards if the fields name none.
+    """
     given = set(fields) if isinstance(fields, dict) else set()
     if not {"public"} <= given <= _FIELDS or not {"private", "feedback"} & given:
         names = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
@@ -35,6 +40,8 @@ def bandit_of(fields: Any, folder: Path, what: str = "It") -> Bandit:
         )
     if "family" in fields:
         fields = {**fields, "family": parse_families(fields["family"], folder=folder)}
+    elif "sigma" not in fields:
+        fields = {**fields, "family": usual_family}
     if "feedback" in fields:
         seen = fields["feedback"]
         if isinstance(seen, dict) and isinstance(seen.get("kind"), str):

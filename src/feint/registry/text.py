@@ -17,7 +17,6 @@ from feint.registry.names import (
     Argument,
     arguments,
     class_of,
-    find,
     is_list,
     is_registered,
     names_own_class,
@@ -27,7 +26,6 @@ from feint.registry.names import (
 from feint.support.errors import is_users
 from feint.support.own_parts import OwnPartError, make
 
-USUAL_REFERENCE = "thompson-sampling"  # what is meant where no reference is named
 _NOTHING: dict[str, Any] = {}
 _LETTERS_OF_THE_GRAMMAR = set(",;()")
 _TYPES = {float: "a number", int: "a whole number", bool: "true or false"}
@@ -83,7 +81,7 @@ class _NotMade(ValueError):
 
 def _settings(cls: Any, written: str | None, folder: Path | None, known: Mapping[str, Any]) -> dict[str, Any]:
     takes = arguments(cls)
-    given = [] if written is None else _split(written, ",")
+    given = [] if written is None else split(written, ",")
     if written is not None and len(takes) == 1 and takes[0].is_list:
         given = [_sole_list(written)]
     if len(given) > len(takes):
@@ -105,14 +103,14 @@ def fill_in(cls: Any, settings: Mapping[str, Any], known: Mapping[str, Any]) -> 
 
 def _sole_list(text: str) -> str:
     """Write a list that has commas between its items, or between those of its rows, with ; and parentheses."""
-    rows = [";".join(_split(row, ",")) for row in _split(text, ";")]
-    in_rows = len(rows) > 1 and any(len(_split(row, ";")) > 1 for row in rows)
+    rows = [";".join(split(row, ",")) for row in split(text, ";")]
+    in_rows = len(rows) > 1 and any(len(split(row, ";")) > 1 for row in rows)
     return ";".join(f"({row})" for row in rows) if in_rows else ";".join(rows)
 
 
 def _value(text: str, argument: Argument, folder: Path | None) -> Any:
     if argument.sort is not None:
-        inner = _unwrapped(text)
+        inner = unwrap(text)
         if inner == text and ":" in text and not names_own_class(text):
             raise ValueError(f"{argument.name} is {text[:80]!r}, which has arguments; put it in parentheses.")
         return parse(inner, argument.sort, folder=folder)
@@ -130,7 +128,7 @@ def _value(text: str, argument: Argument, folder: Path | None) -> Any:
 
 def _of_type(text: str, kind: Any) -> Any:
     if is_list(kind):
-        return tuple(_of_type(item, get_args(kind)[0]) for item in _split(text, ";"))
+        return tuple(_of_type(item, get_args(kind)[0]) for item in split(text, ";"))
     if get_origin(kind) is Literal and text in get_args(kind):
         return text
     if kind is float:
@@ -142,12 +140,12 @@ def _of_type(text: str, kind: Any) -> Any:
             raise ValueError(f"{text!r} is neither true nor false.")
         return text == "true"
     if kind is str:
-        return _unwrapped(text)
-    inner = _unwrapped(text)  # any other type: a list in a list, or a number
+        return unwrap(text)
+    inner = unwrap(text)  # any other type: a list in a list, or a number
     return float(text) if inner == text else _of_type(inner, tuple[Any, ...])
 
 
-def _split(text: str, separator: str) -> list[str]:
+def split(text: str, separator: str) -> list[str]:
     """Split outside of parentheses."""
     items, depth, start = [], 0, 0
     for i, letter in enumerate(text):
@@ -164,12 +162,12 @@ def _split(text: str, separator: str) -> list[str]:
     return [*items, text[start:].strip()]
 
 
-def _unwrapped(text: str) -> str:
+def unwrap(text: str) -> str:
     """Return the text without the parentheses around the whole of it, if there are any."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     try:
-        _split(inner := text[1:-1], ",")
+        split(inner := text[1:-1], ",")
     except ValueError:  # as in (a),(b)
         return text
     return inner.strip()
@@ -199,43 +197,6 @@ def parse_whole(text: str, name: str = "it") -> int:
     return number
 
 
-def parse_families(given: Any, *, folder: Path | None = None) -> Any:
-    """Return a family by name, or a pair, as "bernoulli,gaussian:2" or a list of two names.
-
-    >>> parse_families("bernoulli,gaussian:2")
-    (Bernoulli(), Gaussian(sigma=2.0))
-    """
-    names = _split(given, ",") if isinstance(given, str) else given
-    if not isinstance(names, list) or not 1 <= len(names) <= 2 or not all(isinstance(name, str) for name in names):
-        known = ", ".join(registered("family"))
-        raise ValueError(f"family is {given!r}; give one name, or two for public and private rewards: {known}.")
-    found = tuple(parse(_unwrapped(name), "family", folder=folder) for name in names)
-    return found if len(found) == 2 else found[0]
-
-
-def imply_family(reference: str) -> tuple[str, str | None]:
-    """Return (reference, family): a reference that is named by a family is Thompson Sampling with its posteriors.
-
-    >>> imply_family("beta"), imply_family("softmax:0.5")
-    (('thompson-sampling', 'beta'), ('softmax:0.5', None))
-    """
-    name = reference.partition(":")[0].strip()
-    if find(name, "reference") is None and find(name, "family") is not None:
-        if ":" in reference and not arguments(find(name, "family")):
-            raise ValueError(
-                f"--reference is {reference!r}, but {name} takes no arguments; a prior is written "
-                f"thompson-sampling:(…), with {name} as the family."
-            )
-        return USUAL_REFERENCE, reference
-    return reference, None
-
-
-def is_family_of(implied: str, family: Any) -> bool:
-    """Return whether a family is the one that a reference's name implies, with any arguments if the name has none."""
-    found = parse(implied, "family")
-    return bool(found == family) or (":" not in implied and type(found) is type(family))
-
-
 def format_part(part: Any, sort: str) -> str:
     """Return the text that `parse` reads as this part; for a user's own class, its name in Python.
 
@@ -257,7 +218,8 @@ def format_part(part: Any, sort: str) -> str:
 def format_usual(cls: Any) -> str | None:
     """Return the usual value of a class's first argument as a text; None if it has none, or none but None.
 
-    >>> format_usual(find("permuted-blocks", "reference")), format_usual(find("thompson-sampling", "reference"))
+    >>> references = registered("reference")
+    >>> format_usual(references["permuted-blocks"]), format_usual(references["thompson-sampling"])
     ('4', None)
     """
     takes = arguments(cls)

@@ -9,8 +9,8 @@ import numpy as np
 from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.budgets import Constant
-from feint.registry import config_of
-from feint.registry.names import arguments, class_of
+from feint.registry import config_of, show_part
+from feint.simulation.scenario import RunOptions, Scenario
 from feint.version import VERSION
 
 if TYPE_CHECKING:
@@ -52,13 +52,21 @@ class Runs(NamedTuple):
     They are kept apart because the library for data sets takes a second to import.
     """
 
-    bandit: Bandit
-    which: range  # replications
+    scenario: Scenario
+    options: RunOptions
     times: IntArray
     variables: dict[str, Any]  # by name, over (replication, time, arm) or the first of these
-    settings: dict[str, Any]
-    budget: Any
     truth: FloatArray | None = None  # (replication, arm) private means, where every replication has its own
+
+    @property
+    def bandit(self) -> Bandit:
+        """Return the instance."""
+        return self.scenario.bandit
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return how the runs were made, as plain JSON."""
+        return self.scenario.config() | self.options.config()
 
     def dataset(self) -> "xr.Dataset":
         """Return the runs with their instance and settings. Each setting that distinguishes simulations is a scalar
@@ -66,9 +74,8 @@ class Runs(NamedTuple):
         """
         import xarray as xr
 
-        bandit, settings = self.bandit, self.settings
+        bandit, budget = self.bandit, self.scenario.budget
         axes = ("replication", "time", "arm")
-        families = [config_of(family, "family") for family in bandit.families]
         over_arms = {
             "public_mean": bandit.public,
             "private_mean": bandit.private,
@@ -76,22 +83,19 @@ class Runs(NamedTuple):
             "private_gap": bandit.private_gaps,
         }
         coordinates: dict[str, Any] = {
-            "replication": np.arange(self.which.start, self.which.stop),
+            "replication": np.array(self.options.which),
             "time": self.times,
             "arm": np.arange(bandit.n_arms),
             **{name: ("arm", np.array(values)) for name, values in over_arms.items()},
             "best_public": bandit.best_public,
             "best_private": bandit.best_private,
-            "epsilon": self.budget.epsilon if isinstance(self.budget, Constant) else np.nan,
-            "budget": text(words(settings["epsilon"], "budget")),
-            "explorer": text(words(settings["explorer"], "explorer")),
-            "reference": text(words(settings["reference"], "reference")),
-            "goal": text(words(settings["goal"], "goal")),
-            "family": text(", ".join(dict.fromkeys(words(family, "family") for family in families))),
-            "seed": seed_coordinate(settings["seed"]),
+            "epsilon": budget.epsilon if isinstance(budget, Constant) else np.nan,
+            **{sort: text(words) for sort, words in self.scenario.words().items()},
+            "family": text(families_in_words(bandit)),
+            "seed": seed_coordinate(self.options.seed),
         }
         if bandit.feedback is not None:
-            coordinates["feedback"] = text(words(config_of(bandit.feedback, "feedback"), "feedback"))
+            coordinates["feedback"] = text(show_part(bandit.feedback, "feedback"))
         if self.truth is not None:
             over_both = {"private_mean": self.truth, "private_gap": self.truth.max(1, keepdims=True) - self.truth}
             coordinates |= {name: (("replication", "arm"), values) for name, values in over_both.items()}
@@ -101,7 +105,7 @@ class Runs(NamedTuple):
             coords=coordinates,
             attrs={
                 "bandit": json.dumps(instance_of(bandit)),
-                "config": json.dumps(settings),
+                "config": json.dumps(self.settings),
                 "versions": json.dumps(versions()),
             },
         )
@@ -117,6 +121,11 @@ def instance_of(bandit: Bandit) -> dict[str, Any]:
     if bandit.feedback is None:
         return instance
     return instance | {"feedback": config_of(bandit.feedback, "feedback"), "draws_private": bandit.draws_private}
+
+
+def families_in_words(bandit: Bandit) -> str:
+    """Return the families of the rewards for labels, once if they are the same."""
+    return ", ".join(dict.fromkeys(show_part(family, "family") for family in bandit.families))
 
 
 def seed_coordinate(seed: int) -> np.int64 | np.uint64:
@@ -148,18 +157,3 @@ def versions() -> dict[str, str]:
 def text(value: str) -> Any:
     """Return a text of variable length, since Zarr does not specify texts of fixed length."""
     return np.array(value, dtype=object)
-
-
-def words(config: dict[str, Any], sort: str) -> str:
-    """Return what `config_of` described as Python writes it, for labels.
-
-    >>> words({"kind": "power", "scale": 1.0, "exponent": 0.5}, "budget")
-    'PowerLaw(scale=1.0, exponent=0.5)'
-    """
-    given = config.get("arguments") if config.get("own") else config
-    if given is None:  # a class of the user's own, not one of the package around it
-        return f"{config['kind']}()"
-    cls = class_of(config["kind"], sort, None)
-    items = [(argument.name, given[argument.name], argument.sort) for argument in arguments(cls)]
-    written = (f"{name}={words(item, inner) if inner and item else item}" for name, item, inner in items)
-    return f"{cls.__name__}({', '.join(written)})"

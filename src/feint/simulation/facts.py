@@ -83,18 +83,18 @@ class RunFacts(NamedTuple):
         return found if gain is None else [*found, f"median private gain over the reference itself {gain:,.1f}"]
 
 
-def facts_of_run(runs: Runs, goal: Any = BestArm()) -> RunFacts:  # noqa: B008 - frozen
+def facts_of_run(runs: Runs) -> RunFacts:
     """Sum up runs at their last checkpoint."""
     last = {name: values[:, -1] if values.ndim > 1 else values for name, values in runs.variables.items()}
     pulls, log_error = last["pulls"], last["log_error"]
     recommended = last["answer"].sum(0)
-    right = _count_right(runs, goal, last["answer"])
+    right = _count_right(runs, last["answer"])
     return RunFacts(
         bandit=runs.bandit,
         settings=runs.settings,
-        runs=len(runs.which),
+        runs=len(runs.options.which),
         pulls=int(runs.times[-1]),
-        best_private_found=right if isinstance(goal, BestArm) else None,
+        best_private_found=right if isinstance(runs.scenario.goal, BestArm) else None,
         right_answers=right,
         mean_error=float(np.exp(log_error).mean()),
         mean_log_error=float(log_error.mean()),
@@ -106,8 +106,9 @@ def facts_of_run(runs: Runs, goal: Any = BestArm()) -> RunFacts:  # noqa: B008 -
     )
 
 
-def _count_right(runs: Runs, goal: Any, answers: BoolArray) -> int:
+def _count_right(runs: Runs, answers: BoolArray) -> int:
     """Count the runs whose answer is right: in each by its own private means, if they were drawn."""
+    goal = runs.scenario.goal
     if runs.truth is None:
         truth = answer_of(goal, np.array(runs.bandit.private))
     else:

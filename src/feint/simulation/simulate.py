@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from feint._types import BoolArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.agent.assembly import Assembly, assemble, may_change
 from feint.agent.step import space
 from feint.bandit import Bandit
-from feint.budgets import Epsilon, as_budget, may_grow
+from feint.budgets import Epsilon, as_budget
 from feint.explorers import Explorer, RoundRobin, TopTwo
 from feint.goals import BestArm, Goal
 from feint.goals.base import answer_of
-from feint.numerics._validate import as_integers, check_flag, check_level, is_whole
-from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
-from feint.registry import config_of
+from feint.simulation.checks import check_bandit, check_events, check_most_pulls
 from feint.simulation.dataset import Runs
 from feint.simulation.engine.record import AnswerRecords, Records, Run
 from feint.simulation.engine.replications import Course, run_all
 from feint.simulation.engine.rewards import private_truth, rewards_of
 from feint.simulation.engine.watch import DETECTION_TIME, FLOOR_TIME, HIGHEST, RECORDED, WATCHED, NoObserver, make_watch
-from feint.support.own_parts import call, read
-from feint.support.printable import short_repr
+from feint.simulation.scenario import Method, RunOptions, Scenario, check_whole
+from feint.support.own_parts import call
 from feint.support.progress import ticking
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Method = Literal["lazy", "eager", "event"]
-METHODS: tuple[Method, ...] = get_args(Method)
-_CHECKPOINTS = 100
-_MOST = 2**53
 
 
 # The options of a run can each be left out or named; bundling them would only hide their names.
@@ -124,88 +117,55 @@ def simulate(
     >>> bool((runs.pulls.sum("arm") == runs.time).all())
     True
     """
-    return run_simulation(
-        bandit,
-        explorer,
-        reference,
-        epsilon,
-        horizon,
-        replications,
-        goal=goal,
+    scenario = Scenario(bandit, explorer, reference, as_budget(epsilon), goal)
+    options = RunOptions(
+        horizon=horizon,
+        replications=replications,
         seed=seed,
         checkpoints=checkpoints,
         delta=delta,
         method=method,
         observe=observe,
         alpha=alpha,
-        progress=progress,
-    ).dataset()
+    )
+    return run_simulation(scenario, options, progress).dataset()
 
 
-# The options are those of `simulate`.
 def run_simulation(
-    bandit: Bandit,
-    explorer: Explorer,
-    reference: Reference,
-    epsilon: Epsilon,
-    horizon: int,
-    replications: int | range,
-    *,
-    goal: Goal = BestArm(),  # noqa: B008 - frozen
-    seed: int = 0,
-    checkpoints: ArrayLike | None = None,
-    delta: float | None = None,
-    method: Method = "lazy",
-    observe: bool = False,
-    alpha: float = 0.05,
-    progress: bool | Callable[[int], object] | None = False,
+    scenario: Scenario, options: RunOptions, progress: bool | Callable[[int], object] | None = False
 ) -> Runs:
     """Do what `simulate` does, but return plain arrays, for callers that need no data set or make one of many."""
+    bandit, explorer, reference, budget, goal = scenario
     check_bandit(bandit)
-    check_flag(observe, "observe")
-    level = check_level(alpha, "alpha, the level of the observer's test,")
-    budget = as_budget(epsilon)
-    horizon = check_whole(horizon, "horizon", bandit.n_arms)
-    check_most_pulls(bandit, horizon)
-    which = _which(replications)
-    check_word(seed, "seed")
-    times = checkpoint_times(checkpoints, bandit.n_arms, horizon)
-    if delta is not None:
-        delta = check_level(delta, "delta, the error to stop at,")
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
+    check_whole(options.horizon, "horizon", bandit.n_arms)
+    check_most_pulls(bandit, options.horizon)
+    times, which = options.times(bandit.n_arms), options.which
     agent = assemble(bandit.n_arms, bandit.families, explorer, reference, feedback=bandit.feedback, goal=goal)
     answer = answer_of(goal, np.array(bandit.private))
+    if options.method == "event":
+        check_events(agent, budget, options.observe, options.delta)
 
-    records, now, recorded = _allocate(len(which), times, answer, isinstance(goal, BestArm), observe)
-    rewards = rewards_of(bandit, agent.own_samples, seed, which.start)
-    truth = private_truth(bandit, seed, which)
+    records, now, recorded = _allocate(len(which), times, answer, isinstance(goal, BestArm), options.observe)
+    rewards = rewards_of(bandit, agent.own_samples, options.seed, which.start)
+    truth = private_truth(bandit, options.seed, which)
 
     def make_run() -> Run:
         problem, known = agent.instantiate()
         private_rewards = rewards._replace(
             **{name: getattr(rewards, name).copy() for name in ("words", "uniforms", "normals", "chances")}
         )
-        watcher = make_watch(bandit.n_arms, level, now, recorded) if observe else NoObserver()
+        watcher = make_watch(bandit.n_arms, options.alpha, now, recorded) if options.observe else NoObserver()
         own = records if isinstance(records, Records) else records._replace(found=records.found.copy())
         parts = problem, private_rewards, known, space(bandit.n_arms), own, watcher
-        return Run(*parts, truth.argmax(1), 0.0 if delta is None else delta)
+        return Run(*parts, truth.argmax(1), 0.0 if options.delta is None else options.delta)
 
-    if method == "event":
-        check_events(agent, budget, observe, delta)
-    own_budget = hasattr(budget, "kernel") and may_change(budget, call(budget, "kernel", None))
-    together = agent.together and not own_budget
-    used = "lockstep" if together else "plain" if agent.plain else method if agent.has_bounds else "eager"
-    keeps_state = agent.keeps_state or own_budget
-    slow = used == "eager" or observe
-    course = Course(horizon, len(which), used, agent.follows_posterior, budget, slow, keeps_state)
-    with ticking(progress, "simulating", len(which) * horizon, "steps") as tick:
-        run_all(make_run, course, tick)
+    with ticking(progress, "simulating", len(which) * options.horizon, "steps") as tick:
+        run_all(make_run, _course(agent, budget, options), tick)
     variables: dict[str, Any] = {name: getattr(records, name) for name in ("pulls", "boosts", "log_error")}
     variables |= _answers(records)
-    if delta is not None:
+    if options.delta is not None:
         variables["stopping_time"] = records.stopping_time
-    if observe:
+    if options.observe:
         variables |= {name: recorded[:, i] for i, name in enumerate(RECORDED)}
         variables |= {
             "detection_time": now[:, DETECTION_TIME],
@@ -213,45 +173,40 @@ def run_simulation(
             "p_value": np.exp(-now[:, HIGHEST]),
         }
     if agent.tilts:
-        honest = run_simulation(bandit, RoundRobin([0]), reference, 0.0, horizon, which, seed=seed, checkpoints=times)
-        variables["private_gain"] = _gain(bandit, records, honest.variables["pulls"])
-    pulls = records.pulls
+        variables["private_gain"] = _gain(scenario, options, records)
+    variables |= _regrets(bandit, records.pulls, truth)
+    return Runs(scenario, options, times, variables, truth if bandit.draws_private else None)
+
+
+def _course(agent: Assembly, budget: Any, options: RunOptions) -> Course:
+    """Return how the engine runs this agent."""
+    own_budget = hasattr(budget, "kernel") and may_change(budget, call(budget, "kernel", None))
+    together = agent.together and not own_budget
+    used = "lockstep" if together else "plain" if agent.plain else options.method if agent.has_bounds else "eager"
+    return Course(
+        horizon=options.horizon,
+        replications=len(options.which),
+        method=used,
+        follows_posterior=agent.follows_posterior,
+        budget=budget,
+        slow=used == "eager" or options.observe,
+        keeps_state=agent.keeps_state or own_budget,
+    )
+
+
+def _regrets(bandit: Bandit, pulls: IntArray, truth: FloatArray) -> dict[str, Any]:
     gaps = truth.max(1, keepdims=True) - truth if bandit.draws_private else bandit.private_gaps
-    private_regret = np.einsum("rta,ra->rt", pulls, gaps) if bandit.draws_private else pulls @ gaps
-    variables |= {"public_regret": pulls @ bandit.public_gaps, "private_regret": private_regret}
-    options = {"horizon": horizon, "seed": seed, "delta": delta, "method": method, "observe": observe, "alpha": level}
-    settings = run_settings(explorer, reference, budget, which, options, goal)
-    return Runs(bandit, which, times, variables, settings, budget, truth if bandit.draws_private else None)
+    private = np.einsum("rta,ra->rt", pulls, gaps) if bandit.draws_private else pulls @ gaps
+    return {"public_regret": pulls @ bandit.public_gaps, "private_regret": private}
 
 
-def run_settings(
-    explorer: Any,
-    reference: Any,
-    budget: Any,
-    which: range,
-    options: dict[str, Any],
-    goal: Any = BestArm(),  # noqa: B008 - frozen
-) -> dict[str, Any]:
-    """Return how a data set was made, as plain JSON, for its attributes."""
-    return {
-        "explorer": config_of(explorer, "explorer"),
-        "reference": config_of(reference, "reference"),
-        "epsilon": config_of(budget, "budget"),
-        "goal": config_of(goal, "goal"),
-        "horizon": options["horizon"],
-        "replications": [which.start, which.stop],
-        "seed": int(options["seed"]),
-        "delta": options["delta"],
-        "method": options["method"],
-        "observe": options["observe"],
-        "alpha": options["alpha"] if options["observe"] else None,
-    }
-
-
-def _gain(bandit: Bandit, records: Any, honest: Any) -> Any:
+def _gain(scenario: Scenario, options: RunOptions, records: Any) -> Any:
     """Return the expected private reward in excess of the twin's; NaN after a stop, since the twin does not stop."""
-    gain = (records.pulls - honest) @ np.array(bandit.private)
-    return np.where(records.checkpoints > records.stopping_time[:, None], np.nan, gain)
+    twin = Scenario(scenario.bandit, RoundRobin([0]), scenario.reference, as_budget(0.0))
+    times = records.checkpoints
+    run = RunOptions(horizon=options.horizon, replications=options.which, seed=options.seed, checkpoints=times)
+    gain = (records.pulls - run_simulation(twin, run).variables["pulls"]) @ np.array(scenario.bandit.private)
+    return np.where(times > records.stopping_time[:, None], np.nan, gain)
 
 
 def _answers(records: Any) -> dict[str, Any]:
@@ -284,72 +239,3 @@ def _allocate(n: int, times: IntArray, truth: BoolArray, best_arm: bool, observe
             f"{n:,} replications × {times.size} checkpoints × {n_arms} arms do not fit into memory; "
             "take fewer of the first two."
         ) from None
-
-
-def check_bandit(bandit: Bandit) -> None:
-    """Check that rewards can be drawn around the means of this bandit."""
-    if not isinstance(bandit, Bandit):
-        raise ValueError(f"bandit is {short_repr(bandit)}; make one with feint.Bandit(public, private).")
-    for side, means, family in zip(
-        ("public", "private"), (bandit.public, bandit.private), bandit.families, strict=True
-    ):
-        low, high = family.draw_range if hasattr(family, "draw_range") else read(family, "mean_range")
-        if not all(low <= mean <= high for mean in means):
-            raise ValueError(
-                f"The {side} means {list(means)} are outside the range that can be simulated for {short_repr(family)}, "
-                f"{low:g} to {high:g}: rounding would hide the noise, or draws would take too long. Rescale them."
-            )
-
-
-def check_events(agent: Assembly, budget: Any, observe: bool, delta: float | None = None) -> None:
-    """Check that the event-driven method can run this agent with this budget; say why not."""
-    public, private = agent.families
-    obstacles = {
-        "observe=True, whose test needs every step": observe,
-        f"delta and the goal {short_repr(agent.goal)}, whose error it cannot bound": delta is not None
-        and not isinstance(agent.goal, BestArm),
-        "a part in plain Python; it needs kernels": agent.plain,
-        f"the reference {short_repr(agent.reference)}; it needs ThompsonSampling": not agent.follows_posterior,
-        f"the explorer {short_repr(agent.explorer)}, whose boosts it cannot bound": not agent.has_event_boosts,
-        f"{short_repr(public)} and {short_repr(private)} rewards, whose sums it cannot draw": not agent.has_sums,
-        f"the budget {short_repr(budget)}, which might grow": may_grow(budget),
-    }
-    for what, present in obstacles.items():
-        if present:
-            raise ValueError(f'method="event" does not go with {what}; use method="lazy".')
-
-
-def check_most_pulls(bandit: Bandit, horizon: int) -> None:
-    """Check that posteriors stay accurate for this many pulls."""
-    for family in bandit.families:
-        if horizon > getattr(family, "most_pulls", _MOST):
-            raise ValueError(
-                f"horizon is {horizon:,}; posteriors of {short_repr(family)} are accurate up to {family.most_pulls:,} "
-                "pulls; give a shorter one."
-            )
-
-
-def check_whole(value: Any, name: str, least: int) -> int:
-    """Return `value` as an int, if it is a whole number of at least `least`."""
-    if not is_whole(value, least, _MOST):
-        raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more (and at most 2⁵³).")
-    return int(value)
-
-
-def _which(replications: Any) -> range:
-    if not isinstance(replications, range):
-        return range(check_whole(replications, "replications", 1))
-    if not replications or replications.step != 1 or replications.start < 0 or replications.stop > _MOST:
-        raise ValueError(f"replications is {replications!r}; a shard is a range(first, last + 1) of numbers from 0.")
-    return replications
-
-
-def checkpoint_times(checkpoints: ArrayLike | None, n_arms: int, horizon: int) -> IntArray:
-    """Return the times to record; about a hundred if none are given."""
-    if checkpoints is None:
-        return np.unique(np.geomspace(n_arms, horizon, _CHECKPOINTS).round().astype(np.int64))
-    what = f"checkpoints must be increasing whole numbers from {n_arms} (one pull per arm) to the horizon, {horizon}"
-    times = as_integers(checkpoints, what)
-    if times.size == 0 or (np.diff(times) <= 0).any() or times[0] < n_arms or times[-1] > horizon:
-        raise ValueError(f"{what}; got {checkpoints!r}.")
-    return times

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from feint.registry import config_of
-from feint.simulation.dataset import about, seed_coordinate, versions, words
+from feint.registry import show_part
+from feint.simulation.dataset import about, families_in_words, seed_coordinate, versions
 from feint.sweep.study import AXES, Study
 
 
@@ -24,11 +24,7 @@ def make_coordinates(study: Study, block: int) -> Any:
         "public_gap": [bandit.public_gaps for bandit in bandits],
         "private_gap": [bandit.private_gaps for bandit in bandits],
     }
-    families = [
-        ", ".join(dict.fromkeys(words(config_of(family, "family"), "family") for family in bandit.families))
-        for bandit in bandits
-    ]
-    budgets = [words(config_of(budget, "budget"), "budget") for budget in axes["epsilon"].values()]
+    budgets = [show_part(budget, "budget") for budget in axes["epsilon"].values()]
     numbers = all(not isinstance(label, str) for label in axes["epsilon"])
     data = xr.Dataset(
         coords={
@@ -42,7 +38,7 @@ def make_coordinates(study: Study, block: int) -> Any:
             "n_arms": ("bandit", [bandit.n_arms for bandit in bandits]),
             "best_public": ("bandit", [bandit.best_public for bandit in bandits]),
             "best_private": ("bandit", [bandit.best_private for bandit in bandits]),
-            "family": ("bandit", _texts(families)),
+            "family": ("bandit", _texts([families_in_words(bandit) for bandit in bandits])),
             "is_arm": (("bandit", "arm"), [np.arange(study.most_arms) < bandit.n_arms for bandit in bandits]),
             "seed": seed_coordinate(study.options["seed"]),
         },

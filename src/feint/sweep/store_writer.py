@@ -20,7 +20,7 @@ from feint.sweep.checksums import DamageError
 from feint.sweep.store_layout import FAILED, FAILURE, StoreLayout
 from feint.sweep.store_root import RECORD, Root, check_objects, read_root
 from feint.sweep.study import CellIndex, Study
-from feint.sweep.target import ROOT, target_of
+from feint.sweep.target import ROOT, Target, target_of
 from feint.version import VERSION
 
 _LONG = 2**27  # bytes; verifying more than this shows a bar
@@ -37,8 +37,8 @@ class StoreWriter:
         self, place: "str | os.PathLike[str]", study: Study, *, verify: bool = True, progress: bool | None = False
     ) -> None:
         self.target = target_of(place)
+        self.study = study = _labelled(study, self.target)
         self.layout = StoreLayout(study)
-        self.study = study
         blocks = (*study.shape, self.layout.n_blocks)
         self._records: NDArray[np.int64] = np.zeros((*blocks, len(self.layout.variables), 2), dtype=np.int64)
         self._failures: NDArray[Any] = np.full(study.shape, "", dtype=object)
@@ -171,6 +171,14 @@ class StoreWriter:
                 if len(found) < len(keys) or [self.layout.marker.mark(key, found[key]) for key in keys] != marks:
                     self._records[place] = 0
                 tick(sum(size for size, _ in marks))
+
+
+def _labelled(study: Study, target: Target) -> Study:
+    """Return the study with the labels of its store, if there is one whose root can be read."""
+    try:
+        return study.labelled_as(read_root(target).study) if target.exists() else study
+    except DamageError:
+        return study
 
 
 def _refuse_another(place: str, root: Root, study: Study) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,21 +18,12 @@ from feint.budgets import Constant, Epsilon, as_budget
 from feint.explorers import Explorer, TopTwo
 from feint.goals import BestArm, Goal
 from feint.goals.base import answer_of
-from feint.numerics._validate import check_flag, check_level
-from feint.numerics.streams import check_word
 from feint.references import Reference, ThompsonSampling
-from feint.registry import config_of
-from feint.simulation.dataset import instance_of, words
+from feint.registry import config_of, show_part
+from feint.simulation.checks import check_bandit, check_events, check_most_pulls
+from feint.simulation.dataset import instance_of
 from feint.simulation.engine.watch import RECORDED
-from feint.simulation.simulate import (
-    METHODS,
-    Method,
-    check_bandit,
-    check_events,
-    check_most_pulls,
-    check_whole,
-    checkpoint_times,
-)
+from feint.simulation.scenario import Method, RunOptions, Scenario, check_whole
 from feint.support.errors import blaming
 from feint.support.printable import short_repr
 
@@ -39,15 +31,6 @@ AXES = ("bandit", "explorer", "reference", "epsilon")
 CellIndex = tuple[int, ...]  # along AXES
 _LABELS_SHOWN = 6
 _SORTS = {"explorer": "explorer", "reference": "reference", "epsilon": "budget"}
-
-
-class Cell(NamedTuple):
-    """One cell of a study: what a single call of `simulate` would simulate."""
-
-    bandit: Bandit
-    explorer: Any
-    reference: Any
-    budget: Any
 
 
 class Study:
@@ -82,22 +65,31 @@ class Study:
             "reference": _labelled(references, "reference"),
             "epsilon": _labelled(epsilons, "epsilon"),
         }
+        given = {"explorer": explorers, "reference": references, "epsilon": epsilons}
+        self._usual_labels = {axis for axis, values in given.items() if not isinstance(values, Mapping)}
         self.text = text  # of the file it came from
         self.goal = goal
         self.replications = check_whole(replications, "replications", 1)
-        check_word(seed, "seed")
-        if method not in METHODS:
-            raise ValueError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
-        self._check_horizon(check_whole(horizon, "horizon", 1))
-        self.times = checkpoint_times(checkpoints, self.most_arms, horizon)
+        run = RunOptions(
+            horizon=horizon,
+            seed=seed,
+            checkpoints=checkpoints,
+            delta=delta,
+            method=method,
+            observe=observe,
+            alpha=alpha,
+        )
+        self._check_horizon(run.horizon)
+        self.times = run.times(self.most_arms)
+        # In the order in which stores have them: their checksums depend on it.
         self.options: dict[str, Any] = {
-            "horizon": int(horizon),
-            "seed": int(seed),
+            "horizon": run.horizon,
+            "seed": run.seed,
             "checkpoints": self.times.tolist(),
-            "delta": None if delta is None else check_level(delta, "delta, the error to stop at,"),
-            "method": method,
-            "observe": check_flag(observe, "observe"),
-            "alpha": check_level(alpha, "alpha, the level of the observer's test,"),
+            "delta": run.delta,
+            "method": run.method,
+            "observe": run.observe,
+            "alpha": run.alpha,
         }
         self.shape = tuple(len(axis) for axis in self.axes.values())
         self._values = [list(axis.values()) for axis in self.axes.values()]
@@ -121,9 +113,10 @@ class Study:
         """The largest number of arms; bandits with fewer are padded to it."""
         return _most_arms(self.axes["bandit"])
 
-    def cell(self, index: CellIndex) -> Cell:
-        """Return the cell at a place of the product."""
-        return Cell(*(values[i] for values, i in zip(self._values, index, strict=True)))
+    def cell(self, index: CellIndex) -> Scenario:
+        """Return what a single call of `simulate` would simulate, at a place of the product."""
+        bandit, explorer, reference, budget = (values[i] for values, i in zip(self._values, index, strict=True))
+        return Scenario(bandit, explorer, reference, budget, self.goal)
 
     def name(self, index: CellIndex) -> str:
         """Return the labels of a cell in words: bandit 'a', explorer 'TopTwo()', …"""
@@ -133,6 +126,18 @@ class Study:
     def cells(self) -> Iterator[CellIndex]:
         """Yield the indices of all cells, in order."""
         yield from map(tuple, np.argwhere(self.wanted).tolist())
+
+    def labelled_as(self, stored: Mapping[str, Any]) -> Self:
+        """Return this study with the labels that a stored one (its `config`) has for the same parts, in the same order,
+        where the user gave none: how parts are written may have changed since.
+        """
+        mine, same = self.config(), copy.copy(self)
+        same.axes = dict(self.axes)
+        for axis in _SORTS:
+            its = stored.get(f"{axis}s")
+            if axis in self._usual_labels and its and list(its.values()) == list(mine[f"{axis}s"].values()):
+                same.axes[axis] = dict(zip(its, self.axes[axis].values(), strict=True))
+        return same
 
     def variables(self) -> dict[str, tuple[tuple[str, ...], type]]:
         """Return the variables that a simulation leaves: (dimensions, type) by name."""
@@ -218,7 +223,7 @@ class Study:
         self._tilts = False
         for b, e, r in np.argwhere(self.wanted.any(axis=3)).tolist():
             first = int(np.argmax(self.wanted[b, e, r]))
-            bandit, explorer, reference, _ = self.cell((b, e, r, first))
+            bandit, explorer, reference, *_ = self.cell((b, e, r, first))
             with blaming(f"The cell of {self.name((b, e, r, first))} is invalid: "):
                 agent = assemble(
                     bandit.n_arms, bandit.families, explorer, reference, feedback=bandit.feedback, goal=self.goal
@@ -279,7 +284,7 @@ def _labelled(values: Any, axis: str) -> dict[Any, Any]:
 def _usual_label(value: Any, axis: str, numbers: bool) -> Any:
     if isinstance(value, Constant):
         return value.epsilon if numbers else repr(value.epsilon)
-    return words(config_of(value, _SORTS[axis]), _SORTS[axis])
+    return show_part(value, _SORTS[axis])
 
 
 def _budget(value: Any) -> Any:

@@ -4,14 +4,22 @@ from pathlib import Path
 from typing import Any
 
 from feint.bandit import Bandit
-from feint.registry import from_table, imply_family, is_family_of, parse
-from feint.registry.instance_files import bandit_of
+from feint.registry import (
+    USUAL_REFERENCE,
+    from_table,
+    imply_family,
+    is_family_of,
+    parse,
+    parse_families,
+    show_part,
+    usual_family,
+)
+from feint.registry.instance_files import bandit_of, usual_arguments
 from feint.support.errors import blaming
 from feint.support.files import read_fields
-from feint.support.printable import short_repr
 from feint.sweep.sweep import Sweep
 
-_LISTS = {"explorers": "explorer", "references": "reference", "epsilons": "budget"}
+_LISTS = {"explorers": "explorer", "epsilons": "budget"}  # beside the references
 _OTHERS = ("horizon", "replications", "seed", "delta", "observe", "alpha", "checkpoints", "method", "cells")
 _GOAL = "goal"
 
@@ -19,7 +27,7 @@ _GOAL = "goal"
 def load_study(path: Path) -> Sweep:
     """Return the sweep that a file describes; docs/sweeps.md shows one."""
     fields, text = read_fields(path, "a study: bandits, epsilons, horizon and more")
-    known = ["bandits", *_LISTS, *_OTHERS, _GOAL]
+    known = ["bandits", "references", *_LISTS, *_OTHERS, _GOAL]
     if not isinstance(fields, dict):
         raise ValueError(f"{path} holds a {type(fields).__name__}; a study is an object with {', '.join(known)}.")
     for name in fields:
@@ -30,8 +38,10 @@ def load_study(path: Path) -> Sweep:
             raise ValueError(f"{path} has no {name}; a study needs bandits, epsilons and horizon.")
     arguments = {name: fields[name] for name in _OTHERS if name in fields}
     with blaming(f"{path}: "):
-        bandits = _read_bandits(fields["bandits"], path.parent)
-        reader = _Reader(path.parent, bandits, {"horizon": fields["horizon"]})
+        reader = _Reader(path.parent, {"horizon": fields["horizon"]})
+        if "references" in fields:  # they may say what the rewards of the bandits are
+            arguments["references"] = reader.labelled(fields["references"], "references", "reference")
+        bandits = reader.bandits(fields["bandits"])
         for name, sort in _LISTS.items():
             if name in fields:
                 arguments[name] = reader.labelled(fields[name], name, sort)
@@ -40,21 +50,27 @@ def load_study(path: Path) -> Sweep:
         return Sweep(bandits=bandits, text=text, **arguments)
 
 
-def _read_bandits(tables: Any, folder: Path) -> dict[str, Bandit]:
-    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise ValueError("bandits are tables with names, as [bandits.mine].")
-    found = {}
-    for label, table in tables.items():
-        with blaming(f"Bandit {label!r} is invalid: "):
-            found[label] = bandit_of(table, folder)
-    return found
-
-
 class _Reader:
-    """Reads the lists of a study; `known` is what their entries may leave out."""
+    """Reads the parts of a study: references, then bandits, then the others, which may leave out what is `known`."""
 
-    def __init__(self, folder: Path, bandits: dict[str, Bandit], known: dict[str, Any]) -> None:
-        self._folder, self._bandits, self._known = folder, bandits, known
+    def __init__(self, folder: Path, known: dict[str, Any]) -> None:
+        self._folder, self._known = folder, known
+        self._implied: dict[str, Any] = {}  # families by the references, as written, whose names imply them
+        self._families: list[Any] = []  # that references imply or are about
+
+    def bandits(self, tables: Any) -> dict[str, Bandit]:
+        """Return the bandits by name. One that names no family has the family of the references, if they agree."""
+        if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+            raise ValueError("bandits are tables with names, as [bandits.mine].")
+        agree = all(family == self._families[0] for family in self._families)
+        usual = self._families[0] if self._families and agree else None
+        found = {}
+        for label, table in tables.items():
+            with blaming(f"Bandit {label!r} is invalid: "):
+                found[label] = bandit_of(table, self._folder, usual_family=usual)
+            self._check_family(label, found[label])
+        self._known |= usual_arguments(*found.values())
+        return found
 
     def labelled(self, entries: Any, name: str, sort: str) -> list[Any] | dict[str, Any]:
         """Return what a list names, by label: what was written, or the key `label` of a table. Numbers alone need
@@ -83,7 +99,7 @@ class _Reader:
         if isinstance(entry, int | float) and sort == "budget":
             return repr(float(entry)), entry
         if isinstance(entry, str):
-            return entry, parse(self._checked(entry, sort), sort, folder=self._folder, known=self._known)
+            return entry, self._part(entry, entry, sort)
         if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
             raise ValueError(f'{entry!r} names no {sort}; give a name, or a table as {{kind = "…"}} with its settings.')
         table = {name: value for name, value in entry.items() if name != "label"}
@@ -91,17 +107,28 @@ class _Reader:
         label = entry.get("label", f"{entry['kind']}({written})" if written else entry["kind"])
         if not isinstance(label, str):
             raise ValueError(f"The label {label!r} is not a text.")
-        return label, from_table(table, sort, label, self._folder, self._known)
+        return label, self._part(table, label, sort)
 
-    def _checked(self, text: str, sort: str) -> str:
-        """Return the reference of an alias such as beta, if its family is that of every bandit."""
-        if sort != "reference":
-            return text
-        reference, implied = imply_family(text)
-        for label, bandit in self._bandits.items():
-            if implied is not None and not is_family_of(implied, bandit.families[0]):
+    def _part(self, entry: Any, label: str, sort: str) -> Any:
+        """Return what a text or a table names; of a reference, note which rewards it is about."""
+        named, implied = imply_family(entry) if sort == "reference" else (entry, None)
+        if isinstance(named, str):
+            found = parse(named, sort, folder=self._folder, known=self._known)
+        else:
+            found = from_table(named, sort, label, self._folder, self._known)
+        if sort == "reference":
+            if implied is not None:
+                self._implied[label] = implied
+            family = usual_family(found) if implied is None else parse_families(implied)
+            self._families += [] if family is None else [family]
+        return found
+
+    def _check_family(self, label: str, bandit: Bandit) -> None:
+        """Refuse a bandit whose public rewards are not those that the name of a reference implies."""
+        public = bandit.families[0]
+        for reference, implied in self._implied.items():
+            if not is_family_of(implied, public):
                 raise ValueError(
-                    f"The reference {text!r} contradicts the public rewards of bandit {label!r}, "
-                    f"{short_repr(bandit.families[0])}; write {reference!r}."
+                    f"The reference {reference!r} contradicts the public rewards of bandit {label!r}, "
+                    f"{show_part(public, 'family')}; write {USUAL_REFERENCE!r}."
                 )
-        return reference

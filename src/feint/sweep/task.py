@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from feint.numerics._threads import one_thread
 from feint.simulation.dataset import versions
+from feint.simulation.scenario import RunOptions, Scenario
 from feint.simulation.simulate import run_simulation
-from feint.sweep.study import Cell, CellIndex, Study
+from feint.sweep.study import CellIndex, Study
 
 # Plain Python uses one core of a process anyway, and a user's object may not be safe in two threads.
 _PLAIN = threading.Lock()
@@ -27,11 +28,10 @@ class Task(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A task with its cell and options, as it is sent to whoever runs it."""
+    """A task with its scenario and options, as it is sent to whoever runs it."""
 
-    cell: Cell
-    replications: range
-    options: dict[str, Any]
+    scenario: Scenario
+    options: RunOptions
     plain: bool
 
 
@@ -43,18 +43,15 @@ class TaskResult(NamedTuple):
 
 
 def work_of(study: Study, task: Task) -> Work:
-    """Return a task with its cell and options."""
-    plain = bool(study.plain[task.cell[:3]])
-    return Work(study.cell(task.cell), range(task.first, task.last), study.options | {"goal": study.goal}, plain)
+    """Return a task with its scenario and options."""
+    options = RunOptions(replications=range(task.first, task.last), **study.options)
+    return Work(study.cell(task.cell), options, bool(study.plain[task.cell[:3]]))
 
 
 def perform(work: Work, tick: Callable[[int], object] | None = None) -> TaskResult:
     """Simulate a task on one thread; `tick` may raise to end it."""
-    bandit, explorer, reference, budget = work.cell
     with _PLAIN if work.plain else nullcontext(), one_thread():
-        runs = run_simulation(
-            bandit, explorer, reference, budget, replications=work.replications, progress=tick or False, **work.options
-        )
+        runs = run_simulation(work.scenario, work.options, tick or False)
     return TaskResult(runs.variables, versions())
 
 

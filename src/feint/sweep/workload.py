@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from feint._types import BoolArray, FloatArray
+from feint.simulation.scenario import RunOptions
 from feint.sweep.store_layout import TOGETHER, StoreLayout
 from feint.sweep.study import CellIndex, Study
 from feint.sweep.task import Task, Work, timed
@@ -132,8 +133,8 @@ def _replication_seconds(study: Study, index: CellIndex) -> tuple[float, float]:
     enough = _ENOUGH_TO_STOP if stops else _ENOUGH
 
     def run(steps: int) -> float:
-        options = {**study.options, "goal": study.goal, "horizon": steps, "checkpoints": [steps]}
-        return timed(Work(study.cell(index), range(number), options, plain)) / number
+        shorter = study.options | {"horizon": steps, "checkpoints": [steps]}
+        return timed(Work(study.cell(index), RunOptions(replications=number, **shorter), plain)) / number
 
     steps = min(horizon, n_arms + (_FIRST_PLAIN_STEPS if plain else _FIRST_STEPS))
     try:

@@ -13,7 +13,7 @@ from feint._types import FloatArray, IntArray
 from feint.bandit import Bandit
 from feint.families.base import divergences
 from feint.numerics._validate import SUM_TOLERANCE, as_floats
-from feint.support.printable import short_repr
+from feint.registry import show_part
 
 _LEAST_WORTH = 1e-150  # of a pull: κ² stays in float64's range
 
@@ -36,7 +36,7 @@ def check_families(bandit: Bandit) -> None:
         if not hasattr(family, "kernel"):
             raise ValueError(
                 f"Theory and plans need families with a divergence and a kernel, as those of feint have; "
-                f"{short_repr(family)} is in plain Python, so simulate it (docs/extending.md)."
+                f"{show_part(family, 'family')} is in plain Python, so simulate it (docs/extending.md)."
             )
 
 
@@ -56,7 +56,7 @@ def information(bandit: Bandit) -> FloatArray:
         return np.ones(bandit.n_arms)
     if bandit.feedback.spread:
         raise ValueError(
-            f"With {short_repr(bandit.feedback)} the error does not tend to 0, so there is no exponent; "
+            f"With {show_part(bandit.feedback, 'feedback')} the error does not tend to 0, so there is no exponent; "
             "saturated_log_error has its limit, or set the spread to 0."
         )
     with np.errstate(over="ignore"):

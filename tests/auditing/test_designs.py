@@ -273,7 +273,7 @@ def play_agent_of_ones_own():
         (lambda: feint.BiasedCoin(0.4), "from 0.5 to 1"),
         (lambda: feint.BiasedCoin(mti=0), "whole number, 1 or more"),
         (lambda: feint.PlayTheWinner(0), "above 0"),
-        (lambda: feint.Observer(2, feint.PlayTheWinner()), "give the family bernoulli"),
+        (lambda: feint.Observer(2, feint.PlayTheWinner(), family=feint.Gaussian()), "give the family bernoulli"),
         (lambda: feint.Holdout(TS, 0.5, 0.1), "arm is 0.5"),
         (lambda: feint.Holdout(TS, 0, 1.0), "share, of the rows,"),
         (lambda: feint.Observer(2, feint.Holdout(TS, 2, 0.1)), "from 0 to 1"),

@@ -139,7 +139,7 @@ def test_its_time_is_measured_with_as_many_replications_as_run_together(monkeypa
     measured = []
 
     def timed(work):
-        measured.append(len(work.replications))
+        measured.append(len(work.options.replications))
         return 0.5
 
     monkeypatch.setattr(workload, "timed", timed)

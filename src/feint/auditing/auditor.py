@@ -276,6 +276,7 @@ class Auditor:
         self._readings.recall(state)
         for name in _FACTS:
             setattr(self, "_" + name, state[name])
+        check_form(self._bad, dict.fromkeys(self._bad, 0), "bad")
         if self._smallest is not None:
             of_length(self._smallest, 2, "smallest")
         counted = int(self._observed.sum()) + sum(self._bad.values())

@@ -98,7 +98,7 @@ def _bet_on_set(
     p, below, above, hit = 0.0, 0.0, 0.0, 0.0
     start, stop = 0, bound.shape[1]
     if s < LAGS:
-        start = np.int64(before[s])
+        start = int(before[s])
         stop = start + 1
     for a in range(max(start, 0), stop):  # none, where there is no earlier row
         if s < LAGS or before[LAGS + a] > BEHIND:

@@ -26,7 +26,7 @@ from feint.numerics.streams import Word
 _LARGEST_REWARD = 1e100  # in units of σ: far from overflow
 _LARGEST_OBSERVED = 1e6  # in units of σ: a sum of 10⁷ such rewards is still rounded far below the posterior's width
 _LARGEST_MEAN = 1e12  # in units of σ
-_LARGEST_SIGMA = 1e50  # and the smallest is its inverse: squares of sums neither overflow nor vanish
+_LARGEST_SIGMA = 1e200  # and the smallest is its inverse: sums neither overflow nor vanish
 _MOST_PSEUDO_PULLS = 1e12
 
 
@@ -193,7 +193,7 @@ class Gaussian:
         if not 0 < number < math.inf:
             raise ValueError(f"{what}; got {self.sigma!r}.")
         if not 1 / _LARGEST_SIGMA <= number <= _LARGEST_SIGMA:
-            raise ValueError(f"sigma is {number:g}; rescale the rewards, so that it lies between 1e-50 and 1e50.")
+            raise ValueError(f"sigma is {number:g}; rescale the rewards, so that it lies between 1e-200 and 1e200.")
         object.__setattr__(self, "sigma", number)
 
     @property

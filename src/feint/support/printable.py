@@ -37,17 +37,19 @@ def short_list(values: Any) -> str:
 
 
 def short_repr(value: object) -> str:
-    """Return `repr(value)`, but without addresses: an object that has no repr of its own shows as its class with its
-    plain public attributes.
+    """Return `repr(value)`, but without addresses: an object that has no repr of its own shows as its class with those
+    of its plain attributes that its constructor takes. The others are state, which changes while the object is used.
 
     >>> class Mine:
-    ...     def __init__(self): self.temperature, self._cache = 0.3, []
-    >>> short_repr(Mine())
+    ...     def __init__(self, temperature): self.temperature, self.calls = temperature, 0
+    >>> short_repr(Mine(0.3))
     'Mine(temperature=0.3)'
     """
     if type(value).__repr__ is not object.__repr__:
         return _ADDRESS.sub(r"\1()", repr(value))
-    attributes = {name: item for name, item in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
+    taken = getattr(type(value).__init__, "__code__", None)
+    names = taken.co_varnames[1 : taken.co_argcount + taken.co_kwonlyargcount] if taken else ()
+    attributes = {name: getattr(value, name) for name in names if name in getattr(value, "__dict__", {})}
     shown = (f"{name}={item!r}" for name, item in attributes.items() if isinstance(item, int | float | str))
     return f"{type(value).__name__}({', '.join(shown)})"
 

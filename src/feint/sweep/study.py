@@ -131,12 +131,14 @@ class Study:
         """Return this study with the labels that a stored one (its `config`) has for the same parts, in the same order,
         where the user gave none: how parts are written may have changed since.
         """
-        mine, same = self.config(), copy.copy(self)
+        config, same = self.config(), copy.copy(self)
         same.axes = dict(self.axes)
         for axis in _SORTS:
             its = stored.get(f"{axis}s")
-            if axis in self._usual_labels and its and list(its.values()) == list(mine[f"{axis}s"].values()):
-                same.axes[axis] = dict(zip(its, self.axes[axis].values(), strict=True))
+            if axis in self._usual_labels and its and list(its.values()) == list(config[f"{axis}s"].values()):
+                # A number stays one; as the name of a member of a JSON object it is a text.
+                labels = [mine if str(mine) == old else old for mine, old in zip(self.axes[axis], its, strict=True)]
+                same.axes[axis] = dict(zip(labels, self.axes[axis].values(), strict=True))
         return same
 
     def variables(self) -> dict[str, tuple[tuple[str, ...], type]]:

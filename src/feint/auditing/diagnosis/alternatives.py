@@ -292,12 +292,11 @@ class _ReadLog:
         assert other.setting is not None
         return self._is_refuted_by_shares(other.setting, other.log_pi, self._limit + _CLEARLY)
 
-    def make_exact(self, other: Alternative) -> Alternative:
-        """Return another claim with exact probabilities."""
+    def make_exact(self, other: Alternative) -> Alternative | None:
+        """Return another claim with exact probabilities; None where it has none."""
         assert other.setting is not None
         table = self._table(other.setting)
-        assert table is not None
-        return other._replace(log_pi=table, is_rough=False)
+        return None if table is None else other._replace(log_pi=table, is_rough=False)
 
 
 def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_TestedRows]:

@@ -54,8 +54,8 @@ class Judge(Protocol):
     def is_refuted(self, other: Alternative) -> bool:
         """Return whether another claim would clearly be rejected too, however rough it is."""
 
-    def make_exact(self, other: Alternative) -> Alternative:
-        """Return another claim with exact probabilities."""
+    def make_exact(self, other: Alternative) -> Alternative | None:
+        """Return another claim with exact probabilities; None where it has none."""
 
 
 class Explanation(NamedTuple):
@@ -179,7 +179,10 @@ def _weigh_all(
             members = [other for other in others if other.kind == family.kind]
             if gain < lead - _FAR and all(judge.is_refuted(other) for other in members):
                 continue
-            family = given_family(log, [judge.make_exact(other) if other.is_rough else other for other in members])
+            exact = [judge.make_exact(other) if other.is_rough else other for other in members]
+            if not (there := [other for other in exact if other is not None]):
+                continue
+            family = given_family(log, there)
             gain, best = _weigh(family)
         found.append((family, (gain, best)))
     return found

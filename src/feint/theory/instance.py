@@ -63,8 +63,9 @@ def information(bandit: Bandit) -> FloatArray:
         worth = np.asarray(bandit.feedback.information(bandit.families, bandit.n_arms))
     if not ((worth >= _LEAST_WORTH) & (worth <= 1.0 / _LEAST_WORTH)).all():
         raise ValueError(
-            f"With {show_part(bandit.feedback, 'feedback')} pulls are worth {worth.tolist()} private rewards that are seen, and "
-            f"the theory needs numbers from {_LEAST_WORTH:g} to {1.0 / _LEAST_WORTH:g}; change the feedback or sigma."
+            f"With {show_part(bandit.feedback, 'feedback')} pulls are worth {worth.tolist()} private rewards that are "
+            f"seen, and the theory needs numbers from {_LEAST_WORTH:g} to {1.0 / _LEAST_WORTH:g}; change the feedback "
+            "or sigma."
         )
     return worth
 

@@ -342,4 +342,4 @@ def test_a_sigma_whose_square_overflows_is_refused(sigma):
     """A simulation with 1e308 never ended."""
     done = typed("run", "--public", "0,0", "--private", "0,0", "--sigma", sigma, "--horizon", "10")
     assert done.returncode == 2
-    assert done.stderr.endswith("rescale the rewards, so that it lies between 1e-50 and 1e50.\n")
+    assert done.stderr.endswith("rescale the rewards, so that it lies between 1e-200 and 1e200.\n")

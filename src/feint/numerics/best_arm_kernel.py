@@ -107,7 +107,7 @@ def _on_grid(x: float, width: float) -> float:
     """Return x moved left to a multiple of the last bit of a short half-width."""
     _, exponent = math.frexp(width)
     scaled = times_power_of_two(x, 6 - exponent)
-    return times_power_of_two(math.floor(scaled), exponent - 6) if abs(scaled) < 9007199254740992.0 else x
+    return times_power_of_two(float(math.floor(scaled)), exponent - 6) if abs(scaled) < 9007199254740992.0 else x
 
 
 @part

@@ -127,9 +127,8 @@ def _fill_known(
     item, width = 0, known.shape[1]
     for i in range(group.size):
         table, row = tables[group[i]], known[i]
-        if fades[i] < 1.0:
-            for j in range(width):
-                table[j] *= fades[i]
+        for j in range(width):
+            table[j] *= fades[i]
         while item < rewards.size and items[2, item] <= i:
             _learn(tables[items[0, item]], width // 3, items[1, item], rewards[item])
             item += 1

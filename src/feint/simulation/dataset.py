@@ -1,7 +1,6 @@
 """Data sets that describe themselves: means, gaps and settings are coordinates, variables have long names and units."""
 
 import json
-import platform
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from feint.bandit import Bandit
 from feint.budgets import Constant
 from feint.registry import config_of, show_part
 from feint.simulation.scenario import RunOptions, Scenario
-from feint.version import VERSION
+from feint.version import versions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -140,18 +139,6 @@ def seed_coordinate(seed: int) -> np.int64 | np.uint64:
 def about(name: str) -> dict[str, str]:
     """Return the long name and the unit of a variable, where it has them."""
     return dict(zip(("long_name", "units"), _ABOUT.get(name, ()), strict=False))
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the software that the numbers depend on."""
-    import numba
-
-    return {
-        "feint": VERSION,
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def text(value: str) -> Any:

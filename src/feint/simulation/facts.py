@@ -9,8 +9,9 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.bandit import Bandit, roles
 from feint.goals import BestArm
 from feint.goals.base import answer_of
-from feint.simulation.dataset import Runs, instance_of, versions
+from feint.simulation.dataset import Runs, instance_of
 from feint.support.facts import ArmFacts, FactTable
+from feint.version import versions
 
 _MEDIANS = ("stopping_time", "detection_time", "private_gain")
 

@@ -4,10 +4,10 @@ from collections.abc import Generator, Iterable
 from contextlib import closing
 from typing import Any
 
-from feint.simulation.dataset import versions
 from feint.support import cluster
 from feint.sweep.study import Study
 from feint.sweep.task import Task, TaskResult, perform, work_of
+from feint.version import versions
 
 
 def run_study_on_cluster(

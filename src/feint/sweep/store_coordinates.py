@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feint.registry import show_part
-from feint.simulation.dataset import about, families_in_words, seed_coordinate, versions
+from feint.simulation.dataset import about, families_in_words, seed_coordinate
 from feint.sweep.study import AXES, Study
+from feint.version import versions
 
 
 def make_coordinates(study: Study, block: int) -> Any:

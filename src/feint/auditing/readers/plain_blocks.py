@@ -23,7 +23,7 @@ def plain_blocks(
     From the first lines on that are not plain, what was read goes back to `stream`. If these are among the first, or if
     the file is too short for Arrow to be worth its import, nothing is yielded and the header goes back too.
     """
-    if width == 1 or n_rows < WORTH_ARROW or not delimiter.isascii() or not is_there("pyarrow"):
+    if width == 1 or n_rows < WORTH_ARROW or not delimiter.isascii():
         return
     held, size, header = b"", _FIRST_BYTES, True
     while True:
@@ -37,6 +37,8 @@ def plain_blocks(
                 break
             size *= 2
             continue
+        if header and not is_there("pyarrow"):  # which imports it
+            break
         plain = not header or (b"\r" not in held[:start] and held[:start].count(b'"') % 2 == 0)  # it ends there
         found = split_block(block, delimiter, width, where) if plain and block else None
         if found is None:

@@ -28,11 +28,11 @@ from feint.auditing.sharded.prepared import Prepared
 from feint.auditing.sharded.shard import ShardResult, ShardStreams, ShardTask, audit_shard
 from feint.auditing.sharded.strongest import explain_strongest
 from feint.numerics._threads import one_thread
-from feint.simulation.dataset import versions
 from feint.support.cluster import check_versions, check_workers, connected, run_on_cluster, wait_for_workers
 from feint.support.errors import is_users
 from feint.support.extras import need
 from feint.support.files import own_folder
+from feint.version import versions
 
 USUAL_SHARDS = 16  # with workers
 _GONE = "start one and run the audit again: with `out`, shards that are done stay."

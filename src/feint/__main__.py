@@ -1,5 +1,7 @@
 """The `feint` command, also as `python -m feint`."""
 
+import atexit
+import gc
 import os
 import sys
 import traceback
@@ -14,6 +16,9 @@ def main() -> None:
     def arrived() -> bool:
         return "feint.support.interrupts" in sys.modules and sys.modules["feint.support.interrupts"].arrived()
 
+    # Without this, Python would look for garbage among all objects when it ends: up to 0.4 s, for memory that the
+    # system takes back anyway.
+    atexit.register(gc.freeze)
     try:
         from feint.support import interrupts, streams
 

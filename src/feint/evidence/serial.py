@@ -98,9 +98,9 @@ def _bet_on_set(
     p, below, above, hit = 0.0, 0.0, 0.0, 0.0
     start, stop = 0, bound.shape[1]
     if s < LAGS:
-        start = int(before[s])
+        start = np.int64(before[s])
         stop = start + 1
-    for a in range(max(start, 0), stop):  # none, where there is no earlier row
+    for a in range(start if start > 0 else 0, stop):  # none, where there is no earlier row
         if s < LAGS or before[LAGS + a] > BEHIND:
             p += bound[0, a]
             below += bound[1, a]

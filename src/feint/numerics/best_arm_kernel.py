@@ -78,8 +78,8 @@ def _evaluate_boundary(arms: FloatArray, n: int, x: float) -> None:
 
 
 @inlined
-def _arm_width(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_sum: float) -> float:
-    """Return how wide a panel at x may be for the integrand of arm a, and record its decay rate."""
+def _narrow_for_arm(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_sum: float, widest: float) -> float:
+    """Return how wide a panel at x may be for the integrand of arm a, at most `widest`, and record its decay rate."""
     precision = arms[PRECISION, a]
     curvature = curvature_sum - arms[CURVATURE, a] + precision * precision
     # On a piece that starts e^−decay below the peak, 24 nodes may err e^decay more, which is e^(decay/33) in width.
@@ -89,7 +89,7 @@ def _arm_width(arms: FloatArray, a: int, x: float, slope_sum: float, curvature_s
     arms[FALL, a] = fall
     if fall * width > _SLOPE_WIDTH * ease:
         width = _SLOPE_WIDTH * ease / fall
-    return width
+    return width if width < widest else widest
 
 
 @inlined
@@ -178,20 +178,23 @@ def add_panel(ws: NormalWorkspace) -> bool:
         curvature_sum += arms[CURVATURE, a]
         z = (x - arms[CENTRE, a]) * arms[PRECISION, a]
         if z < SATURATED:
-            width = min(width, _WIDTH * max(1.0, z - 2.0) / arms[PRECISION, a])
+            found = _WIDTH * (z - 2.0 if z > 3.0 else 1.0) / arms[PRECISION, a]
+            width = found if found < width else width
     for a in range(n):
         if ranks[STATE, a] == ACTIVE:
-            width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
+            width = _narrow_for_arm(arms, a, x, slope_sum, curvature_sum, width)
     # Far away (1e14 widths from the origin) a panel must still be wider than the gaps between floats.
     finest = abs(x) * _FINEST
-    while started < wanted and arms[LEFT, ranks[ORDER, started]] <= x + max(width, finest):
+    while started < wanted:
         a = ranks[ORDER, started]
-        width = min(width, _arm_width(arms, a, x, slope_sum, curvature_sum))
+        if arms[LEFT, a] > x + (width if width > finest else finest):
+            break
+        width = _narrow_for_arm(arms, a, x, slope_sum, curvature_sum, width)
         ranks[STATE, a] = ACTIVE
         started += 1
         active += 1
 
-    width = _cut_width(max(width, finest))
+    width = _cut_width(width if width > finest else finest)
     if jumped:
         x = _on_grid(x, width)
     half = 0.5 * width

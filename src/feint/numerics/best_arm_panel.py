@@ -168,7 +168,8 @@ def add_to_arm(
         shift = -math.inf
         for i in range(NODES):
             z = z0 + step * _NODES[i]
-            shift = max(shift, exponents[i] - 0.5 * z * z)
+            exponent = exponents[i] - 0.5 * z * z
+            shift = exponent if exponent > shift else shift
         for i in range(NODES):
             z = z0 + step * _NODES[i]
             # A deep arm's own Φ is 1 to within e^−_STEEP, so its mantissa needs no division.

@@ -81,8 +81,8 @@ def standardise(means: FloatArray, sds: FloatArray, arms: FloatArray) -> None:
     n = means.size
     top, sharpest = -math.inf, math.inf
     for a in range(n):
-        top = max(top, means[a])
-        sharpest = min(sharpest, sds[a])
+        top = means[a] if means[a] > top else top
+        sharpest = sds[a] if sds[a] < sharpest else sharpest
     _, exponent = math.frexp(sharpest)
     for a in range(n):
         mean = 0.5 * means[a]  # halves, so that the difference of two of the largest floats does not overflow
@@ -135,15 +135,13 @@ def fill_normal_left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
                 low = size
             else:
                 high = size - 1
-        arms[LEFT, a] = max(_left_bound(arms, ranks, a, low), _left_bound(arms, ranks, a, best_size))
-        for c in range(candidates):
-            arms[LEFT, a] = max(arms[LEFT, a], _left_bound(arms, ranks, a, ranks[CANDIDATES, c]))
-
-
-@inlined
-def _left_bound(arms: FloatArray, ranks: IntArray, a: int, size: int) -> float:
-    total, moment = _joined(arms, ranks, a, size)
-    return moment / total - _LEFT_CUT / math.sqrt(total)
+        left = -math.inf
+        for c in range(-2, candidates):
+            size = low if c == -2 else best_size if c == -1 else ranks[CANDIDATES, c]
+            total, moment = _joined(arms, ranks, a, size)
+            bound = moment / total - _LEFT_CUT / math.sqrt(total)
+            left = bound if bound > left else left
+        arms[LEFT, a] = left
 
 
 @inlined

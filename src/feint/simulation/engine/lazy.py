@@ -15,7 +15,7 @@ from feint.budgets import epsilon_at
 from feint.explorers.base import UNDECIDED, Uniforms, choose
 from feint.explorers.bounded_draws import EXACT, fill_exact_bounds
 from feint.families.base import slack
-from feint.numerics._jit import kernel, part
+from feint.numerics._jit import inlined, kernel, part
 from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.boost_kernel import boost_policy
 from feint.simulation.engine.comparison import (
@@ -72,7 +72,7 @@ def _is_sure(run: Run, space: Lazy, dominant: int, inside: bool) -> bool:
     return sure == 1
 
 
-@part
+@inlined
 def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) -> int:
     """Return the arm to boost where no region decides: by tangents, otherwise exactly."""
     problem, private, s = run.problem, run.known.private, run.space
@@ -87,7 +87,7 @@ def _choose(run: Run, c: Comparison, dominant: int, t: int, uniforms: Uniforms) 
     return choose(problem.explorer, view, s.bounds, uniforms)
 
 
-@part
+@inlined
 def _draw_arm(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: float) -> int:
     """Return the arm to pull where no region decides; leave a lower bound of D's probability in `c.reference`."""
     problem, public, s, c = run.problem, run.known.public, run.space, space.comparison

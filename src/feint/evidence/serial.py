@@ -96,7 +96,7 @@ def _bet_on_set(
 ) -> float:
     """Bet on the arm of an earlier row (s < LAGS), or on the arms that are behind, and return the wealth."""
     p, below, above, hit = 0.0, 0.0, 0.0, 0.0
-    start, stop = 0, bound.shape[1]
+    start, stop = np.int64(0), np.int64(bound.shape[1])
     if s < LAGS:
         start = np.int64(before[s])
         stop = start + 1

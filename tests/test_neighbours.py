@@ -32,24 +32,6 @@ def test_other_peoples_code_gives_the_same_after_feint(tmp_path):
     assert alone["least_with_fastmath_and_without"][1][0] != alone["least_with_fastmath_and_without"][1][1]
 
 
-def test_what_registers_itself_while_kernels_compile_is_installed():
-    """An `intrinsic` registers its implementation when its types are known, long after the modules were imported."""
-    from numba.core import types
-    from numba.core.registry import cpu_target
-
-    from feint.numerics import _compiling
-
-    def mark(): ...
-
-    context = cpu_target.target_context
-    with _compiling._importing_once():
-        context.refresh()
-        first = next(iter(context._registries))  # where Numba puts intrinsics
-        first.lower(mark, types.float64)(mark)
-        context.refresh()
-    assert [implementation for _, implementation in context._defns[mark].versions] == [mark]
-
-
 SNAPSHOTS = """
 import gc, json, sys, types
 import numba, numba.core.event as events
@@ -102,8 +84,6 @@ def _probe(x):
 
 feint.best_arm_probabilities([0.0, 1.0], [1.0, 1.0])
 report["after feint's own"] = changed(state())
-from numba.np import arraymath, linalg  # the first copies a name of the second when it is imported
-report["copied names"] = arraymath.ensure_blas is linalg.ensure_blas
 assert kernel(lambda x: probe(x) + 1)(1) == 2
 report["after"] = changed(state())
 report["fail"] = True
@@ -120,10 +100,8 @@ def test_numbas_methods_are_its_own_but_while_a_kernel_compiles(tmp_path):
     report = json.loads(python("-c", SNAPSHOTS, cache=tmp_path))
     assert report["after feint's own"] == report["after"] == report["after an exception"] == []
     assert report["fail"] == "ZeroDivisionError"
-    assert report["copied names"]
     assert report["during"]
-    replaced = ("Function.get_call_type", "CPUContext.load_additional_registries")
-    assert all(name.endswith(replaced) for name in report["during"])
+    assert all(name.endswith("Function.get_call_type") for name in report["during"])
 
 
 NUMBERS = """

@@ -3,28 +3,27 @@
 It is used with the releases that `_jit.KNOWN_NUMBA` names, which `make test-matrix` runs. With any other release,
 `_public_doors` takes its place.
 
-Nothing here outlives the compilation of feint's own kernels. Two methods and one function of Numba's are replaced while
-Numba's `compile_extra` makes and runs one of the compilers below, under Numba's own lock and only for the thread that
-holds it. They are restored when that ends, however it ends.
+Nothing here outlives the compilation of feint's own kernels. One method of Numba's is replaced while Numba's
+`compile_extra` runs one of the compilers below, under Numba's own lock and only for the thread that holds it. It is
+restored when that ends, however it ends.
 
-Without each of them, a first use takes this many more CPU seconds (`feint run`, 15 s; in brackets
-`best_arm_probabilities`, 2.8 s; two shared cores, Numba 0.68):
+Without each of them, a first use takes this many more CPU seconds (`feint run`, 10 s; in brackets
+`best_arm_probabilities`, 2.2 s; two cores, Numba 0.68):
 
 | what | seconds |
 | --- | --- |
-| `_PartLibrary`: parts are not turned into machine code by themselves | 22 |
-| `_OPTIONS`: no wrappers for callers that parts do not have | 11 |
-| `_OPTIONS`: no reference counts, since kernels allocate nothing | 4 |
-| `_remembering`: Numba is asked once what an operator does with given types | 2.2 (0.4) |
-| `compile_part`: a part is compiled once for all constants that it is called with | 0.2 (`feint audit`: 0.6 of 5.0) |
-| `KernelCompiler.define_pipelines`: no passes for features that kernels do not use | 0 to 1 (0.3) |
-| `_importing_once`: modules are imported once per kernel | 0 to 0.4 (`feint audit`: 0.4 of 4.7) |
-| `_Cache`: machine code on disk, for the next start | 14 (2) |
+| `_PartLibrary`: parts are not turned into machine code by themselves, nor given wrappers | 23 (2.4) |
+| `_OPTIONS`: no wrappers for callers that parts and kernels do not have | 7 (0.3) |
+| `_OPTIONS`: no reference counts, since kernels allocate nothing | 6 (0.3) |
+| `_remembering`: Numba is asked once what an operator does with given types | 1 (0.1) |
+| `_Cache`: machine code on disk, for the next start | 9 (1.7) |
+
+`KernelCompiler.define_pipelines` is not in the table: Numba's manual documents it ("Customizing the compiler"). It
+leaves out passes for features that kernels do not use, which saves 0.3 s (0.1).
 """
 
 import ctypes
 import hashlib
-import importlib
 import pickle
 import sys
 import threading
@@ -43,7 +42,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
-from numba.core.cpu import CPUContext
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NopythonRewrites
 from numba.core.untyped_passes import (
     DeadBranchPrune,
@@ -56,7 +54,6 @@ from numba.core.untyped_passes import (
     RewriteDynamicRaises,
     WithLifting,
 )
-from numba.np import linalg
 
 from feint.numerics import _kernel_files
 from feint.support.progress import say_once
@@ -119,13 +116,9 @@ class KernelCompiler(Compiler):
         AnnotateTypes,
     )
 
-    def __init__(self, *arguments: Any) -> None:
-        with global_compiler_lock, _importing_once():
-            super().__init__(*arguments)
-
     def compile_extra(self, function: Any) -> Any:
         kept = _is_ours(function.__module__) and _all_ours(self.state.args)
-        with global_compiler_lock, _remembering(), _importing_once(), _NOTICE.compiling(kept):
+        with global_compiler_lock, _remembering(), _NOTICE.compiling(kept):
             return super().compile_extra(function)
 
     def define_pipelines(self) -> list[Any]:
@@ -183,47 +176,6 @@ def _remembering() -> Iterator[None]:
         yield
     finally:
         del types.Function.get_call_type
-
-
-_load_additional_registries = CPUContext.load_additional_registries
-
-
-@contextmanager
-def _importing_once() -> Iterator[None]:
-    """Import the modules with Numba's implementations only once while this thread compiles feint's own code, and again
-    only after another module was imported. Numba imports them whenever it does not find an implementation.
-
-    Implementations registered in the meantime are installed every time, because an `intrinsic` registers itself when
-    its types are known. Numba also imports scipy.linalg to check that it exists; that is skipped here.
-    """
-    if CPUContext.load_additional_registries is not _load_additional_registries:
-        yield
-        return
-    thread = threading.get_ident()
-    imported = 0
-
-    def load_additional_registries(self: Any) -> None:
-        nonlocal imported
-        if threading.get_ident() != thread:
-            _load_additional_registries(self)
-        elif imported == len(sys.modules):
-            for registry in self._registries:
-                self.install_registry(registry)
-        else:
-            looking = linalg.ensure_blas
-            linalg.ensure_blas = lambda: None if threading.get_ident() == thread else looking()
-            try:
-                _load_additional_registries(self)
-            finally:
-                # `arraymath` copies the name when it is imported.
-                linalg.ensure_blas = importlib.import_module("numba.np.arraymath").ensure_blas = looking
-            imported = len(sys.modules)
-
-    CPUContext.load_additional_registries = load_additional_registries  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        CPUContext.load_additional_registries = _load_additional_registries  # type: ignore[method-assign]
 
 
 def _is_numbas(function: Any) -> bool:
@@ -326,14 +278,8 @@ PART_OPTIONS = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": PartCom
 
 
 def compile_part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Return a function for kernels to call, which is compiled once for all constants of a type. Python calls it as a
-    kernel, which is kept on disk.
-    """
+    """Return a function for kernels to call. Python calls it as a kernel, which is kept on disk."""
     dispatcher = numba.njit(**options, **PART_OPTIONS)(function)
-    get_call_template = dispatcher.get_call_template
-    dispatcher.get_call_template = lambda args, keywords: get_call_template(
-        tuple(types.unliteral(found) for found in args), keywords
-    )
     dispatcher._compile_for_args = lambda *_: _kernel_of(function)
     return dispatcher
 

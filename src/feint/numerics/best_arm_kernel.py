@@ -139,7 +139,7 @@ def place_arms(means: FloatArray, sds: FloatArray, ws: NormalWorkspace) -> None:
     ranks = ws.ranks
     standardise(means, sds, arms)
     fill_normal_left_ends(arms, ranks, n)
-    sort_by(arms[LEFT], ranks[ORDER], False)
+    sort_by(arms[LEFT], ranks[ORDER], 1.0)
     for a in range(n):
         ranks[STATE, a] = WAITING
         arms[SUM, a] = 0.0

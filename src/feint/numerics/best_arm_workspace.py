@@ -103,7 +103,7 @@ def times_power_of_two(x: float, n: int) -> float:
 @part
 def fill_normal_left_ends(arms: FloatArray, ranks: IntArray, n: int) -> None:
     """Fill in where each arm's integration may start; see "Left end" in best_arm_kernel.py."""
-    sort_by(arms[CENTRE], ranks[ORDER], True)
+    sort_by(arms[CENTRE], ranks[ORDER], -1.0)
     total = 0.0
     moment = 0.0
     best = -math.inf

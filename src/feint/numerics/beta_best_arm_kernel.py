@@ -191,7 +191,7 @@ def beta_best_arm_sums(alphas: FloatArray, betas: FloatArray, ws: BetaWorkspace)
     coefficients = ws.coefficients
     log_pulls = math.log(describe_arms(alphas, betas, arms, ranks))
     fill_beta_left_ends(alphas, betas, arms[PREFIX_SUMS:], ranks, coefficients, arms[LEFT])
-    sort_by(arms[LEFT], ranks[ORDER], False)
+    sort_by(arms[LEFT], ranks[ORDER], 1.0)
     started = 0
     active = 0
     panels = 0

@@ -35,7 +35,7 @@ def fill_beta_left_ends(
     n_arms = alphas.size
     for a in range(n_arms):
         out[a] = betas[a] / alphas[a]  # falls with the mean, and keeps its digits where all means round to 1
-    sort_by(out, ranks[_ORDER], False)
+    sort_by(out, ranks[_ORDER], 1.0)
     alpha = 0.0
     beta = 0.0
     best = -math.inf

@@ -19,12 +19,11 @@ def find_largest(values: Any) -> int:
 
 
 @part
-def sort_by(keys: FloatArray, order: IntArray, descending: bool) -> None:
-    """Fill `order` with 0 … K−1 sorted by key, ties by index, by Shell sort with Ciura's gaps."""
+def sort_by(keys: FloatArray, order: IntArray, sign: float) -> None:
+    """Fill `order` with 0 … K−1 sorted by sign·key, ties by index, by Shell sort with Ciura's gaps."""
     n = keys.size
     for i in range(n):
         order[i] = i
-    sign = -1.0 if descending else 1.0
     for gap in _GAPS:
         for i in range(gap, n):
             item = order[i]

@@ -17,11 +17,14 @@ from feint.explorers import TopTwo
 
 pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
 
+import feint.app.plan as plan_page
 from feint.app.audit import CLAIMS, Audit
+from feint.app.instance_form import InstanceForm
 from feint.app.messages import in_words_of_the_page, number_of
 from feint.app.unfolding import Setting, Unfolding
 from feint.auditing.pipeline import audit_source
 from feint.registry import registered
+from feint.support.errors import is_users
 
 
 def test_a_run_and_its_twin_are_simulations():
@@ -138,3 +141,19 @@ def test_sentences_name_the_fields_of_the_page():
     assert in_words_of_the_page("--prior is 'x'; --reference is 'y'") == "--prior is 'x'; The claim is 'y'"
     expected = "Correct the log, or leave such rows out (tick “Leave bad rows out”); σ of the rewards is 'x'."
     assert in_words_of_the_page(text) == expected
+
+
+def test_a_bug_is_not_told_as_a_visitors_mistake(monkeypatch):
+    """What a library raises in an audit or a plan stays a bug; what feint refuses is a sentence."""
+    with pytest.raises(ValueError, match="invalid literal") as found, Audit()._without_directory():
+        int("seven")
+    assert not is_users(found.value)
+    asked = []
+    monkeypatch.setattr(plan_page, "in_background", lambda work, *others: asked.append(work))
+    tab = plan_page.PlanTab(InstanceForm(), lambda *taken: None)
+    for work in (lambda: int("seven"), lambda: feint.plan(PAPER, -1.0, 0.1)):
+        tab._next(0, [plan_page.Job("a question", work, lambda answer: None)], math.inf)
+    with pytest.raises(ValueError, match="invalid literal") as found:
+        asked[0]()
+    assert not is_users(found.value)
+    assert "a KL budget must be 0 or more" in str(asked[1]())

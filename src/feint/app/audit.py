@@ -6,7 +6,8 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape as escape_markup
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from feint.auditing.html_report import page
 from feint.auditing.pipeline import audit_source
 from feint.auditing.readers import open_log
 from feint.registry import USUAL_REFERENCE
+from feint.support.errors import is_users
 from feint.support.html import escape, shell_words
 
 MOST_MEGABYTES = 20
@@ -261,21 +263,14 @@ class Audit:
         assert self._report is not None
         return json.dumps(self._report.to_json(), allow_nan=False) + "\n"
 
-    def _without_directory(self) -> "_Without":
-        return _Without(self._directory)
-
-
-class _Without:
-    """A context in which errors name the log as the visitor does, not by where it was put."""
-
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, ValueError | OSError):
+    @contextmanager
+    def _without_directory(self) -> Iterator[None]:
+        """Make errors name the log as the visitor does, not by where it was put."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            if not is_users(error):
+                raise
             raise ValueError(str(error).replace(f"{self._directory}/", "")) from None
 
 

@@ -13,7 +13,7 @@ from feint.app.background import in_background
 from feint.app.charts import TimeChart
 from feint.app.instance_form import EPSILONS, InstanceForm
 from feint.app.messages import MessageLine
-from feint.app.style import CARD
+from feint.app.style_sheet import CARD
 from feint.app.unfolding import ALPHA, MOST_PULLS
 from feint.bandit import Bandit
 from feint.explorers import TopTwo
@@ -22,6 +22,7 @@ from feint.goals import BestArm
 from feint.planning.facts import facts_of_plan, facts_of_unseen
 from feint.planning.path_setup import says_shares
 from feint.registry import needs_arguments, parse, registered
+from feint.support.errors import is_users
 from feint.support.facts import ArmFacts
 from feint.support.html import escape, table
 
@@ -164,6 +165,8 @@ class PlanTab:
             try:
                 return job.work()
             except ValueError as error:
+                if not is_users(error):
+                    raise
                 return error
 
         def show(answer: Any) -> None:

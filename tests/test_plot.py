@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 
 import feint
 from cases import PAPER
-from feint.support.style import ordered_colours
+from feint.support.figure_style import ordered_colours
 from layout import crowded
 
 

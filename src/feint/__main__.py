@@ -20,9 +20,9 @@ def main() -> None:
     # system takes back anyway.
     atexit.register(gc.freeze)
     try:
-        from feint.support import interrupts, streams
+        from feint.support import interrupts, standard_streams
 
-        streams.guard()
+        standard_streams.guard()
         interrupts.watch()
         from feint.cli import main as command
     except BaseException as error:

@@ -17,7 +17,7 @@ from option_logs import burning, lacking, returning, staged
 BETA = {"family": feint.Bernoulli(), "initial_round": False, "n_arms": 3}
 EVEN = {"reference": feint.Split([0.5, 0.5]), "n_arms": 2}
 SEED = 5
-read = alternatives._read
+read = alternatives.read_claims
 
 
 def of_table(log, claim=BETA, **columns):
@@ -144,7 +144,7 @@ def test_what_is_read_from_the_claim_is_what_recomputing_gives(prior, initial_ro
     assert [name for name, _ in settings] == ["delay"] * 3 + ["batch"] * 3 + ["top-two", "control"]
     settings += [("power", 0.4), ("power", "n/300"), ("clip", "0.05"), ("clip", "0.02,0.7"), ("holdout", (1, 0.2))]
     recomputed = []
-    monkeypatch.setattr(alternatives, "_read", lambda *given: recomputed.append(given) or read(*given))
+    monkeypatch.setattr(alternatives, "read_claims", lambda *given: recomputed.append(given) or read(*given))
     for setting in settings:
         table, known = read(log._pieces, log._mode(setting))
         exact = np.where(known[:, np.newaxis], table, log._log_pi)[log.tested]

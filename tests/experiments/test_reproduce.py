@@ -14,7 +14,7 @@ from feint.experiments import TITLES, figure5, lemma2
 from feint.experiments.contract import load_experiment
 from feint.experiments.report import write_report
 from feint.experiments.reproduce import MANIFEST, reproduce
-from feint.support.style import new_figure
+from feint.support.figure_style import new_figure
 
 QUICK_PIECES = ["figure5", "lemma2", "figure4", "figure3"]
 

@@ -31,7 +31,7 @@ from feint.feedback import Feedback
 from feint.goals import BestArm, Goal
 from feint.goals.best_arm import BestArmKernel
 from feint.numerics._jit import kernel
-from feint.numerics._validate import as_number, is_whole
+from feint.numerics._validate import checked_number, is_whole
 from feint.numerics.sorting import find_largest
 from feint.numerics.streams import ARM, RandomStream, check_word
 from feint.references import Reference, ThompsonSampling
@@ -314,7 +314,4 @@ class Agent:
 
 def _checked_reward(reward: Any, name: str, family: Any) -> float:
     what = f"Nothing was recorded: the {name} reward must be {read(family, 'rewards')}"
-    number = as_number(reward, what)
-    if not call(family, "accepts", None, number):
-        raise ValueError(f"{what}; got {reward!r}.")
-    return number
+    return checked_number(reward, what, lambda number: call(family, "accepts", None, number))

@@ -17,7 +17,7 @@ from feint.evidence.fixed_share import SHARE
 from feint.families import Family
 from feint.families.base import Belief, is_observable, observable_rewards
 from feint.numerics._jit import kernel
-from feint.numerics._validate import as_floats, as_number, check_flag, is_whole
+from feint.numerics._validate import as_floats, check_flag, checked_number, is_whole
 from feint.references import Reference, ThompsonSampling
 from feint.references.base import expect, takes_contexts
 from feint.references.expectation import ContextExpectation, Expectation, learn
@@ -149,9 +149,7 @@ class Observer:
             raise ValueError(f"arm is {arm!r}; with {self.n_arms} arms it must be from 0 to {self.n_arms - 1}.")
         expected = self._expected
         what = f"public_reward must be {observable_rewards(expected.family)}"
-        reward = as_number(public_reward, what)
-        if not is_observable(expected.family, reward):
-            raise ValueError(f"{what}; got {public_reward!r}.")
+        reward = checked_number(public_reward, what, lambda number: is_observable(expected.family, number))
         seen = self._checked_context(context)
         if isinstance(expected, ContextExpectation):
             log_pi = expected.observe(arm, reward, seen)

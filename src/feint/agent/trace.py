@@ -13,7 +13,7 @@ from feint.bandit import Bandit
 from feint.explorers import TopTwo
 from feint.goals import BestArm
 from feint.references import ThompsonSampling
-from feint.support.style import COLOURS, GREY, new_figure, tidy
+from feint.support.figure_style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

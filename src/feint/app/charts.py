@@ -22,7 +22,7 @@ from bokeh.plotting import figure
 from panel.io import unlocked
 
 from feint.app.unfolding import ALPHA, Watched
-from feint.support.style import COLOURS
+from feint.support.figure_style import COLOURS
 
 _POINTS = 300  # more points are thinned out: a screen has no room for them
 _HEIGHT = 230
@@ -34,7 +34,7 @@ _PAIR = (("A", "B"), (_PURPLE, _GREY), ("solid", "dashed"))
 def new_chart(words: str, x: str, y: str, **options: Any) -> Any:
     """Return an empty figure as wide as its place; `words` are what a screen reader says of it.
 
-    It has no background and no small ticks, and the page's style colours its axes (`style`).
+    It has no background and no small ticks, and the page's style colours its axes (`style_sheet`).
     """
     chart = figure(
         x_axis_label=x, y_axis_label=y, height=_HEIGHT, sizing_mode="stretch_width", tools="", toolbar_location=None,

@@ -13,7 +13,7 @@ from feint.app.charts import RunCharts, arm_colour
 from feint.app.instance_form import InstanceForm
 from feint.app.logs import ReadyLog, log_of_run
 from feint.app.messages import MessageLine
-from feint.app.style import CARD, GRID
+from feint.app.style_sheet import CARD, GRID
 from feint.app.unfolding import ALPHA, Unfolding, Watched
 from feint.goals import BestArm
 
@@ -156,7 +156,7 @@ class Explore:
         wrong = f"wrong with probability {_readable_exp(trace.agent.log_error)}"
         alarm = "no alarm yet" if trace.detected_at is None else f"<b>alarm at pull {trace.detected_at:,}</b>"
         return (
-            f"<div class='cell'><b>{name}</b> {role}<br>{_answer(run.setting.goal, trace.agent)}, {wrong}<br>"
+            f"<div class='cell'><b>{name}</b> {role}<br>{_answer_text(run.setting.goal, trace.agent)}, {wrong}<br>"
             f"e-value {_readable_exp(trace.log_e_values[-1])}, {alarm}</div>"
         )
 
@@ -238,7 +238,7 @@ def _titled(title: str, chart: Any) -> Any:
     )  # fmt: skip
 
 
-def _answer(goal: Any, agent: Any) -> str:
+def _answer_text(goal: Any, agent: Any) -> str:
     """Return what an agent would answer now."""
     arms = [str(arm) for arm in np.flatnonzero(agent.answer)]
     if isinstance(goal, BestArm):

@@ -11,7 +11,7 @@ from feint.app.instance_form import InstanceForm
 from feint.app.intro import INTRO
 from feint.app.logs import ReadyLog
 from feint.app.plan import PlanTab
-from feint.app.style import SHEET
+from feint.app.style_sheet import SHEET
 
 _EXPLORE, _PLAN, _AUDIT = "Explore a run", "Plan ahead", "Audit a log"
 

@@ -26,7 +26,7 @@ _MOST_CELLS = 2_000_000
 _MOST_ARMS = 3  # that a cause names
 
 
-class _Rows(NamedTuple):
+class _KeptRows(NamedTuple):
     """Rows that were tested."""
 
     rows: IntArray
@@ -41,10 +41,10 @@ class _Replay(Auditor):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self.kept: deque[_Rows] = deque()
+        self.kept: deque[_KeptRows] = deque()
 
     def _test(self, rows: IntArray, arms: IntArray, groups: IntArray, log_pi: FloatArray, instants: IntArray) -> None:
-        self.kept.append(_Rows(rows, arms, groups, log_pi, instants))
+        self.kept.append(_KeptRows(rows, arms, groups, log_pi, instants))
         while len(self.kept) > 1 and sum(piece.log_pi.size for piece in self.kept) > _MOST_CELLS:
             self.kept.popleft()
         super()._test(rows, arms, groups, log_pi, instants)
@@ -67,12 +67,12 @@ def find_cause(chunks: Iterable[Chunk], mode: Any, grouped: bool, rejected_at: i
             replay.feed(first_rows(chunk, inside))
         if inside < chunk.rows.size:
             break
-    pieces = [np.concatenate([piece[i] for piece in replay.kept]) for i in range(len(_Rows._fields))]
-    kept = _Rows(*pieces)
+    pieces = [np.concatenate([piece[i] for piece in replay.kept]) for i in range(len(_KeptRows._fields))]
+    kept = _KeptRows(*pieces)
     pulled = kept.log_pi if kept.log_pi.ndim == 1 else kept.log_pi[np.arange(kept.arms.size), kept.arms]
     if np.isneginf(pulled[-1]):
         return None
-    kept = _Rows(*(array[~np.isneginf(pulled)] for array in pieces))
+    kept = _KeptRows(*(array[~np.isneginf(pulled)] for array in pieces))
     part, share = _strongest_part(replay)
     won = _WINNERS[part](replay, kept)
     first, last = _best_stretch(won.log_ratios)
@@ -102,7 +102,7 @@ def _strongest_part(replay: _Replay) -> tuple[str, float]:
     return part, math.exp(logs[part] - float(np.logaddexp.reduce(list(logs.values()))))
 
 
-def _by_boosts(replay: _Replay, kept: _Rows) -> _Won:
+def _by_boosts(replay: _Replay, kept: _KeptRows) -> _Won:
     arm, size = replay.mode.boosts.likeliest
     hit = kept.arms == arm
     kept = _of_pulled_arms(replay, kept)
@@ -127,24 +127,24 @@ def _in_words(replay: _Replay, arm: int, tilt: float) -> str:
     return f"arm {replay.mode.arms.names()[arm]} was pulled {often} than claimed"
 
 
-def _tilt_ratios(kept: _Rows, arm: int, tilt: float) -> FloatArray:
+def _tilt_ratios(kept: _KeptRows, arm: int, tilt: float) -> FloatArray:
     return tilted(np.exp(kept.log_pi[:, arm]), (kept.arms == arm).astype(float), tilt)
 
 
-def _by_calibration(replay: _Replay, kept: _Rows) -> _Won:
+def _by_calibration(replay: _Replay, kept: _KeptRows) -> _Won:
     assert replay.mode.calibration is not None
     arm, tilt = _oftener(replay, *replay.mode.calibration.strongest)
     return _Won(_in_words(replay, arm, tilt), arm, _tilt_ratios(kept, arm, tilt))
 
 
-def _by_groups(replay: _Replay, kept: _Rows) -> _Won:
+def _by_groups(replay: _Replay, kept: _KeptRows) -> _Won:
     group, arm, tilt = replay._groups.strongest
     arm, tilt = _oftener(replay, arm, tilt)
     ratios = np.where(kept.groups == group, _tilt_ratios(kept, arm, tilt), 0.0)
     return _Won(f"in group {replay._groups.label(group)} {_in_words(replay, arm, tilt)}", arm, ratios)
 
 
-def _by_serial(replay: _Replay, kept: _Rows) -> _Won:
+def _by_serial(replay: _Replay, kept: _KeptRows) -> _Won:
     bet = replay.mode.serial.strongest
     kept = _of_pulled_arms(replay, kept)
     given = kept.arms, kept.log_pi, kept.groups, np.diff(kept.instants, prepend=-1) != 0
@@ -153,14 +153,14 @@ def _by_serial(replay: _Replay, kept: _Rows) -> _Won:
     return _Won(bet.words(), None, won)
 
 
-def _of_pulled_arms(replay: _Replay, kept: _Rows) -> _Rows:
+def _of_pulled_arms(replay: _Replay, kept: _KeptRows) -> _KeptRows:
     """Return rows with log π of the pulled arms alone where probabilities are estimated: those bets use no other."""
     if replay.mode.shares is None:
         return kept
     return kept._replace(log_pi=kept.log_pi[np.arange(kept.arms.size), kept.arms])
 
 
-def _by_shares(replay: _Replay, kept: _Rows) -> _Won:
+def _by_shares(replay: _Replay, kept: _KeptRows) -> _Won:
     assert replay.mode.shares is not None
     arm, q = replay.mode.shares.strongest
     shares = shares_of(kept.log_pi)
@@ -169,7 +169,7 @@ def _by_shares(replay: _Replay, kept: _Rows) -> _Won:
     return _Won(words, arm, np.log1p(q * ((kept.arms == of) - shares[np.arange(of.size), of])))
 
 
-def _by_leader(replay: _Replay, kept: _Rows) -> _Won:
+def _by_leader(replay: _Replay, kept: _KeptRows) -> _Won:
     assert replay.mode.leader is not None
     side, tilt = replay.mode.leader.strongest
     others, log_sides = leader_sides(kept.arms, kept.log_pi)

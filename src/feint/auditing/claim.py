@@ -15,8 +15,7 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from feint.auditing.option import Option, arms_of, share_of
-from feint.auditing.option import option_metadata as _about
+from feint.auditing.option import Option, arms_of, option, share_of
 from feint.support.printable import repr_of_changes, short_repr
 
 if TYPE_CHECKING:
@@ -28,7 +27,13 @@ if TYPE_CHECKING:
 ModeName = Literal["probabilities", "propensities", "rewards"]  # the strongest claim first
 MODE_NAMES: tuple[ModeName, ...] = get_args(ModeName)
 MOST_ARMS = 10_000
-NO_TIME = ""  # in the place of a column's name
+NO_TIME = ""  # as the name of the column of times: there is none
+_WHOLE = {  # options that are whole numbers, if they are given
+    "propensity_draws": "number of Monte Carlo draws",
+    "n_groups": "number of groups",
+    "shards": "number of shards",
+    "blocks": "number of rows after which E is read",
+}
 
 
 def _thompson_sampling() -> Any:
@@ -41,41 +46,19 @@ def _thompson_sampling() -> Any:
 class Names:
     """The names of the columns; a column of one arm's probabilities is the prefix and the arm's number or label."""
 
-    arm: str = field(default="arm", metadata=_about("Column of arms: numbers from 0, or labels."))
-    reward: str = field(default="reward", metadata=_about("Column of public rewards."))
-    propensity: str = field(default="propensity", metadata=_about("Column of the pulled arm's probability."))
-    prefix: str = field(
-        default="p_", metadata=_about("Columns of all probabilities: this and the arm's number or label.")
-    )
-    probabilities: str = field(default="probabilities", metadata=_about("Column with a list of all probabilities."))
-    time: str | None = field(  # NO_TIME stands for none
-        default=None, metadata=_about("Column of times; otherwise time or timestamp, if there.", kind=str | None)
-    )
-    reward_time: str | None = field(
-        default=None, metadata=_about("Column of the times from which rewards are known.", kind=str | None)
-    )
-    group: str | None = field(
-        default=None, metadata=_about("Column that names the agent; each has its own past.", kind=str | None)
-    )
-    context: str | None = field(
-        default=None,
-        metadata=_about(
-            "Columns of the context, as A,B; if arms have their own, A stands for A_<arm>.", kind=str | None
-        ),
-    )
-    stage: str | None = field(
-        default=None, metadata=_about("Column of stages: rewards become known when it changes.", kind=str | None)
-    )
-    available: str | None = field(
-        default=None, metadata=_about("Column that lists the arms that could be drawn in its row.", kind=str | None)
-    )
-    unit: str | None = field(
-        default=None,
-        metadata=_about("Column of units, or UNIT,VERSION: later rows of a unit repeat its first.", kind=str | None),
-    )
-    order_by: str | None = field(
-        default=None, metadata=_about("Column by which the rows are sorted; their order is checked.", kind=str | None)
-    )
+    arm: str = option("arm", "Column of arms: numbers from 0, or labels.")
+    reward: str = option("reward", "Column of public rewards.")
+    propensity: str = option("propensity", "Column of the pulled arm's probability.")
+    prefix: str = option("p_", "Columns of all probabilities: this and the arm's number or label.")
+    probabilities: str = option("probabilities", "Column with a list of all probabilities.")
+    time: str | None = option(None, "Column of times; otherwise time or timestamp, if there.")
+    reward_time: str | None = option(None, "Column of the times from which rewards are known.")
+    group: str | None = option(None, "Column that names the agent; each has its own past.")
+    context: str | None = option(None, "Columns of the context, as A,B; if arms have their own, A stands for A_<arm>.")
+    stage: str | None = option(None, "Column of stages: rewards become known when it changes.")
+    available: str | None = option(None, "Column that lists the arms that could be drawn in its row.")
+    unit: str | None = option(None, "Column of units, or UNIT,VERSION: later rows of a unit repeat its first.")
+    order_by: str | None = option(None, "Column by which the rows are sorted; their order is checked.")
 
     def __repr__(self) -> str:
         return repr_of_changes(self)
@@ -91,114 +74,64 @@ class Claim:
 
     reference: Reference = field(
         default_factory=_thompson_sampling,
-        metadata=_about("What draws the pulls: one of `feint.references`, or your own.", in_shell=False),
+        metadata={"option": Option("What draws the pulls: one of `feint.references`, or your own.", in_shell=False)},
     )
-    family: Any = field(
-        default=None,
-        metadata=_about("How public rewards are distributed: Bernoulli() for Beta posteriors.", in_shell=False),
+    family: Any = option(None, "How public rewards are distributed: Bernoulli() for Beta posteriors.", in_shell=False)
+    sigma: InitVar[float | None] = option(None, "Short for the family Gaussian(sigma).", in_shell=False)
+    prior: InitVar[Sequence[Any] | None] = option(
+        None, "Short for the reference ThompsonSampling(prior).", in_shell=False
     )
-    sigma: InitVar[float | None] = field(
-        default=None, metadata=_about("Short for the family Gaussian(sigma).", in_shell=False)
+    split: InitVar[Sequence[float] | None] = option(None, "Short for the reference Split(split).", in_shell=False)
+    clip: InitVar[float | Sequence[float] | None] = option(
+        None, "LOW or (LOW, HIGH), short for the reference Clipped(reference, …).", in_shell=False
     )
-    prior: InitVar[Sequence[Any] | None] = field(
-        default=None, metadata=_about("Short for the reference ThompsonSampling(prior).", in_shell=False)
+    batch: int = option(1, "The posterior is updated once per this many rows.")
+    delay: int = option(0, "A reward is known this many rows later.")
+    discount: float = option(1.0, "What is known fades by this factor with every row.")
+    initial_round: bool = option(True, "Whether every arm was pulled once first: then the first rows are not tested.")
+    burn_in: BurnIn | int | str | tuple[int, Sequence[float]] | None = option(
+        None, "An agent's first N rows are drawn uniformly, or with shares: N or N:SHARES, as 150:0.5,0.3,0.2."
     )
-    split: InitVar[Sequence[float] | None] = field(
-        default=None, metadata=_about("Short for the reference Split(split).", in_shell=False)
+    probability_of: str | int | None = option(None, "All propensities are probabilities of this arm, one of two.")
+    propensity_draws: int | None = option(
+        None, "The propensities are shares of this many Monte Carlo draws.", kind=int | None
     )
-    clip: InitVar[float | Sequence[float] | None] = field(
-        default=None,
-        metadata=_about("LOW or (LOW, HIGH), short for the reference Clipped(reference, …).", in_shell=False),
-    )
-    batch: int = field(default=1, metadata=_about("The posterior is updated once per this many rows."))
-    delay: int = field(default=0, metadata=_about("A reward is known this many rows later."))
-    discount: float = field(default=1.0, metadata=_about("What is known fades by this factor with every row."))
-    initial_round: bool = field(
-        default=True,
-        metadata=_about("Whether every arm was pulled once first: then the first rows are not tested."),
-    )
-    burn_in: BurnIn | int | str | tuple[int, Sequence[float]] | None = field(
-        default=None,
-        metadata=_about(
-            "An agent's first N rows are drawn uniformly, or with shares: N or N:SHARES, as 150:0.5,0.3,0.2.",
-            kind=str | None,
-        ),
-    )
-    probability_of: str | int | None = field(
-        default=None,
-        metadata=_about("All propensities are probabilities of this arm, one of two.", kind=str | None),
-    )
-    propensity_draws: int | None = field(
-        default=None,
-        metadata=_about("The propensities are shares of this many Monte Carlo draws.", kind=int | None),
-    )
-    floor: float = field(
-        default=0.0,
-        metadata=_about("Probabilities logged below this were rounded and may have been anything up to it."),
-    )
-    within: float = field(
-        default=0.0,
-        metadata=_about(
-            "Each probability is claimed only up to this relative error, as 1%.", kind=str, usual="0", parse=share_of
-        ),
-    )
-    alpha: float = field(default=0.05, metadata=_about("A true claim is rejected with at most this probability."))
-    n_arms: int | Sequence[str] | None = field(
-        default=None,
-        metadata=_about(
-            "Number of arms, or their labels; otherwise taken from the log.",
-            kind=str | None, name="arms", parse=arms_of, distinguishes=False,
-        ),
+    floor: float = option(0.0, "Probabilities logged below this were rounded and may have been anything up to it.")
+    within: float = option(
+        0.0,
+        "Each probability is claimed only up to this relative error, as 1%.",
+        kind=str, usual="0", parse=share_of,
     )  # fmt: skip
-    n_groups: int | None = field(
-        default=None,
-        metadata=_about(
-            "Number of groups, if known before the log was seen; otherwise groups are weighted by order of arrival.",
-            kind=int | None,
-        ),
-    )
-    mode: ModeName | None = field(
-        default=None, metadata=_about("Test probabilities, propensities or rewards.", kind=str | None)
-    )
-    names: Names = field(
-        default=Names(), metadata=_about("What the columns are called, as Names(arm=…).", in_shell=False)
-    )
-    ignore_time: bool = field(default=False, metadata=_about("Do not check that times increase.", distinguishes=False))
-    delimiter: str | None = field(
-        default=None,
-        metadata=_about("Delimiter of a CSV file; a comma if not given.", kind=str | None, distinguishes=False),
-    )
-    encoding: str | None = field(
-        default=None,
-        metadata=_about(
-            "Encoding of a text file, as latin-1; UTF-8 if not given.", kind=str | None, distinguishes=False
-        ),
-    )
-    decimal: str = field(
-        default=".", metadata=_about("Decimal mark of numbers in texts: a point or a comma.", distinguishes=False)
-    )
-    missing: Literal["never"] | None = field(
-        default=None, metadata=_about("never: empty rewards were never received.", kind=str | None)
-    )
-    tolerance: float = field(default=1e-6, metadata=_about("How far probabilities may be from summing to 1."))
-    skip_bad: bool = field(default=False, metadata=_about("Leave bad rows out and count them.", distinguishes=False))
-    shards: int | None = field(
-        default=None,
-        metadata=_about(
-            "Audit groups in this many shards; 1, or 16 with workers.",
-            kind=int | None, distinguishes=False,
-        ),
+    alpha: float = option(0.05, "A true claim is rejected with at most this probability.")
+    n_arms: int | Sequence[str] | None = option(
+        None,
+        "Number of arms, or their labels; otherwise taken from the log.",
+        name="arms", parse=arms_of, distinguishes=False,
     )  # fmt: skip
-    blocks: int | None = field(
-        default=None,
-        metadata=_about(
-            "In shards, read E after each block of this many rows, not only at the end.",
-            kind=int | None, distinguishes=False,
-        ),
+    n_groups: int | None = option(
+        None,
+        "Number of groups, if known before the log was seen; otherwise groups are weighted by order of arrival.",
+        kind=int | None,
+    )
+    mode: ModeName | None = option(None, "Test probabilities, propensities or rewards.")
+    names: Names = option(Names(), "What the columns are called, as Names(arm=…).", in_shell=False)
+    ignore_time: bool = option(False, "Do not check that times increase.", distinguishes=False)
+    delimiter: str | None = option(None, "Delimiter of a CSV file; a comma if not given.", distinguishes=False)
+    encoding: str | None = option(None, "Encoding of a text file, as latin-1; UTF-8 if not given.", distinguishes=False)
+    decimal: str = option(".", "Decimal mark of numbers in texts: a point or a comma.", distinguishes=False)
+    missing: Literal["never"] | None = option(None, "never: empty rewards were never received.")
+    tolerance: float = option(1e-6, "How far probabilities may be from summing to 1.")
+    skip_bad: bool = option(False, "Leave bad rows out and count them.", distinguishes=False)
+    shards: int | None = option(
+        None, "Audit groups in this many shards; 1, or 16 with workers.", kind=int | None, distinguishes=False
+    )
+    blocks: int | None = option(
+        None,
+        "In shards, read E after each block of this many rows, not only at the end.",
+        kind=int | None, distinguishes=False,
     )  # fmt: skip
-    dependent_groups: bool = field(
-        default=False,
-        metadata=_about("Groups may depend on each other; each is tested alone.", distinguishes=False),
+    dependent_groups: bool = option(
+        False, "Groups may depend on each other; each is tested alone.", distinguishes=False
     )
 
     def __post_init__(
@@ -211,7 +144,7 @@ class Claim:
         from feint.auditing.burn_in import read_burn_in
         from feint.auditing.short_reference import read_short_reference
         from feint.evidence.fixed_share import check_within
-        from feint.numerics._validate import check_flag, check_level, is_whole
+        from feint.numerics._validate import check_flag, check_level, checked_number, is_whole
         from feint.references import ObservedUCB
         from feint.registry import families_for
 
@@ -226,15 +159,17 @@ class Claim:
                 f"`missing` is {self.missing!r}; say never if empty rewards were never received, or leave it out."
             )
         self.timing  # noqa: B018 - it checks itself
-        _check_range(self.tolerance, 0.5, "tolerance, of the sum of probabilities,")
-        _check_range(self.floor, 0.1, "`floor`, the value at which smaller probabilities are read,")
-        if self.propensity_draws is not None and not is_whole(self.propensity_draws, 1, 10**12):
-            raise ValueError(
-                f"`propensity_draws` is {self.propensity_draws!r}; give the number of Monte Carlo draws, 1 or more."
-            )
-        if self.n_groups is not None and not is_whole(self.n_groups, 1, 10**12):
-            raise ValueError(f"`n_groups` is {self.n_groups!r}; give the number of groups, 1 or more.")
-        for name, what in (("shards", "number of shards"), ("blocks", "number of rows after which E is read")):
+        checked_number(
+            self.tolerance,
+            "tolerance, of the sum of probabilities, must be a number from 0 to 0.5",
+            lambda x: 0 <= x <= 0.5,
+        )
+        checked_number(
+            self.floor,
+            "`floor`, the value at which smaller probabilities are read, must be a number from 0 to 0.1",
+            lambda x: 0 <= x <= 0.1,
+        )
+        for name, what in _WHOLE.items():
             if (given := getattr(self, name)) is not None and not is_whole(given, 1, 10**12):
                 raise ValueError(f"`{name}` is {given!r}; give the {what}, 1 or more.")
         if self.blocks is not None and self.dependent_groups:
@@ -287,14 +222,6 @@ class Claim:
         texts = {name: short_repr(found[name]) for name in ("reference", "family")}
         texts |= {name: str(found[name]) for name in ("burn_in", "probability_of") if found[name] is not None}
         return found | texts | {"names": asdict(self.names)}
-
-
-def _check_range(value: Any, most: float, name: str) -> None:
-    from feint.numerics._validate import as_number
-
-    what = f"{name} must be a number from 0 to {most:g}"
-    if not 0 <= as_number(value, what) <= most:
-        raise ValueError(f"{what}; got {value!r}.")
 
 
 class ClaimOptions(TypedDict, total=False):
@@ -369,9 +296,9 @@ def shell_options(described: type) -> dict[str, Option]:
     """Return the options of a shell by the fields of `Claim` or `Names` that they set; all of their parts are known."""
     found = {}
     for f in fields(described):
-        option: Option = f.metadata["option"]
-        if option.in_shell:
-            kind = type(f.default) if option.kind is None else option.kind
-            usual = f.default if option.usual is None else option.usual
-            found[f.name] = option._replace(kind=kind, usual=usual, name=option.name or f.name)
+        given: Option = f.metadata["option"]
+        if given.in_shell:
+            kind = given.kind or (str | None if f.default is None else type(f.default))
+            usual = f.default if given.usual is None else given.usual
+            found[f.name] = given._replace(kind=kind, usual=usual, name=given.name or f.name)
     return found

@@ -60,14 +60,14 @@ def read_words(text: str) -> dict[str, Any]:
         elif name in known and known[name].kind is not bool:
             if not given and not words:
                 raise ValueError(f"{flag} needs a value.")
-            found[name] = _value(flag, value if given else words.pop(0), known[name])
+            found[name] = _typed_value(flag, value if given else words.pop(0), known[name])
         else:
             near = get_close_matches(flag, [f"--{other.replace('_', '-')}" for other in known], 1)
             raise ValueError(f"There is no option {flag} here" + (f"; did you mean {near[0]}?" if near else "."))
     return found
 
 
-def _value(flag: str, text: str, option: Option) -> Any:
+def _typed_value(flag: str, text: str, option: Option) -> Any:
     kind = (get_args(option.kind) or (option.kind,))[0]
     try:
         return kind(text)

@@ -67,7 +67,7 @@ def page(report: AuditReport, log: str, command: str) -> str:
         f"<p class='muted'>Audit of {escape(log)}</p><h1 class='{facts.tone}'>{escape(_capital(facts.verdict))}</h1>",
         f"<p>{escape(facts.meaning)}</p>",
         *(_section(name, _TITLES[name], content) for name, content in sections.items() if name in _BEFORE),
-        _section("evidence", "Evidence over the rows", _evidence(report)),
+        _section("evidence", "Evidence over the rows", _evidence_section(report)),
         *(_section(name, _TITLES[name], content) for name, content in sections.items() if name not in _BEFORE),
         _section("repeat", "What was claimed and how to repeat it", _repeat(report, log, command)),
         "</body></html>\n",
@@ -154,7 +154,7 @@ def _numbered(report: AuditReport) -> str:
     return "; ".join(dict.fromkeys(numbered))
 
 
-def _evidence(report: AuditReport) -> str:
+def _evidence_section(report: AuditReport) -> str:
     goal = superscript(-math.log(report.alpha))
     words = (
         "E is what bets against the claim have made of a stake of 1; were the claim true, they would be fair. Once E "

@@ -1,6 +1,7 @@
 """How an option of an audit is described, and how a shell writes its value."""
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any, NamedTuple
 
 
@@ -8,7 +9,7 @@ class Option(NamedTuple):
     """What a field means, and how a shell writes it."""
 
     help: str
-    kind: Any = None  # the type that a shell reads, where it is not the default's
+    kind: Any = None  # the type that a shell reads, where it is not the default's, or a text if that is None
     name: str | None = None  # what a shell calls it, where that is not the field's name
     usual: Any = None  # what a shell takes if it is not given, where that is not the default
     parse: Callable[[Any], Any] | None = None  # from what a shell reads to the field's value
@@ -16,9 +17,9 @@ class Option(NamedTuple):
     distinguishes: bool = True  # whether audits that differ in it are of different claims
 
 
-def option_metadata(help: str, **more: Any) -> dict[str, Option]:
-    """Return the metadata of a field."""
-    return {"option": Option(help, **more)}
+def option(default: Any, help: str, **more: Any) -> Any:
+    """Return a field of a dataclass with this default, described by an `Option`."""
+    return field(default=default, metadata={"option": Option(help, **more)})
 
 
 def arms_of(text: str | None) -> Any:

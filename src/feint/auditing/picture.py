@@ -9,8 +9,8 @@ import numpy as np
 
 from feint.auditing.facts import power_of_ten, superscript
 from feint.auditing.report import ArmReport, AuditReport
+from feint.support.figure_style import COLOURS, GREY, new_figure, tidy
 from feint.support.printable import printable
-from feint.support.style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -69,7 +69,7 @@ def follow_log(
     """
     with naming(log.name):
         claim = _recomputed_if_it_needs_no_rewards(claim)
-        claim, columns = _choose(log, claim)
+        claim, columns = _choose_columns(log, claim)
         arms = find_arms(log, columns, claim, [], None)
         grouped = columns.group is not None
         auditor = Auditor(make_mode(columns.mode, claim, arms, grouped=grouped), grouped=grouped)
@@ -91,13 +91,13 @@ def followed_state(auditor: Auditor, log: FollowedLog) -> dict[str, Any]:
 
 def _prepare(log: Log, claim: Claim, progress: Progress) -> tuple[Claim, LogColumns, LogArms, list[str]]:
     """Return the claim, the columns that matter, the arms, and what should be known of these."""
-    claim, columns = _choose(log, claim)
+    claim, columns = _choose_columns(log, claim)
     warnings: list[str] = []
     arms = find_arms(log, columns, claim, warnings, progress)
     return claim, columns, arms, warnings + _unused(claim, columns)
 
 
-def _choose(log: Log, claim: Claim) -> tuple[Claim, LogColumns]:
+def _choose_columns(log: Log, claim: Claim) -> tuple[Claim, LogColumns]:
     """Return the columns that matter, and the claim with what their names say."""
     columns = choose_columns(log.columns, claim)
     return replace(claim, probability_of=columns.probability_of), columns

@@ -15,7 +15,7 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.numerics._jit import by_type, inlined, parts
-from feint.numerics._validate import as_number
+from feint.numerics._validate import checked_number
 from feint.support.own_parts import call, fresh
 
 _PIECES_KEPT = 64  # tables of own budgets, for all replications together
@@ -100,10 +100,7 @@ def checked_at(budget: Any, t: int) -> float:
     """Return ε_t of any budget; refuse what is not a number from 0 to ∞."""
     value = call(budget, "at", t, t)
     what = f"{type(budget).__name__}.at({t}), the KL budget of step {t}, must be a number from 0 to math.inf"
-    number = as_number(value, what)
-    if number < 0:
-        raise ValueError(f"{what}; got {value!r}.")
-    return number
+    return checked_number(value, what, lambda x: x >= 0)
 
 
 def may_grow(budget: Any) -> bool:

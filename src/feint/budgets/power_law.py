@@ -8,7 +8,7 @@ import numpy as np
 
 from feint._types import FloatArray
 from feint.budgets.base import PowerKernel, check_pull
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 
 _DIRECT = 10_000  # terms of a power sum added one by one
 
@@ -38,10 +38,7 @@ class PowerLaw:
     def __post_init__(self) -> None:
         for name in ("scale", "exponent"):
             what = f"{name} of a power law must be a finite number, 0 or more"
-            number = as_number(getattr(self, name), what)
-            if not 0 <= number < math.inf:
-                raise ValueError(f"{what}; got {number}.")
-            object.__setattr__(self, name, number)
+            set_number(self, name, what, lambda x: 0 <= x < math.inf)
 
     def at(self, t: int) -> float:
         """Return ε_t."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from feint.budgets.base import PowerKernel, check_pull
-from feint.numerics._validate import as_number, is_whole
+from feint.numerics._validate import is_whole, set_number
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,9 @@ class TotalBudget:
 
     def __post_init__(self) -> None:
         what = "total of a budget must be a finite number, 0 or more"
-        number = as_number(self.total, what)
-        if not 0 <= number < math.inf:
-            raise ValueError(f"{what}; got {number}.")
+        set_number(self, "total", what, lambda x: 0 <= x < math.inf)
         if not is_whole(self.horizon, 1):
             raise ValueError(f"horizon is {self.horizon!r}; a total budget needs a whole number of pulls, 1 or more.")
-        object.__setattr__(self, "total", number)
         object.__setattr__(self, "horizon", int(self.horizon))
 
     def at(self, t: int) -> float:

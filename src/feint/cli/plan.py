@@ -91,7 +91,7 @@ def plan(
             raise ValueError("--unseen finds out which arm to boost; leave --explorer out.")
         if goal != "best-arm":
             raise ValueError("--unseen is for the goal best-arm; leave --goal out.")
-        answer = plan_unseen(bandit, unseen, alpha, _pulls(horizon))
+        answer = plan_unseen(bandit, unseen, alpha, _whole_pulls(horizon))
     else:
         chosen = parse(explorer or "top-two", "explorer", folder=Path(), known=usual_arguments(bandit))
         budget: Any = None
@@ -102,7 +102,7 @@ def plan(
         elif time is not None:
             budget = plan_epsilon(bandit, time, delta, explorer=chosen, goal=aim)
         elif total is not None:
-            budget = TotalBudget(total, _pulls(horizon))
+            budget = TotalBudget(total, _whole_pulls(horizon))
         answer = make_plan(bandit, budget, delta, explorer=chosen, alpha=alpha, goal=aim)
     if as_json:
         typer.echo(_plan_json(answer))
@@ -116,7 +116,7 @@ def plan(
         typer.echo(f"drew {plot}", err=as_json)
 
 
-def _pulls(horizon: float | None) -> int:
+def _whole_pulls(horizon: float | None) -> int:
     if horizon is None or horizon != math.floor(horizon):
         raise ValueError(f"--horizon is {horizon}; give a whole number of pulls.")
     return int(horizon)

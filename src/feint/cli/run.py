@@ -134,7 +134,7 @@ def _command(given: dict[str, Any], observe: bool) -> list[str]:
 
 
 def _draw_figure(runs: "Runs", epsilon: str) -> Any:
-    from feint.support.style import COLOURS, band, new_figure, tidy
+    from feint.support.figure_style import COLOURS, band, new_figure, tidy
 
     figure = new_figure(7.2, 3.0)
     left, right = figure.subplots(1, 2)

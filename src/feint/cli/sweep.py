@@ -118,7 +118,7 @@ def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "T
     from rich.markup import escape
     from rich.table import Table
 
-    from feint.sweep.study import AXES
+    from feint.sweep.axes import AXES
 
     def show(text: str) -> str:
         return escape(printable(text))

@@ -51,10 +51,10 @@ def bet_repeatedly(
                 experts.counts[b] += experts.instant[b]
                 experts.instant[b] = 0.0
         if begins[i] or i == 0:
-            _share(experts.counts, n_experts, shares)
+            _set_shares(experts.counts, n_experts, shares)
         r = places[i] * n_arms + arms[i]
         for j in range(n_sizes):
-            total = _multiply(experts, single, r, j, shares, inverse[j], begins[i])
+            total = _multiply_size(experts, single, r, j, shares, inverse[j], begins[i])
             inverse[j] = settle_wealth(experts, j, total, single.gains[r, j])
         experts.instant[arms[i]] += 1.0
         e[i], units[i] = read_wealth(experts)
@@ -64,7 +64,7 @@ def bet_repeatedly(
 
 
 @inlined
-def _multiply(
+def _multiply_size(
     experts: Experts, single: SingleRatios, r: int, j: int, shares: FloatArray, inverse: float, begins: bool
 ) -> float:
     """Multiply the weights of a size by what is left from the row above and by the ratios, and return their sum."""
@@ -88,7 +88,7 @@ def _multiply(
 
 
 @part
-def _share(counts: FloatArray, n_experts: int, shares: FloatArray) -> None:
+def _set_shares(counts: FloatArray, n_experts: int, shares: FloatArray) -> None:
     """Set the share of each arm in the bet on all arms and, from K on, that of the first arm of each pair."""
     total, m = 0.0, counts.size
     for b in range(counts.size):

@@ -29,7 +29,7 @@ from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
 from feint.evidence.claim_table import Claimed
 from feint.numerics._jit import inlined, kernel, part
-from feint.numerics._validate import SUM_TOLERANCE, as_number
+from feint.numerics._validate import SUM_TOLERANCE, checked_number
 
 SHARE = 0.007  # measured: less is better against one boosted arm, more against an arm that changes every step
 _SMALLEST_SHARE = 1e-12
@@ -217,9 +217,7 @@ class FixedShare(EProcess):
     def __init__(self, n_arms: int, share: float, within: float) -> None:
         super().__init__(n_arms)
         what = "share must be a number from 1e-12 to 1"
-        self.share = as_number(share, what)
-        if not _SMALLEST_SHARE <= self.share <= 1:
-            raise ValueError(f"{what}; got {share!r}.")
+        self.share = checked_number(share, what, lambda x: _SMALLEST_SHARE <= x <= 1)
         self.within = check_within(within)
         self.experts = self._experts()
 
@@ -288,7 +286,4 @@ class FixedShare(EProcess):
 def check_within(within: float) -> float:
     """Return `within`, the share by which true probabilities may differ from those claimed, as a checked float."""
     what = "within, a share of each probability, must be a number from 0 up to but not including 1"
-    number = as_number(within, what)
-    if not 0 <= number < 1:
-        raise ValueError(f"{what}; got {within!r}.")
-    return number
+    return checked_number(within, what, lambda x: 0 <= x < 1)

@@ -21,9 +21,9 @@ from feint.evidence.serial import (
     TOWARDS,
     SerialBets,
     SerialMixture,
-    begin_instant,
-    read_wealth,
     recall_past,
+    release_reserve,
+    settle_bets,
     shift_lags,
 )
 from feint.evidence.serial_bet import BEHIND, LARGEST_INVERSE
@@ -46,23 +46,23 @@ def _bet_rows(
     """Bet on each row, and write E in the unit exp(units)."""
     for i in range(arms.size):
         if begins[i]:
-            begin_instant(bets)
+            release_reserve(bets)
         inverse, won = min(math.exp(-log_propensity[i]), LARGEST_INVERSE), 0.0
         for first in range(0, bets.wealth.shape[0], SETS):
             g = groups[i] + 1 if first > 0 else 0
             recall_past(bets, g)
             for s in range(SETS):
-                won += _multiply(within, bets, bets.wealth[first + s], bets.before[g], s, arms[i], inverse)
+                won += _multiply_set(within, bets, bets.wealth[first + s], bets.before[g], s, arms[i], inverse)
             now = bets.now[g]
             shift_lags(now, arms[i])
             for a in range(LAGS, now.size):
                 now[a] += 1.0
             now[LAGS + arms[i]] -= inverse
-        e[i], units[i] = read_wealth(bets, won)
+        e[i], units[i] = settle_bets(bets, won)
 
 
 @inlined
-def _multiply(
+def _multiply_set(
     within: float, bets: SerialBets, wealth: FloatArray, before: FloatArray, s: int, arm: int, inverse: float
 ) -> float:
     """Multiply the wealth of the bets on a set by (1 + q·x)/(1 + q·w), and return the sum."""

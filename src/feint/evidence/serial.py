@@ -75,7 +75,7 @@ def _bet_rows(
     """
     for i in range(arms.size):
         if begins[i]:
-            begin_instant(bets)
+            release_reserve(bets)
         arm, bound, won = arms[i], bounds[places[i]], 0.0
         for first in range(0, bets.wealth.shape[0], SETS):
             g = groups[i] + 1 if first > 0 else 0
@@ -87,7 +87,7 @@ def _bet_rows(
             for a in range(bound.shape[1]):
                 now[LAGS + a] += bound[0, a]
             now[LAGS + arm] -= 1.0
-        e[i], units[i] = read_wealth(bets, won)
+        e[i], units[i] = settle_bets(bets, won)
 
 
 @part
@@ -135,7 +135,7 @@ def shift_lags(now: FloatArray, arm: int) -> None:
 
 
 @inlined
-def read_wealth(bets: SerialBets, won: float) -> tuple[float, float]:
+def settle_bets(bets: SerialBets, won: float) -> tuple[float, float]:
     """Return E and the log of its unit, given the wealth of all bets."""
     facts = bets.facts
     total = won + facts[_RESERVE] * (math.exp(-facts[SCALE]) if facts[SCALE] > 1.0 else 1.0)
@@ -143,7 +143,7 @@ def read_wealth(bets: SerialBets, won: float) -> tuple[float, float]:
 
 
 @inlined
-def begin_instant(bets: SerialBets) -> None:
+def release_reserve(bets: SerialBets) -> None:
     """Divide what is released of the stake among the bets."""
     facts = bets.facts
     if np.int64(facts[_INSTANTS]) % _RELEASED_EVERY == 0:

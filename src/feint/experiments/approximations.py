@@ -17,8 +17,7 @@ from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin, TopTwo
 from feint.registry.instance_files import PAPER
-from feint.support.intervals import median_ratio_interval
-from feint.support.style import (
+from feint.support.figure_style import (
     COLOURS,
     GREY,
     band,
@@ -28,6 +27,7 @@ from feint.support.style import (
     spread_ticks,
     tidy,
 )
+from feint.support.intervals import median_ratio_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -50,7 +50,7 @@ def with_subscripts(text: str) -> str:
     return re.sub(r"(?<=[^\W\d_])_(?:\{([^}]*)\}|(\w)\b)", r"<sub>\1\2</sub>", html.escape(text))
 
 
-def _row(group: list[Finding]) -> str:
+def _html_row(group: list[Finding]) -> str:
     first, verdict = group[0], merged_verdict(group)
     notes = [f"The paper: “{with_subscripts(first.stated)}”"] if first.stated else []
     notes += [f"* {changes(first)}"] if first.exploratory else []
@@ -78,6 +78,6 @@ def _measured(claim: Finding, group: list[Finding]) -> str:
 
 def claims_table(claims: list[Finding]) -> str:
     """Return the table, in the order of the claims."""
-    rows = "".join(_row(group) for group in merge(claims))
+    rows = "".join(_html_row(group) for group in merge(claims))
     head = "<th>verdict</th><th>claim</th><th>what was measured</th><th>claimed</th><th>measured</th>"
     return f"<table class='claims'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -45,7 +45,7 @@ def claims_page(claims: dict[str, list[Finding]], origin: str, seed: int) -> str
     if doubts := [line for line, claim in zip(doubts, everything, strict=True) if claim.words_in_doubt]:
         parts += ["\n## Where the paper's words are not shown\n", *doubts]
     for kind, title in KINDS.items():
-        rows = [_row(name, claim) for name, found in claims.items() for claim in found if claim.kind == kind]
+        rows = [_markdown_row(name, claim) for name, found in claims.items() for claim in found if claim.kind == kind]
         columns = ("figure", "claim", "measured", "interval", "claimed", "verdict")[: 4 if kind == MEASUREMENT else 6]
         if rows:
             head = (f"| {' | '.join(columns)} |", f"| {' | '.join(['---'] * len(columns))} |")
@@ -54,7 +54,7 @@ def claims_page(claims: dict[str, list[Finding]], origin: str, seed: int) -> str
     return "\n".join(parts) + "\n"
 
 
-def _row(name: str, claim: Finding) -> str:
+def _markdown_row(name: str, claim: Finding) -> str:
     verdict = f"**{claim.verdict}**" if claim.verdict == REFUTED else claim.verdict
     cells = [name, _escape_markup(marked(claim)), f"{claim.measured:.4g}", claim.interval]
     cells += [] if claim.kind == MEASUREMENT else [claim.claimed, verdict]

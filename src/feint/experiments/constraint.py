@@ -11,7 +11,7 @@ from feint.experiments.contract import Tick
 from feint.experiments.findings import Finding
 from feint.numerics import RandomStream, best_arm_probabilities
 from feint.registry.instance_files import PAPER
-from feint.support.style import GREY, new_figure, ordered_colours, tidy
+from feint.support.figure_style import GREY, new_figure, ordered_colours, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

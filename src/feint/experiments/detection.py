@@ -15,8 +15,8 @@ from feint.numerics.boost_kernel import bernoulli_kl
 from feint.planning.plan import planned_median
 from feint.registry.instance_files import PAPER
 from feint.simulation.simulate import simulate
+from feint.support.figure_style import COLOURS, GREY, draw_intervals, new_figure, tidy
 from feint.support.intervals import gappy_median_interval, median_interval, median_ratio_interval, share_interval
-from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,7 +171,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     found = []
     for i, instance in enumerate(INSTANCES):
         found += [_detected_first(data.isel(instance=i), delta, instance) for delta in data.delta.values]
-    found += [_slope(data.isel(instance=i), instance) for i, instance in enumerate(INSTANCES)]
+    found += [_power_of_epsilon(data.isel(instance=i), instance) for i, instance in enumerate(INSTANCES)]
     for k, delta in enumerate(data.delta.values):
         found += [_planner(data, k, delta), _wrong(data, k, delta)]
     return [*found, *_detection_bounds(data)]
@@ -195,7 +195,7 @@ def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Finding:
     return at_every_point(name, OURS, text, points, at_least=0.5, changed=_CHANGED_WATCH)
 
 
-def _slope(data: xr.Dataset, instance: str) -> Finding:
+def _power_of_epsilon(data: xr.Dataset, instance: str) -> Finding:
     """Compare medians at both ends of ε. A median does not ask when runs that were not detected would have been; and
     two medians have shorter intervals than a line through many has. Whether the power is within 0.1 of −1, an hour does
     not decide (docs/samples.md).

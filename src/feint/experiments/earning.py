@@ -16,8 +16,8 @@ from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.greedy import Greedy
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import Earn, FixedTilting, TopTwo
+from feint.support.figure_style import COLOURS, GREY, new_figure, ordered_colours, tidy
 from feint.support.intervals import median_interval, share_interval
-from feint.support.style import COLOURS, GREY, new_figure, ordered_colours, tidy
 from feint.theory import optimal_earning
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _given_up(settings: dict[str, Any], seed: int, tick: Tick) -> Any:
     return np.diff(runs.pulls.values[:, :, bandit.best_public], axis=1)[:, 0] < horizon / 4
 
 
-def _pulls(data: xr.Dataset, case: str) -> Any:
+def _case_pulls(data: xr.Dataset, case: str) -> Any:
     """Return the pulls of a case's runs, (run, time, arm)."""
     i = CASES.index(case)
     return data.pulls.values[i, : int(data.runs[i])]
@@ -148,7 +148,7 @@ def _pulls(data: xr.Dataset, case: str) -> Any:
 
 def _extra_reward(data: xr.Dataset, case: str) -> FloatArray:
     """Return Σ g_a·N_a, the private reward in excess of always pulling the best public arm, (run, time)."""
-    return np.asarray(_pulls(data, case) @ data.advantage.values)
+    return np.asarray(_case_pulls(data, case) @ data.advantage.values)
 
 
 def plot(data: xr.Dataset) -> "Figure":
@@ -193,7 +193,7 @@ def _locked(data: xr.Dataset, case: str) -> Any:
     """Return in which runs an arm that should earn has hardly been pulled over the last decade."""
     first, growth = _decade(data)
     earns = data.advantage.values > 0
-    added = np.diff(_pulls(data, case)[:, [first, -1]], axis=1)[:, 0, earns]
+    added = np.diff(_case_pulls(data, case)[:, [first, -1]], axis=1)[:, 0, earns]
     return (added < _LOCKED * growth * data.predicted.values[earns]).any(1)
 
 
@@ -208,7 +208,7 @@ def _law(data: xr.Dataset, case: str) -> list[Finding]:
     gains = _extra_reward(data, case)
     slope = (gains[:, -1] - gains[:, first]) / (growth * float(data.constant))
     earns = np.flatnonzero(data.advantage.values > 0)
-    added = np.diff(_pulls(data, case)[:, [first, -1]], axis=1)[:, 0]
+    added = np.diff(_case_pulls(data, case)[:, [first, -1]], axis=1)[:, 0]
     one, other = earns[:2]
     predicted = data.predicted.values[one] / data.predicted.values[other]
     ratio = added[:, one] / np.maximum(1, added[:, other]) / predicted

@@ -20,8 +20,8 @@ from feint.explorers import RoundRobin
 from feint.feedback import Linked, Sometimes
 from feint.numerics import best_arm_probabilities
 from feint.registry.instance_files import PAPER
+from feint.support.figure_style import COLOURS, GREY, band, new_figure, tidy
 from feint.support.intervals import Interval, gappy_median_interval, median_interval, share_interval
-from feint.support.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import optimal_boosting, saturated_log_error
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         errors.append(runs.log_error.values)
         found.append(runs.recommendation.values[:, -1] == bandit.best_private)
         gammas.append(best.gamma)
-    excess, predicted = _excess(settings, common, tick)
-    watched, alarm, watch_times = _watch(settings, seed, tick)
+    excess, predicted = _excess_errors(settings, common, tick)
+    watched, alarm, watch_times = _watched_runs(settings, seed, tick)
     return xr.Dataset(
         {
             "log_error": (("case", "replication", "time"), np.array(errors)),
@@ -142,7 +142,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     )
 
 
-def _excess(settings: dict[str, Any], common: dict[str, Any], tick: Tick) -> tuple[FloatArray, FloatArray]:
+def _excess_errors(settings: dict[str, Any], common: dict[str, Any], tick: Tick) -> tuple[FloatArray, FloatArray]:
     """Return log error less its limit, and its standard deviation to first order at each run's pulls."""
     bandit = with_spread(settings)
     runs = simulate_resumably(
@@ -168,7 +168,7 @@ def gradient(bandit: Bandit) -> FloatArray:
     return np.asarray((errors[:n_arms] - errors[n_arms:]) / (2 * step))
 
 
-def _watch(settings: dict[str, Any], seed: int, tick: Tick) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _watched_runs(settings: dict[str, Any], seed: int, tick: Tick) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return log errors, alarms and times of Algorithm 1 with its observer."""
     errors, alarms = [], []
     for bandit in instances(settings, 1.0).values():
@@ -225,7 +225,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Test the slopes, the limit with a spread and how it is approached, and that the observer sees no difference."""
     arrived = data.found.sel(case="never seen").values
     return [
-        *(_slope(data.sel(case=case), str(case)) for case in data.case.values),
+        *(_slope_claim(data.sel(case=case), str(case)) for case in data.case.values),
         _claim(
             "never seen and b < 0: the publicly worst arm is found",
             f"share of runs that recommend it at T = {int(data.time[-1]):,}",
@@ -242,7 +242,7 @@ def _claim(name: str, quantity: str, interval: Interval, claimed: tuple[float, f
     return Finding(name, OURS, quantity, *interval, at_least=claimed[0], at_most=claimed[1], changed=changed)
 
 
-def _slope(data: xr.Dataset, case: str) -> Finding:
+def _slope_claim(data: xr.Dataset, case: str) -> Finding:
     """Fit the log error of each run by a line in √(εT)."""
     root = np.sqrt(data.attrs["epsilon"] * data.time.values)
     weights = (root - root.mean()) / ((root - root.mean()) ** 2).sum()

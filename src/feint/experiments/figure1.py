@@ -14,8 +14,8 @@ from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
 from feint.registry.instance_files import PAPER
+from feint.support.figure_style import COLOURS, GREY, band, new_figure, tidy
 from feint.support.intervals import median_interval
-from feint.support.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import predicted_pulls
 from feint.theory.rates import ORDERS
 

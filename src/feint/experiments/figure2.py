@@ -12,8 +12,8 @@ from feint.experiments.contract import Tick, in_units
 from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_point
 from feint.experiments.resumable import simulate_resumably
 from feint.registry.instance_files import PAPER
+from feint.support.figure_style import GREY, band, band_of_logs, new_figure, ordered_colours, tidy
 from feint.support.intervals import median_interval
-from feint.support.style import GREY, band, band_of_logs, new_figure, ordered_colours, tidy
 from feint.theory import optimal_allocation
 
 if TYPE_CHECKING:

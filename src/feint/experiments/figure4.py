@@ -10,8 +10,8 @@ from feint.bandit import Bandit
 from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, OURS, Finding
 from feint.experiments.resumable import simulate_resumably
+from feint.support.figure_style import COLOURS, band, new_figure, tidy
 from feint.support.intervals import median_interval
-from feint.support.style import COLOURS, band, new_figure, tidy
 from feint.theory import gamma, optimal_boosting
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import xarray as xr
 from feint.experiments.contract import Tick
 from feint.experiments.findings import Finding
 from feint.numerics import boost_probability, boost_probability_approx
-from feint.support.style import COLOURS, GREY, new_figure, tidy
+from feint.support.figure_style import COLOURS, GREY, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -155,18 +155,8 @@ def at_every_point(
 
     worst = max(points, key=severity)
     text = f"{quantity}; the worst of {len(points)} points, {worst.where}"
-    return Finding(
-        name,
-        stated,
-        text,
-        worst.value,
-        worst.low,
-        worst.high,
-        at_least,
-        at_most,
-        changed=changed,
-        theorem=theorem,
-    )
+    measured = worst.value, worst.low, worst.high
+    return Finding(name, stated, text, *measured, at_least, at_most, changed=changed, theorem=theorem)
 
 
 def family_words(claims: Iterable[Finding]) -> str:

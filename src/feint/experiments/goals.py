@@ -15,8 +15,8 @@ from feint.references import ThompsonSampling
 from feint.registry import parse
 from feint.simulation.scenario import RunOptions, Scenario
 from feint.simulation.simulate import run_simulation
+from feint.support.figure_style import COLOURS, GREY, band, new_figure, tidy
 from feint.support.intervals import median_interval
-from feint.support.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import gamma, optimal_boosting
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def take_turns(weights: FloatArray, turns: int) -> list[int]:
     return made
 
 
-def _label(case: tuple[Any, ...], number: int) -> str:
+def _case_label(case: tuple[Any, ...], number: int) -> str:
     return f"{case[0]}, instance {number}"
 
 
@@ -89,11 +89,12 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
         options = RunOptions(horizon=horizon, replications=replications, seed=seed, checkpoints=times, method="event")
         runs = run_simulation(scenario, options, in_units(tick, horizon * replications, _UNITS))
         errors.append(runs.variables["log_error"])
+    labels = [_case_label(case, i) for i, case in enumerate(settings["cases"], 1)]
     return xr.Dataset(
         {"log_error": (("case", "replication", "time"), np.array(errors))},
         coords={
             "time": times,
-            "label": ("case", np.array([_label(case, i) for i, case in enumerate(settings["cases"], 1)], dtype=object)),
+            "label": ("case", np.array(labels, dtype=object)),
             "gamma": ("case", best),
             "gamma_kept": ("case", kept),
         },

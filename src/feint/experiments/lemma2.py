@@ -7,8 +7,8 @@ import xarray as xr
 
 from feint.experiments.contract import Tick
 from feint.experiments.findings import LEVEL, Finding
+from feint.support.figure_style import COLOURS, GREY, band, new_figure, tidy
 from feint.support.intervals import median_interval
-from feint.support.style import COLOURS, GREY, band, new_figure, tidy
 from feint.theory import bernoulli_limit, bernoulli_process
 
 if TYPE_CHECKING:

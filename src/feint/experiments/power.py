@@ -15,8 +15,8 @@ from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_poi
 from feint.experiments.resumable import simulate_resumably
 from feint.numerics import boost_probability
 from feint.registry.instance_files import PAPER
+from feint.support.figure_style import COLOURS, GREY, draw_intervals, new_figure, tidy
 from feint.support.intervals import Interval, bounded_mean_interval, share_interval
-from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,8 +13,8 @@ from feint.experiments.findings import LEVEL, OURS, Finding, Point, at_every_poi
 from feint.experiments.resumable import simulate_resumably
 from feint.explorers import RoundRobin
 from feint.registry.instance_files import PAPER
+from feint.support.figure_style import COLOURS, GREY, draw_intervals, new_figure, tidy
 from feint.support.intervals import median_interval
-from feint.support.style import COLOURS, GREY, draw_intervals, new_figure, tidy
 from feint.theory import predicted_pulls
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -10,17 +11,18 @@ import numpy.typing as npt
 
 from feint._types import FloatArray, IntArray
 from feint.explorers.base import Uniforms, View
-from feint.numerics._jit import inlined, part, parts
+from feint.numerics._jit import inlined, part, parts, shared_inlined
 from feint.numerics._validate import as_floats
 
 
-@inlined
-def _furthest_behind(weights: FloatArray, boosts: IntArray, made: int) -> int:
-    chosen = -1
-    furthest = 0.0
+@shared_inlined
+def furthest_behind(weights: FloatArray, boosts: IntArray, made: int) -> int:
+    """Return argmax_a (s + 1)·w_a − B_a over the arms with w_a > 0, after s boosts; the first of equals."""
+    chosen = 0
+    furthest = -math.inf
     for a in range(boosts.size):
         behind = (made + 1) * weights[a] - boosts[a]
-        if weights[a] > 0.0 and (chosen < 0 or behind > furthest):
+        if weights[a] > 0.0 and behind > furthest:
             chosen = a
             furthest = behind
     return chosen
@@ -31,7 +33,7 @@ def _choose(settings: FixedBoostingKernel, view: View, bounds: FloatArray, unifo
     made = 0
     for a in range(view.boosts.size):
         made += view.boosts[a]
-    return _furthest_behind(settings.weights, view.boosts, made)
+    return furthest_behind(settings.weights, view.boosts, made)
 
 
 @part
@@ -41,7 +43,7 @@ def _pass_boosts(settings: FixedBoostingKernel, boosts: IntArray, steps: int) ->
     for a in range(boosts.size):
         made += boosts[a]
     for i in range(steps):
-        boosts[_furthest_behind(settings.weights, boosts, made + i)] += 1
+        boosts[furthest_behind(settings.weights, boosts, made + i)] += 1
 
 
 @parts(uses_posterior=False, choose=_choose, pass_boosts=_pass_boosts)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from feint._types import FloatArray, IntArray
 from feint.explorers.base import Uniforms, View
+from feint.explorers.fixed_boosting import furthest_behind
 from feint.families.base import divergence_to, move_inside
 from feint.feedback.base import worth
 from feint.goals.base import fill_weights
@@ -26,15 +27,6 @@ def _neglected(boosts: IntArray) -> tuple[int, int]:
 
 
 @shared_inlined
-def _furthest_behind(weights: FloatArray, boosts: IntArray, made: int) -> int:
-    chosen = 0
-    for a in range(1, boosts.size):
-        if (made + 1) * weights[a] - boosts[a] > (made + 1) * weights[chosen] - boosts[chosen]:
-            chosen = a
-    return chosen
-
-
-@shared_inlined
 def _estimate(view: View) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return both estimates of the means, inside their families' ranges, and space for weights."""
     public, private, weights = view.scratch[0], view.scratch[1], view.scratch[2]
@@ -51,7 +43,7 @@ def _choose(settings: "TrackingKernel", view: View, bounds: FloatArray, uniforms
         return least
     public, private, weights = _estimate(view)
     optimal_weights(view.public_family, view.private_family, public, private, weights, view.scratch[3:])
-    return _furthest_behind(weights, view.boosts, made)
+    return furthest_behind(weights, view.boosts, made)
 
 
 @parts(uses_posterior=False, choose=_choose)
@@ -77,7 +69,7 @@ def _choose_for_goal(settings: "GoalTrackingKernel", view: View, bounds: FloatAr
     if free > 1 or not fill_weights(settings.goal, view.private_family, private, cost, weights):
         for a in range(public.size):
             weights[a] = 0.0 if a == best else 1.0 / (public.size - 1)
-    return _furthest_behind(weights, view.boosts, made)
+    return furthest_behind(weights, view.boosts, made)
 
 
 @parts(uses_posterior=False, choose=_choose_for_goal)

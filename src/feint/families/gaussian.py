@@ -13,7 +13,7 @@ from feint.families.normal_region import fill_normal_region, set_corners
 from feint.families.normal_tangents import displace, fill_log_bounds, recentre
 from feint.families.placing import place_normal, sharpest_mean
 from feint.numerics._jit import inlined, part, parts, shared_inlined
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.numerics.best_arm import best_arm_probabilities
 from feint.numerics.best_arm_kernel import single_arm_sum
 from feint.numerics.best_arm_others import fill_normal_log_others
@@ -189,12 +189,9 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         what = "sigma, the rewards' standard deviation, must be a finite number above 0"
-        number = as_number(self.sigma, what)
-        if not 0 < number < math.inf:
-            raise ValueError(f"{what}; got {self.sigma!r}.")
-        if not 1 / _LARGEST_SIGMA <= number <= _LARGEST_SIGMA:
-            raise ValueError(f"sigma is {number:g}; rescale the rewards, so that it lies between 1e-200 and 1e200.")
-        object.__setattr__(self, "sigma", number)
+        set_number(self, "sigma", what, lambda x: 0 < x < math.inf)
+        if not 1 / _LARGEST_SIGMA <= self.sigma <= _LARGEST_SIGMA:
+            raise ValueError(f"sigma is {self.sigma:g}; rescale the rewards, so that it lies between 1e-200 and 1e200.")
 
     @property
     def mean_range(self) -> tuple[float, float]:

@@ -29,7 +29,7 @@ from feint.families.gaussian import NORMAL_PARTS
 from feint.families.normal_region import set_corners
 from feint.feedback.base import check_normal
 from feint.numerics._jit import inlined, part, parts
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.numerics.counts import draw_binomial, draw_hypergeometric
 from feint.numerics.sequence import DrawSequence, next_normal
 
@@ -224,17 +224,13 @@ class Sometimes:
     correlation: float = 0.0
 
     def __post_init__(self) -> None:
-        share = as_number(self.share, "share, the probability that a private reward is seen, must be a number")
-        if not 0 < share <= 1:
-            raise ValueError(
-                f"share is {self.share!r}; it is the probability that a private reward is seen, above 0 and at most 1 "
-                "(Linked is for rewards that are never seen)."
-            )
-        correlation = as_number(self.correlation, "correlation must be a number")
-        if not -1 <= correlation <= 1:
-            raise ValueError(f"correlation is {self.correlation!r}; that of the two noises lies from -1 to 1.")
-        object.__setattr__(self, "share", share)
-        object.__setattr__(self, "correlation", correlation)
+        what = (
+            "share, the probability that a private reward is seen, must be a number above 0 and at most 1 (Linked is "
+            "for rewards that are never seen)"
+        )
+        set_number(self, "share", what, lambda x: 0 < x <= 1)
+        what = "correlation, that of the two noises, must be a number from -1 to 1"
+        set_number(self, "correlation", what, lambda x: -1 <= x <= 1)
 
     @property
     def reads_public(self) -> bool:

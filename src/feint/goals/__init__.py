@@ -1,6 +1,6 @@
 """Goals: what is to be learnt of the private means, one file each.
 
-Theory, explorers, agents, simulations and plans import this folder.
+Theory, explorers, agents, simulations, plans and everything above them import this folder.
 """
 
 from feint.goals.above_threshold import AboveThreshold

@@ -12,7 +12,7 @@ from feint.families.base import Belief, divergence_to
 from feint.families.placing import place_on_axis
 from feint.goals.base import axis_of, hazard, log_any, relative_doubt
 from feint.numerics._jit import part, parts
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.numerics.posterior_axes import tails
 from feint.support.printable import short_repr
 
@@ -138,10 +138,7 @@ class AboveThreshold:
     threshold: float
 
     def __post_init__(self) -> None:
-        number = as_number(self.threshold, "threshold must be a finite number")
-        if not math.isfinite(number):
-            raise ValueError(f"threshold is {number}; give a finite number.")
-        object.__setattr__(self, "threshold", number)
+        set_number(self, "threshold", "threshold must be a finite number", math.isfinite)
 
     def check(self, n_arms: int, family: Any) -> None:
         """Raise ValueError unless the threshold is a mean that private rewards can have."""

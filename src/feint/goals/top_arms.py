@@ -96,44 +96,49 @@ def _fill_pairs(goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: Fl
 
 
 @part
-def _fill_boost_shares(
-    goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
+def _fill_by_pair(
+    goal: "TopArmsKernel",
+    family: Any,
+    pulls: FloatArray,
+    means: FloatArray,
+    sampled: bool,
+    slopes: bool,
+    out: FloatArray,
 ) -> float:
+    """Fill in a mean over pairs, weighted by their doubt: of both arms' shares of the evidence, or of the `slopes` of
+    that doubt in both means.
+    """
     n = means.size
     least = _fill_pairs(goal, family, pulls, means)
     for a in range(n):
-        shares[a] = 0.0
+        out[a] = 0.0
     total = 0.0
     for i in range(n):
         for j in range(n):
             if goal.inside[i] and not goal.inside[j]:
                 weight = relative_doubt(goal.pairs[0, i, j], least, sampled)
-                shares[i] += weight * goal.pairs[1, i, j]
-                shares[j] += weight * (1.0 - goal.pairs[1, i, j])
                 total += weight
+                first, second = goal.pairs[1, i, j], 1.0 - goal.pairs[1, i, j]
+                if slopes:
+                    weight *= hazard(goal.pairs[0, i, j])
+                    first, second = math.sqrt(first), math.sqrt(second)
+                out[i] += weight * first
+                out[j] += weight * second
     for a in range(n):
-        shares[a] /= total
+        out[a] /= total
     return least
 
 
-@part
+@inlined
+def _fill_boost_shares(
+    goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
+) -> float:
+    return _fill_by_pair(goal, family, pulls, means, sampled, False, shares)
+
+
+@inlined
 def _fill_slopes(goal: "TopArmsKernel", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray) -> float:
-    n = means.size
-    least = _fill_pairs(goal, family, pulls, means)
-    for a in range(n):
-        slopes[a] = 0.0
-    total = 0.0
-    for i in range(n):
-        for j in range(n):
-            if goal.inside[i] and not goal.inside[j]:
-                weight = relative_doubt(goal.pairs[0, i, j], least, True)
-                move = weight * hazard(goal.pairs[0, i, j])
-                slopes[i] += move * math.sqrt(goal.pairs[1, i, j])
-                slopes[j] += move * math.sqrt(1.0 - goal.pairs[1, i, j])
-                total += weight
-    for a in range(n):
-        slopes[a] /= total
-    return least
+    return _fill_by_pair(goal, family, pulls, means, True, True, slopes)
 
 
 @part

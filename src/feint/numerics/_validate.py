@@ -1,6 +1,7 @@
 """Turn array-likes into float64 arrays, or say in one sentence what is wrong with them."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,19 @@ def as_number(value: object, what: str) -> float:
     if math.isnan(number):
         raise ValueError(f"{what}; got {value!r}.")
     return number
+
+
+def checked_number(value: object, what: str, allowed: Callable[[float], bool]) -> float:
+    """Return `as_number`; raise ValueError unless this number is `allowed`."""
+    number = as_number(value, what)
+    if not allowed(number):
+        raise ValueError(f"{what}; got {value!r}.")
+    return number
+
+
+def set_number(part: object, name: str, what: str, allowed: Callable[[float], bool]) -> None:
+    """Make a field of a frozen dataclass a `checked_number`."""
+    object.__setattr__(part, name, checked_number(getattr(part, name), what, allowed))
 
 
 def is_whole(value: object, least: int, most: float = math.inf) -> bool:
@@ -131,11 +145,7 @@ def check_exactly_one(**arguments: object) -> None:
 
 def check_level(value: object, name: str) -> float:
     """Return a probability strictly between 0 and 1 as a float, or raise ValueError."""
-    what = f"{name} must lie strictly between 0 and 1"
-    number = as_number(value, what)
-    if not 0 < number < 1:
-        raise ValueError(f"{what}; got {value!r}.")
-    return number
+    return checked_number(value, f"{name} must lie strictly between 0 and 1", lambda x: 0 < x < 1)
 
 
 def check_flag(value: object, name: str) -> bool:

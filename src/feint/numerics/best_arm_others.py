@@ -46,7 +46,7 @@ def fill_normal_log_others(
     the second row of `extremes`. The posterior (2, K) is left with the second; the entry of `arm` means nothing.
     """
     arms = ws.arms
-    alone = _place(posterior, arm, extremes[0], ws)
+    alone = _place_with(posterior, arm, extremes[0], ws)
     start = _add_panels(ws)
     _take_logs(arms, first)
     another = ws.ranks[ORDER, 0]
@@ -54,7 +54,7 @@ def fill_normal_log_others(
     for a in range(first.size):
         arms[LEFT_BEFORE, a] = arms[LEFT, a]
     same = alone and _is_unseen(arms, arm, start)
-    same = _place(posterior, arm, extremes[1], ws) and same and _is_unseen(arms, arm, start)
+    same = _place_with(posterior, arm, extremes[1], ws) and same and _is_unseen(arms, arm, start)
     same = same and arms[PRECISION, another] == unit
     for a in range(first.size):
         same = same and (a == arm or arms[LEFT, a] == arms[LEFT_BEFORE, a])
@@ -89,7 +89,7 @@ def _take_logs(arms: FloatArray, out: FloatArray) -> None:
 
 
 @part
-def _place(posterior: FloatArray, arm: int, at: FloatArray, ws: NormalWorkspace) -> bool:
+def _place_with(posterior: FloatArray, arm: int, at: FloatArray, ws: NormalWorkspace) -> bool:
     """Place all arms, with `arm` at this mean and sd. If it is alone on its panels, leave it out and return True."""
     posterior[0, arm], posterior[1, arm] = at[0], at[1]
     place_arms(posterior[0], posterior[1], ws)

@@ -90,7 +90,7 @@ def _pool(a: int, ratio: FloatArray, alpha: FloatArray, beta: FloatArray, pooled
 
 
 @inlined
-def _excess(u: float) -> float:
+def _less_log(u: float) -> float:
     """Return u − log(1 + u) for u > −1. With s = u/(2 + u) it is u·s − 2·(s³/3 + s⁵/5 + …)."""
     s = u / (2.0 + u)
     square = s * s
@@ -117,7 +117,7 @@ def _set_tangents(j: int, scratch: FloatArray) -> None:
         v = (betas[i] / total * n - beta[i]) / beta[i]
         rare = odds < 1.0
         u, v = (u, -u * odds) if rare else (-v * inverse, v)
-        fall = alpha[i] * _excess(u) + beta[i] * _excess(v)
+        fall = alpha[i] * _less_log(u) + beta[i] * _less_log(v)
         r = np.sqrt(2.0 * fall)
         r = -r if u < 0.0 else r
         root = np.sqrt(alpha[i] / n * beta[i])

@@ -42,7 +42,7 @@ _COLUMNS = 9
 
 
 @kernel
-def _fill_rows(
+def _follow_pairs(
     kept: FloatArray, ws: BetaWorkspace, agents: IntArray, alphas: FloatArray, betas: FloatArray, out: FloatArray
 ) -> None:
     for i in range(agents.size):
@@ -68,14 +68,14 @@ def _go_on(now: FloatArray, alphas: FloatArray, betas: FloatArray) -> bool:
         return False
     for a in range(2):
         while now[2 * a] < alphas[a]:
-            _learn(now, a, 0)
+            _learn_reward(now, a, 0)
         while now[2 * a + 1] < betas[a]:
-            _learn(now, a, 1)
+            _learn_reward(now, a, 1)
     return now[_SMALL] > _SMALLEST and now[_ERROR] <= _TOLERANCE * now[_SMALL]
 
 
 @part
-def _learn(now: FloatArray, a: int, lost: int) -> None:
+def _learn_reward(now: FloatArray, a: int, lost: int) -> None:
     """Learn one reward of arm a."""
     own, pulls = now[2 * a + lost], now[2 * a] + now[2 * a + 1]
     both, total = own + now[2 * (1 - a) + lost], pulls + now[2 * (1 - a)] + now[2 * (1 - a) + 1]
@@ -129,7 +129,7 @@ class BetaPairs:
         """Return log P(arm is the best) before each row, (n, 2), from the parameters of its agent's arms there."""
         self._make_space(int(agents.max(initial=-1)) + 1)
         found = np.empty(alphas.shape)
-        _fill_rows(self._kept, self._ws, agents, alphas, betas, found)
+        _follow_pairs(self._kept, self._ws, agents, alphas, betas, found)
         return found
 
     def _make_space(self, n: int) -> None:

@@ -109,7 +109,7 @@ def _complement(log_p: float, r: float, epsilon: float) -> float:
 
 
 @part
-def _excess(p: float, log_p: float, epsilon: float) -> float:
+def _boost_excess(p: float, log_p: float, epsilon: float) -> float:
     """Return δ = q* − p where q* lies in the lower half of [p, 1]."""
     r = 1.0 - p
     highest = 0.5 * r
@@ -169,7 +169,7 @@ def boost_scalar(p: float, log_p: float, epsilon: float, exact_log: bool) -> flo
         if 0.5 * (math.log(0.5) - log_p) + 0.5 * math.log(0.5) >= epsilon:
             return _tiny(log_p, epsilon) * _INWARD * _ONE_FLOAT_DOWN
     elif _kl_and_slope(0.5 * r, p)[0] >= epsilon:
-        return max(p, (p + _excess(p, log_p, epsilon) * _INWARD) * _ONE_FLOAT_DOWN)
+        return max(p, (p + _boost_excess(p, log_p, epsilon) * _INWARD) * _ONE_FLOAT_DOWN)
     # Near −log p = ε the gap loses all its digits, but η is then below 1e-15: stay at least one float below 1.
     eta = _complement(log_p, r, epsilon) if -log_p > epsilon else 0.0
     return max(p, (1.0 - eta / _INWARD) * _ONE_FLOAT_DOWN)

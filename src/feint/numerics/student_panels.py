@@ -84,14 +84,14 @@ def cut_into_panels(arms: StudentArms) -> Panels:
         np.maximum.at(best, cells.row, lower)
         stake = upper - best[cells.row]
         keep = stake.max(-1) > _NEGLIGIBLE
-        cells, upper = _chosen(cells, keep), upper[keep]
+        cells, upper = _chosen_cells(cells, keep), upper[keep]
         worst, need = _needs(arms, cells, stake[keep], log_scales[keep])
         middle = _middle(arms, cells, worst)
         split = (need > 1) & (cells.left.x < middle) & (middle < cells.right.x)
         done.append((cells.row[~split], cells.left.x[~split], cells.right.x[~split], upper[~split]))
         if not split.any():
             break
-        cells = _halved(arms, _chosen(cells, split), middle[split])
+        cells = _halved(arms, _chosen_cells(cells, split), middle[split])
     else:
         raise ArithmeticError("The panels of the best-arm integrals did not converge; please report the parameters.")
     row, left, right, upper = (np.concatenate(parts) for parts in zip(*done, strict=True))
@@ -193,5 +193,5 @@ def _picked(edges: _Edges, index: IntArray | BoolArray) -> _Edges:
     return _Edges(*(values[index] for values in edges))
 
 
-def _chosen(cells: _Cells, chosen: BoolArray) -> _Cells:
+def _chosen_cells(cells: _Cells, chosen: BoolArray) -> _Cells:
     return _Cells(cells.row[chosen], _picked(cells.left, chosen), _picked(cells.right, chosen))

@@ -69,7 +69,7 @@ def facts_of_unseen(plan: "Unseen") -> ArmFacts:
         ("error without any boost", f"{plan.own_error:.4g}"),
         ("boosted", "the best way to spend it, by theory; gained: pulls beyond those of Thompson Sampling"),
         ("theory", "pulls gained by the first-order law, √(2·w·KL/d): too many if the total is small"),
-        ("pulls gained by ways to spend it", _ways(plan)),
+        ("pulls gained by ways to spend it", _ways_text(plan)),
         ("a test that knew every boost", f"would have a power of about {plan.informed_power:.3g}"),
     ]
     columns = {
@@ -82,7 +82,7 @@ def facts_of_unseen(plan: "Unseen") -> ArmFacts:
     return ArmFacts(title, _arms(plan.bandit, columns), numbers)
 
 
-def _ways(plan: "Unseen") -> str:
+def _ways_text(plan: "Unseen") -> str:
     """Return the pulls that each way gains in all, with a budget that rises and with one that is even."""
     gained: dict[str, list[str]] = {}
     for name, (pulls, _) in plan.ways.items():

@@ -21,7 +21,7 @@ _SHOWN = (0.1, 0.5, 0.9)
 
 def draw_plan(bandit: Bandit, plan: Plan) -> "Figure":
     """Draw the posterior error (left) and the evidence of both observers (right): medians and 80 % of the runs."""
-    from feint.support.style import COLOURS, GREY, new_figure, tidy
+    from feint.support.figure_style import COLOURS, GREY, new_figure, tidy
 
     end = plan.quantiles[2] if math.isfinite(plan.quantiles[2]) else 2.0 * plan.time
     times = np.unique(np.geomspace(bandit.n_arms + 1, end, _POINTS).round())

@@ -30,7 +30,7 @@ def _mixed(z: Any) -> Any:
     return z ^ (z >> _31)
 
 
-_mix = inlined(_mixed)
+_mix_word = inlined(_mixed)
 
 
 def keys_of(paths: npt.NDArray[np.int64]) -> WordArray:
@@ -50,7 +50,7 @@ def _fill_uniforms(keys: WordArray, first: np.uint64, found: FloatArray) -> None
     place = first * _GOLDEN
     for j in range(found.shape[0]):
         for i in range(keys.size):
-            found[j, i] = np.float64(_mix(keys[i] + place) >> _12) * 2.0**-52 + 2.0**-53
+            found[j, i] = np.float64(_mix_word(keys[i] + place) >> _12) * 2.0**-52 + 2.0**-53
         place += _GOLDEN
 
 

@@ -52,24 +52,24 @@ class PathGoal:
         of_log_error = np.ascontiguousarray(self._fill((pulls, sums, seen), math.inf, False).slopes.T)
         return np.asarray(of_log_error * np.exp(log_ndtr(-lead) + 0.5 * lead**2) * math.sqrt(2.0 * math.pi))
 
-    def _fill(self, known: tuple[FloatArray, FloatArray, FloatArray], bar: float, own: bool) -> "_Rows":
+    def _fill(self, known: tuple[FloatArray, FloatArray, FloatArray], bar: float, own: bool) -> "_PathErrors":
         pulls, sums, seen = known
         family, n_rows = self._family, pulls.shape[1]
         worth, posterior = self._private.worth(pulls, seen), self._private.posterior(pulls, sums, seen)
         rows = [np.ascontiguousarray(found.T) for found in (worth, sums / pulls, *posterior)]
-        found = _Rows._make((*rows, np.empty(n_rows), np.empty(rows[0].shape)))
+        found = _PathErrors._make((*rows, np.empty(n_rows), np.empty(rows[0].shape)))
 
         def fill(start: int, stop: int) -> None:
             known = belief(family, usual_prior(family), np.zeros(self._n_arms, dtype=np.int64))
-            here = _Rows._make(array[start:stop] for array in found)
-            _fill_rows(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
+            here = _PathErrors._make(array[start:stop] for array in found)
+            _fill_errors(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
 
         run_slices(fill, n_rows, smallest=_ROWS_PER_SLICE)
         return found
 
 
-class _Rows(NamedTuple):
-    """Paths of a slice: what is known of them (R, K), and what is found: see `_fill_rows`."""
+class _PathErrors(NamedTuple):
+    """Paths of a slice: what is known of them (R, K), and what is found: see `_fill_errors`."""
 
     pulls: FloatArray
     means: FloatArray
@@ -80,7 +80,7 @@ class _Rows(NamedTuple):
 
 
 @kernel
-def _fill_rows(goal: Any, private: Belief, rows: _Rows, answer: BoolArray, own: bool, far: float) -> None:
+def _fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArray, own: bool, far: float) -> None:
     """Fill the log errors of `answer`, or of each row's `own`, which are about right below `far`, and their slopes."""
     for i in range(rows.errors.size):
         least = fill_slopes(goal, private.family, rows.pulls[i], rows.means[i], rows.slopes[i])

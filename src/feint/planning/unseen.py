@@ -126,7 +126,7 @@ def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Uns
     own, ways = _ways(bandit, total, end)
     chosen = min(ways, key=lambda name: ways[name].error)
     way = ways[chosen]
-    found, alone = _paths(bandit, FixedBoosting(way.weights), way.budget), _paths(bandit, TopTwo(), Constant(0.0), end)
+    found, alone = _draw(bandit, FixedBoosting(way.weights), way.budget), _draw(bandit, TopTwo(), Constant(0.0), end)
     errors = np.exp(found.course[:, 0, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
         first_order = np.sqrt(2.0 * way.weights * total / public_divergences(bandit))
@@ -184,7 +184,7 @@ def _expected_error(bandit: Bandit, pulls: FloatArray) -> float:
     return float((0.5 * erfc(np.sqrt(0.5 * evidence_by_arm(bandit, pulls)))).sum())
 
 
-def _paths(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:
+def _draw(bandit: Bandit, explorer: Any, budget: Any, end: int | None = None) -> Paths:
     horizon = budget.horizon if end is None else end
     return draw_paths(
         bandit, explorer, budget, path_count(bandit, _PATHS), horizon=float(horizon), checkpoints=[horizon]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from feint.plot.labelled import LEVEL, By, axes_or_new, colours_of, labelled
-from feint.support.style import tidy
+from feint.support.figure_style import tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

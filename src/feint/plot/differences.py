@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from feint.plot.labelled import axes_or_new, draw_band, labelled, medians
-from feint.support.style import COLOURS, GREY, tidy
+from feint.support.figure_style import COLOURS, GREY, tidy
 
 if TYPE_CHECKING:
     import xarray as xr

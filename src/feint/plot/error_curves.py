@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from feint.plot.labelled import By, axes_or_new, colours_of, draw_band, labelled, medians
-from feint.support.style import tidy
+from feint.support.figure_style import tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

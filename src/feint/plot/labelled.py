@@ -10,8 +10,8 @@ from feint._types import FloatArray
 from feint.bandit import Bandit
 from feint.registry import from_config
 from feint.support.extras import need
+from feint.support.figure_style import COLOURS, ordered_colours
 from feint.support.intervals import gappy_median_interval
-from feint.support.style import COLOURS, ordered_colours
 from feint.sweep.summary import label_text
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ def labelled(runs: Any, by: By, needed: str) -> "list[tuple[str, xr.Dataset]]":
         found = [
             (", ".join(part for part in (str(name), label) if part), cell)
             for name, data in runs.items()
-            for label, cell in _cells(data, by)
+            for label, cell in _labelled_cells(data, by)
         ]
     else:
-        found = list(_cells(runs, by))
+        found = list(_labelled_cells(runs, by))
     if not found:
         raise ValueError("There is nothing to draw: no runs were given, or none of the sweep's cells has been run.")
     for label, cell in found:
@@ -47,7 +47,7 @@ def labelled(runs: Any, by: By, needed: str) -> "list[tuple[str, xr.Dataset]]":
     return found
 
 
-def _cells(data: Any, by: By) -> "Iterator[tuple[str, xr.Dataset]]":
+def _labelled_cells(data: Any, by: By) -> "Iterator[tuple[str, xr.Dataset]]":
     if not hasattr(data, "data_vars") or "replication" not in data.dims:
         raise ValueError(
             f"Runs are {type(data).__name__}; give what feint.simulate or feint.open_sweep returns, with its dimension "
@@ -71,10 +71,10 @@ def _cells(data: Any, by: By) -> "Iterator[tuple[str, xr.Dataset]]":
         if "complete" in cell:
             cell = cell.isel(replication=np.flatnonzero(cell["complete"].values))
         if cell.sizes["replication"]:
-            yield ", ".join(_label(name, cell[name].item()) for name in names), cell
+            yield ", ".join(_coordinate_label(name, cell[name].item()) for name in names), cell
 
 
-def _label(name: str, value: Any) -> str:
+def _coordinate_label(name: str, value: Any) -> str:
     text = f"{value:g}".replace("inf", "∞") if isinstance(value, float) else label_text(value)
     return {"epsilon": f"ε = {text}", "seed": f"seed {text}"}.get(name, text)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from feint.plot.labelled import By, axes_or_new, bandit_of_runs, colours_of, labelled, medians
-from feint.support.style import GREY, tidy
+from feint.support.figure_style import GREY, tidy
 from feint.theory import optimal_boosting
 
 if TYPE_CHECKING:

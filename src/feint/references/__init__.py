@@ -1,6 +1,6 @@
 """References: the policies that an observer can expect. One policy per file, one contract (`base`).
 
-The agent, the observer, simulations and audits import this folder.
+The agent, the observer, simulations, audits and everything above them import this folder.
 """
 
 from feint.references.base import Reference

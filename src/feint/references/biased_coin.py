@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import as_number, is_whole
+from feint.numerics._validate import is_whole, set_number
 
 
 @inlined
@@ -66,10 +66,7 @@ class BiasedCoin:
 
     def __post_init__(self) -> None:
         what = "p, the probability of the arm behind, must be a number from 0.5 to 1"
-        number = as_number(self.p, what)
-        if not 0.5 <= number <= 1:
-            raise ValueError(f"{what}; got {self.p!r}.")
-        object.__setattr__(self, "p", number)
+        set_number(self, "p", what, lambda x: 0.5 <= x <= 1)
         if self.mti is not None:
             if not is_whole(self.mti, 1, 10**9):
                 raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.numerics._jit import parts, shared
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.references.around import Around, expect_around
 from feint.references.base import Reference, among_arms, describe
 
@@ -114,17 +114,11 @@ class Clipped(Around):
 
     def __post_init__(self) -> None:
         what = "`low`, the least probability of an arm, must be a number from 0 and below 0.5"
-        low = as_number(self.low, what)
-        if not 0 <= low < 0.5:
-            raise ValueError(f"{what}; got {self.low!r}.")
+        set_number(self, "low", what, lambda x: 0 <= x < 0.5)
         what = "`high`, the largest probability of an arm, must be a number above the least and at most 1"
-        high = as_number(self.high, what)
-        if not low < high <= 1:
-            raise ValueError(f"{what}; got {self.high!r}.")
-        if low == 0 and high == 1:
+        set_number(self, "high", what, lambda x: self.low < x <= 1)
+        if self.low == 0 and self.high == 1:
             raise ValueError("With a least probability of 0 and a largest of 1 nothing is clipped; give other limits.")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
 
     def among(self, arms: Sequence[int]) -> "Clipped":
         """Return the reference of these arms alone: that inside is clipped among them."""

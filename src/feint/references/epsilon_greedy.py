@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 
 
 @inlined
@@ -59,11 +59,7 @@ class EpsilonGreedy:
     epsilon: float
 
     def __post_init__(self) -> None:
-        what = "epsilon of ε-greedy must be a number above 0 and at most 1"
-        number = as_number(self.epsilon, what)
-        if not 0 < number <= 1:
-            raise ValueError(f"{what}; got {self.epsilon!r}.")
-        object.__setattr__(self, "epsilon", number)
+        set_number(self, "epsilon", "epsilon of ε-greedy must be a number above 0 and at most 1", lambda x: 0 < x <= 1)
 
     def among(self, arms: Sequence[int]) -> "EpsilonGreedy":
         """Return the reference of these arms alone: the best and the random one are among them."""

@@ -22,7 +22,7 @@ _LEAST_WEIGHT = 1e-200
 
 
 @inlined
-def _product(first: FloatArray, second: FloatArray) -> float:
+def _inner_product(first: FloatArray, second: FloatArray) -> float:
     total = 0.0
     for j in range(first.size):
         total += first[j] * second[j]
@@ -46,7 +46,7 @@ def _loss(table: FloatArray, w: FloatArray, arm: int, start: int, stop: int, lea
         total += 0.5 * gap * gap
     for i in range(start, stop):
         if learnt.arm[i] == arm:
-            margin = _product(learnt.context[i], w)
+            margin = _inner_product(learnt.context[i], w)
             margin = margin if learnt.reward[i] > 0.5 else -margin
             total += math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
     return total
@@ -59,7 +59,7 @@ def _add_batch(table: FloatArray, w: FloatArray, learnt: Learnt, batch: tuple[in
     for i in range(start, stop):
         if learnt.arm[i] != arm:
             continue
-        score = _product(learnt.context[i], w)
+        score = _inner_product(learnt.context[i], w)
         small = math.exp(-abs(score))
         p = 1.0 / (1.0 + small) if score > 0.0 else small / (1.0 + small)
         gap = (small / (1.0 + small) if score > 0.0 else 1.0 - p) if learnt.reward[i] > 0.5 else -p

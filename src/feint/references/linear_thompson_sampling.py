@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 from feint._types import FloatArray
-from feint.numerics._validate import as_number, check_flag
+from feint.numerics._validate import check_flag, checked_number, set_number
 from feint.references.contexts import ContextRows, checked_mean, checked_spread, spread_words
 from feint.references.regressions import LINEAR, Regressions
 
@@ -60,10 +60,7 @@ class LinearThompsonSampling:
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior_sd", checked_spread(self.prior_sd, "prior_sd", flat=True))
         what = "sigma, the sd of the rewards' noise, must be a finite number above 0"
-        number = as_number(self.sigma, what)
-        if not 0 < number < math.inf:
-            raise ValueError(f"{what}; got {self.sigma!r}.")
-        object.__setattr__(self, "sigma", number)
+        set_number(self, "sigma", what, lambda x: 0 < x < math.inf)
         object.__setattr__(self, "prior_mean", checked_mean(self.prior_mean))
         for flag in ("intercept", "shared", "joint"):
             check_flag(getattr(self, flag), flag)
@@ -75,8 +72,7 @@ class LinearThompsonSampling:
         """Return the reference that draws from N(A⁻¹X′y, alpha²·A⁻¹), A = X′X + l2·I; `others` are other arguments."""
         for name, value in (("l2", l2), ("alpha", alpha)):
             what = f"{name} of a ridge regression must be a finite number above 0"
-            if not 0 < as_number(value, what) < math.inf:
-                raise ValueError(f"{what}; got {value!r}.")
+            checked_number(value, what, lambda x: 0 < x < math.inf)
         return cls(alpha / math.sqrt(l2), alpha, **others)
 
     def kernel(self, family: Any, n_arms: int) -> ContextRows:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from feint._types import FloatArray
 from feint.families import Bernoulli
-from feint.numerics._validate import as_number, check_flag
+from feint.numerics._validate import check_flag, set_number
 from feint.references.contexts import ContextRows, checked_mean, checked_spread, spread_words
 from feint.references.regressions import LOGISTIC, LOGISTIC_DIAGONAL, Regressions
 
@@ -63,10 +63,7 @@ class LogisticThompsonSampling:
         if self.covariance == "diagonal" and isinstance(self.prior_sd, tuple) and isinstance(self.prior_sd[0], tuple):
             raise ValueError("prior_sd is a covariance, but the posterior's is diagonal; give one sd per feature.")
         what = "scale, of the draws' sd, must be a finite number above 0"
-        number = as_number(self.scale, what)
-        if not 0 < number < math.inf:
-            raise ValueError(f"{what}; got {self.scale!r}.")
-        object.__setattr__(self, "scale", number)
+        set_number(self, "scale", what, lambda x: 0 < x < math.inf)
 
     def family_of(self, family: Any) -> Bernoulli:
         """Return the family of the rewards: 0 or 1."""

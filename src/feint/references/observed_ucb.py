@@ -10,7 +10,7 @@ from feint._types import FloatArray
 from feint.families import Gaussian
 from feint.families.base import Belief, fill_log_best
 from feint.numerics._jit import part, parts
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.numerics.best_arm_rows import complete_logs
 from feint.support.printable import short_repr
 
@@ -75,10 +75,7 @@ class ObservedUCB:
 
     def __post_init__(self) -> None:
         what = "exploration, UCB's factor, must be a finite number from 0 to 1e12"
-        number = as_number(self.exploration, what)
-        if not 0 <= number <= 1e12:
-            raise ValueError(f"{what}; got {self.exploration!r}.")
-        object.__setattr__(self, "exploration", number)
+        set_number(self, "exploration", what, lambda x: 0 <= x <= 1e12)
 
     def kernel(self, family: Any, n_arms: int) -> ObservedUCBKernel:
         """Return the settings for kernels; the argument above holds only for normal rewards."""

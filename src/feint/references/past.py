@@ -20,7 +20,7 @@ import numpy as np
 
 from feint._types import FloatArray, IntArray
 from feint.numerics._jit import kernel, part
-from feint.numerics._validate import as_number, is_whole, restore
+from feint.numerics._validate import is_whole, restore, set_number
 from feint.references.regression_roots import Learnt
 
 _NEVER = np.iinfo(np.int64).max
@@ -49,10 +49,7 @@ class Timing:
                 "(`stage`); give only one."
             )
         what = "`discount`, by which the past fades with every row, must be a number above 0 and at most 1"
-        number = as_number(self.discount, what)
-        if not 0 < number <= 1:
-            raise ValueError(f"{what}; got {self.discount!r}.")
-        object.__setattr__(self, "discount", number)
+        set_number(self, "discount", what, lambda x: 0 < x <= 1)
 
     @property
     def by_clock(self) -> bool:

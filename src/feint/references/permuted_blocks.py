@@ -37,7 +37,7 @@ def _begin_block(weights: FloatArray, states: FloatArray) -> None:
 
 
 @part
-def _pull(
+def _move_states(
     quotas: FloatArray, weights: FloatArray, states: FloatArray, recent: FloatArray, seen: FloatArray, arm: int
 ) -> None:
     """Move the hidden states forward by a pull of `arm`."""
@@ -85,7 +85,7 @@ def _follow(
         seen[:] = 0.0
     for a in range(seen.size):
         while seen[a] < pulls[a]:
-            _pull(quotas, weights, states, recent, seen, a)
+            _move_states(quotas, weights, states, recent, seen, a)
 
 
 @part

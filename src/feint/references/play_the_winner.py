@@ -8,7 +8,7 @@ from feint._types import FloatArray
 from feint.families import Bernoulli
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.support.printable import short_repr
 
 _LARGEST = 1e12  # balls
@@ -70,12 +70,11 @@ class PlayTheWinner:
     failure: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("initial", "success", "failure"):
-            what = f"{name}, a number of balls, must be a number {'above 0' if name == 'initial' else 'from 0'} to 1e12"
-            number = as_number(getattr(self, name), what)
-            if not 0 <= number <= _LARGEST or (name == "initial" and number == 0):
-                raise ValueError(f"{what}; got {getattr(self, name)!r}.")
-            object.__setattr__(self, name, number)
+        what = "initial, a number of balls, must be a number above 0 to 1e12"
+        set_number(self, "initial", what, lambda x: 0 < x <= _LARGEST)
+        for name in ("success", "failure"):
+            what = f"{name}, a number of balls, must be a number from 0 to 1e12"
+            set_number(self, name, what, lambda x: 0 <= x <= _LARGEST)
 
     def min_pulls_per_arm(self, family: Any) -> int:
         """Return 0: the urn has balls of every arm."""

@@ -18,7 +18,6 @@ from feint.families.base import Belief, belief, set_posterior
 from feint.numerics._jit import has_plain, kernel
 from feint.numerics.beta_pairs import BetaPairs
 from feint.references.base import (
-    PlainReference,
     check_timing,
     describe,
     expect,
@@ -34,6 +33,7 @@ from feint.references.base import (
     takes_contexts,
 )
 from feint.references.past import KnownRewards, Past, Timing
+from feint.references.plain import PlainReference
 
 
 @kernel

@@ -39,7 +39,7 @@ class _Posteriors(NamedTuple):
     scratch: FloatArray  # (D + 4, D + 1)
 
 
-class _Rows(NamedTuple):
+class _LogRows(NamedTuple):
     """Rows of a log."""
 
     group: IntArray
@@ -56,7 +56,7 @@ class Scores(NamedTuple):
 
 
 @part
-def _learn(posteriors: _Posteriors, g: int, start: int, stop: int, learnt: Learnt) -> None:
+def _add_items(posteriors: _Posteriors, g: int, start: int, stop: int, learnt: Learnt) -> None:
     """Add the items from `start` to `stop`, which all become known to agent g at once."""
     size, tables = posteriors.prior.shape[0], posteriors.tables[g]
     row = posteriors.scratch[size + 3]
@@ -76,7 +76,7 @@ def _learn(posteriors: _Posteriors, g: int, start: int, stop: int, learnt: Learn
 
 
 @kernel
-def _follow_rows(posteriors: _Posteriors, rows: _Rows, learnt: Learnt, scores: Scores) -> None:
+def _follow_rows(posteriors: _Posteriors, rows: _LogRows, learnt: Learnt, scores: Scores) -> None:
     """Fill the scores before each row, and learn what becomes known."""
     size, item = posteriors.prior.shape[0], 0
     for i in range(rows.group.size):
@@ -88,7 +88,7 @@ def _follow_rows(posteriors: _Posteriors, rows: _Rows, learnt: Learnt, scores: S
         start = item
         while item < learnt.arm.size and learnt.position[item] <= i:
             item += 1
-        _learn(posteriors, g, start, item, learnt)
+        _add_items(posteriors, g, start, item, learnt)
         scores.proper[i] = True
         if posteriors.settings[2] > 0.0:
             for a in range(tables.shape[0]):
@@ -119,7 +119,7 @@ class Regressions:
         scores = Scores(np.zeros((n, n_arms)), np.zeros((n, n_arms, size)), np.empty(n, dtype=bool))
         scratch = np.empty((size + 4, size + 1))
         posteriors = _Posteriors(self._kind, self._settings, self._prior, self._tables, scratch)
-        _follow_rows(posteriors, _Rows(group, fades, np.ascontiguousarray(contexts)), learnt, scores)
+        _follow_rows(posteriors, _LogRows(group, fades, np.ascontiguousarray(contexts)), learnt, scores)
         return scores
 
     def _make_space(self, agents: int) -> None:

@@ -10,7 +10,7 @@ from feint._types import FloatArray
 from feint.families import Bernoulli, Gaussian
 from feint.families.base import Belief, fill_log_best
 from feint.numerics._jit import part, parts
-from feint.numerics._validate import as_floats, as_number
+from feint.numerics._validate import as_floats, set_number
 from feint.numerics.best_arm_rows import complete_logs
 from feint.numerics.scored_beta import ScoredBetaWorkspace, allocate_scored_beta_workspace, fill_scored_beta_logs
 from feint.references.priors import HasPrior
@@ -21,7 +21,7 @@ _LEAST_BETA = 0.5  # see `numerics.scored_beta`
 
 
 @part
-def _mix(explore: float, scores: FloatArray, pi: FloatArray, log_pi: FloatArray) -> None:
+def _mix_greedy(explore: float, scores: FloatArray, pi: FloatArray, log_pi: FloatArray) -> None:
     """Mix the probabilities in `log_pi` with the arm of the largest score of a posterior mean; ties share equally."""
     if explore == 1.0:
         complete_logs(log_pi, pi)
@@ -48,7 +48,7 @@ def _expect_normal(settings: "ScoredNormalKernel", belief: Belief, t: int, pi: F
         scores[0, a] = settings.weights[a] * belief.posterior[0, a] - settings.costs[a]
         scores[1, a] = settings.weights[a] * belief.posterior[1, a]
     fill_log_best(belief.family, scores, belief.ws, log_pi)
-    _mix(settings.explore, scores[0], pi, log_pi)
+    _mix_greedy(settings.explore, scores[0], pi, log_pi)
 
 
 @part
@@ -57,7 +57,7 @@ def _expect_beta(settings: "ScoredBetaKernel", belief: Belief, t: int, pi: Float
     for a in range(pi.size):
         mean = belief.posterior[0, a] / (belief.posterior[0, a] + belief.posterior[1, a])
         settings.scores[a] = settings.weights[a] * mean - settings.costs[a]
-    _mix(settings.explore, settings.scores, pi, log_pi)
+    _mix_greedy(settings.explore, settings.scores, pi, log_pi)
 
 
 @parts(own_samples=False, follows_posterior=False, expect=_expect_normal)
@@ -122,12 +122,9 @@ class ScoredThompson(HasPrior):
         if costs.shape != weights.shape or not (abs(costs) <= _LARGEST).all():
             raise ValueError(f"costs is {self.costs!r}; give one number for each of {weights.size} arms, within ±1e6.")
         what = "explore, the share of rows that draw, must be a number from 0 to 1"
-        explore = as_number(self.explore, what)
-        if not 0 <= explore <= 1:
-            raise ValueError(f"{what}; got {self.explore!r}.")
+        set_number(self, "explore", what, lambda x: 0 <= x <= 1)
         object.__setattr__(self, "weights", tuple(weights.tolist()))
         object.__setattr__(self, "costs", tuple(costs.tolist()))
-        object.__setattr__(self, "explore", explore)
         super().__post_init__()
 
     def kernel(self, family: Any, n_arms: int) -> ScoredNormalKernel | ScoredBetaKernel:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from feint._types import FloatArray
 from feint.families.base import Belief
 from feint.numerics._jit import inlined, parts
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.numerics.best_arm_rows import normalise_logs
 from feint.numerics.sorting import find_largest
 
@@ -52,10 +52,7 @@ class Softmax:
 
     def __post_init__(self) -> None:
         what = "temperature of a softmax must be a finite number above 0"
-        number = as_number(self.temperature, what)
-        if not 0 < number < math.inf:
-            raise ValueError(f"{what}; got {self.temperature!r}.")
-        object.__setattr__(self, "temperature", number)
+        set_number(self, "temperature", what, lambda x: 0 < x < math.inf)
 
     def among(self, arms: Sequence[int]) -> "Softmax":
         """Return the reference of these arms alone: it looks at their means only."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from feint._types import FloatArray
 from feint.numerics._jit import parts, shared
-from feint.numerics._validate import as_number
+from feint.numerics._validate import set_number
 from feint.numerics.best_arm_rows import normalise_logs
 from feint.numerics.sorting import find_largest
 from feint.references.around import Around, expect_around
@@ -70,10 +70,7 @@ class Tempered(Around):
             if found is None or not float(found[1]) > 0:
                 raise ValueError(f"{what}; got {self.power!r}.")
             return
-        number = as_number(self.power, what)
-        if not 0 <= number <= _LARGEST:
-            raise ValueError(f"{what}; got {self.power!r}.")
-        object.__setattr__(self, "power", number)
+        set_number(self, "power", what, lambda x: 0 <= x <= _LARGEST)
 
     def kernel(self, family: Any, n_arms: int) -> Any:
         """Return the settings for kernels."""

@@ -4,13 +4,13 @@ page and states.
 A class in a file of `explorers`, `references`, `families`, `budgets`, `goals` or `feedback` names itself: `name` is
 what users write, and the optional `aliases` are other names that are accepted. The fields of its dataclass are its
 arguments. `names` finds the classes, `text` reads and writes NAME[:ARGUMENTS], `config` does the same for JSON,
-`rewards` reads families and knows which a reference implies, and `show` writes parts for people. Every module above
-`bandit` may import it; it imports the classes only when they are asked for.
+`reward_families` reads families and knows which a reference implies, and `show` writes parts for people. Every module
+above `bandit` may import it; it imports the classes only when they are asked for.
 """
 
 from feint.registry.config import config_of, families_from_config, from_config, from_table
 from feint.registry.names import find_own, needs_arguments, registered, signature, signatures
-from feint.registry.rewards import (
+from feint.registry.reward_families import (
     USUAL_REFERENCE,
     families_for,
     imply_family,

@@ -93,7 +93,7 @@ def run_on_cluster(
         if time.monotonic() - looked > _LOOK:  # workers come and go
             room, looked = _TASKS_PER_CORE * max(1, cores_of(client)), time.monotonic()
         for key, task in islice(left, max(0, room - len(running))):
-            future = client.submit(_perform_pickled, _pickled((perform, task)), pure=False)
+            future = client.submit(_perform_pickled, _pickled_work((perform, task)), pure=False)
             running[future.key] = (future, key)
             done.add(future)
 
@@ -112,7 +112,7 @@ def run_on_cluster(
             client.cancel([future for future, _ in running.values()])
 
 
-def _pickled(work: Any) -> bytes:
+def _pickled_work(work: Any) -> bytes:
     """Pickle by cloudpickle, which includes classes from notebooks and from files of the user's. Dask alone would only
     name the latter, and a worker that does not find one fails.
     """

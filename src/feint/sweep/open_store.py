@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from feint.support.extras import need
+from feint.sweep.axes import AXES
 from feint.sweep.checksums import DamageError
 from feint.sweep.store_layout import FAILED, FAILURE, chunk_key
 from feint.sweep.store_root import RECORD, check_objects, read_root, without_seal
-from feint.sweep.study import AXES
 from feint.sweep.target import Folder, target_of
 
 if TYPE_CHECKING:

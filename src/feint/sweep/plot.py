@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feint.support.style import GREY, band, new_figure, ordered_colours, tidy
-from feint.sweep.study import AXES
+from feint.support.figure_style import GREY, band, new_figure, ordered_colours, tidy
+from feint.sweep.axes import AXES
 from feint.sweep.summary import label_text, wanted_cells
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from feint.registry import show_part
 from feint.simulation.dataset import about, families_in_words, seed_coordinate
-from feint.sweep.study import AXES, Study
+from feint.sweep.axes import AXES
+from feint.sweep.study import Study
 from feint.version import versions
 
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from feint.simulation.dataset import about
 from feint.support.extras import need
+from feint.sweep.axes import AXES, CellIndex
 from feint.sweep.checksums import Marker
 from feint.sweep.store_coordinates import make_coordinates
 from feint.sweep.store_root import RECORD, sealed
-from feint.sweep.study import AXES, CellIndex, Study
+from feint.sweep.study import Study
 from feint.sweep.target import ROOT
 from feint.version import VERSION
 

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from feint._types import BoolArray
 from feint.support.progress import ticking
+from feint.sweep.axes import CellIndex
 from feint.sweep.checksums import DamageError
 from feint.sweep.store_layout import FAILED, FAILURE, StoreLayout
 from feint.sweep.store_root import RECORD, Root, check_objects, read_root
-from feint.sweep.study import CellIndex, Study
+from feint.sweep.study import Study
 from feint.sweep.target import ROOT, Target, target_of
 from feint.version import VERSION
 
@@ -37,7 +38,7 @@ class StoreWriter:
         self, place: "str | os.PathLike[str]", study: Study, *, verify: bool = True, progress: bool | None = False
     ) -> None:
         self.target = target_of(place)
-        self.study = study = _labelled(study, self.target)
+        self.study = study = _with_its_labels(study, self.target)
         self.layout = StoreLayout(study)
         blocks = (*study.shape, self.layout.n_blocks)
         self._records: NDArray[np.int64] = np.zeros((*blocks, len(self.layout.variables), 2), dtype=np.int64)
@@ -173,7 +174,7 @@ class StoreWriter:
                 tick(sum(size for size, _ in marks))
 
 
-def _labelled(study: Study, target: Target) -> Study:
+def _with_its_labels(study: Study, target: Target) -> Study:
     """Return the study with the labels of its store, if there is one whose root can be read."""
     try:
         return study.labelled_as(read_root(target).study) if target.exists() else study

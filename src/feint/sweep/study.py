@@ -14,23 +14,18 @@ from numpy.typing import ArrayLike
 from feint._types import BoolArray
 from feint.agent.assembly import assemble
 from feint.bandit import Bandit
-from feint.budgets import Constant, Epsilon, as_budget
+from feint.budgets import Epsilon
 from feint.explorers import Explorer, TopTwo
 from feint.goals import BestArm, Goal
 from feint.goals.base import answer_of
 from feint.references import Reference, ThompsonSampling
-from feint.registry import config_of, show_part
-from feint.simulation.checks import check_bandit, check_events, check_most_pulls
+from feint.registry import config_of
+from feint.simulation.checks import check_events, check_most_pulls
 from feint.simulation.dataset import instance_of
 from feint.simulation.engine.watch import RECORDED
 from feint.simulation.scenario import Method, RunOptions, Scenario, check_whole
 from feint.support.errors import blaming
-from feint.support.printable import short_repr
-
-AXES = ("bandit", "explorer", "reference", "epsilon")
-CellIndex = tuple[int, ...]  # along AXES
-_LABELS_SHOWN = 6
-_SORTS = {"explorer": "explorer", "reference": "reference", "epsilon": "budget"}
+from feint.sweep.axes import AXES, SORTS, CellIndex, find_places, read_bandits, read_parts, short_labels
 
 
 class Study:
@@ -60,10 +55,10 @@ class Study:
         text: str = "",
     ) -> None:
         self.axes: dict[str, dict[Any, Any]] = {
-            "bandit": _check_bandits(bandits),
-            "explorer": _labelled(explorers, "explorer"),
-            "reference": _labelled(references, "reference"),
-            "epsilon": _labelled(epsilons, "epsilon"),
+            "bandit": read_bandits(bandits),
+            "explorer": read_parts(explorers, "explorer"),
+            "reference": read_parts(references, "reference"),
+            "epsilon": read_parts(epsilons, "epsilon"),
         }
         given = {"explorer": explorers, "reference": references, "epsilon": epsilons}
         self._usual_labels = {axis for axis, values in given.items() if not isinstance(values, Mapping)}
@@ -82,15 +77,9 @@ class Study:
         self._check_horizon(run.horizon)
         self.times = run.times(self.most_arms)
         # In the order in which stores have them: their checksums depend on it.
-        self.options: dict[str, Any] = {
-            "horizon": run.horizon,
-            "seed": run.seed,
-            "checkpoints": self.times.tolist(),
-            "delta": run.delta,
-            "method": run.method,
-            "observe": run.observe,
-            "alpha": run.alpha,
-        }
+        names = ("horizon", "seed", "checkpoints", "delta", "method", "observe", "alpha")
+        self.options: dict[str, Any] = {name: getattr(run, name) for name in names}
+        self.options["checkpoints"] = self.times.tolist()
         self.shape = tuple(len(axis) for axis in self.axes.values())
         self._values = [list(axis.values()) for axis in self.axes.values()]
         self.wanted = self._wanted(cells)
@@ -105,13 +94,13 @@ class Study:
     def _repr_html_(self) -> str:
         from feint.support.html import table
 
-        rows = [(name, f"{len(axis):,}", _short_labels(axis)) for name, axis in self.axes.items()]
+        rows = [(name, f"{len(axis):,}", short_labels(axis)) for name, axis in self.axes.items()]
         return table(repr(self)[1:-1], ("", "how many", "labels"), rows)
 
     @property
     def most_arms(self) -> int:
         """The largest number of arms; bandits with fewer are padded to it."""
-        return _most_arms(self.axes["bandit"])
+        return int(max(bandit.n_arms for bandit in self.axes["bandit"].values()))
 
     def cell(self, index: CellIndex) -> Scenario:
         """Return what a single call of `simulate` would simulate, at a place of the product."""
@@ -133,7 +122,7 @@ class Study:
         """
         config, same = self.config(), copy.copy(self)
         same.axes = dict(self.axes)
-        for axis in _SORTS:
+        for axis in SORTS:
             its = stored.get(f"{axis}s")
             if axis in self._usual_labels and its and list(its.values()) == list(config[f"{axis}s"].values()):
                 # A number stays one; as the name of a member of a JSON object it is a text.
@@ -171,7 +160,7 @@ class Study:
         }
         others = {
             f"{axis}s": {str(label): _described(value, sort) for label, value in self.axes[axis].items()}
-            for axis, sort in _SORTS.items()
+            for axis, sort in SORTS.items()
         }
         found = {"bandits": bandits, **others, "cells": chosen, "replications": self.replications, **self.options}
         if not isinstance(self.goal, BestArm):
@@ -196,26 +185,11 @@ class Study:
         for number, chosen in enumerate(cells):
             if not isinstance(chosen, Mapping) or not set(chosen) <= set(AXES):
                 raise ValueError(f"Cell {number} is {chosen!r}; it may name {', '.join(AXES)}, each by its label.")
-            wanted[np.ix_(*(self._places(axis, chosen.get(axis), number) for axis in AXES))] = True
+            places = (find_places(axis, list(self.axes[axis]), chosen.get(axis), number) for axis in AXES)
+            wanted[np.ix_(*places)] = True
         if not wanted.any():
             raise ValueError("cells is empty; name at least one cell, or leave it out for the whole product.")
         return wanted
-
-    def _places(self, axis: str, labels: Any, number: int) -> list[int]:
-        """Return the positions of labels (one, a list, or None for all) on an axis."""
-        known = list(self.axes[axis])
-        if labels is None:
-            return list(range(len(known)))
-        found = []
-        for label in labels if isinstance(labels, list | tuple) else [labels]:
-            matches = [i for i, other in enumerate(known) if label == other or str(label) == str(other)]
-            matches = matches or [i for i, other in enumerate(known) if _same_number(label, other)]
-            if not matches:
-                raise ValueError(
-                    f"Cell {number} names the {axis} {label!r}; there are {', '.join(map(repr, known[:20]))}."
-                )
-            found += matches
-        return found
 
     def _check_cells(self) -> tuple[BoolArray, BoolArray]:
         """Refuse a cell that cannot run, by name. Return which cells run in plain Python, and which of these run all
@@ -239,77 +213,6 @@ class Study:
                         budget, options = self.cell((b, e, r, at)).budget, self.options
                         check_events(agent, budget, options["observe"], options["delta"])
         return plain, together
-
-
-def _most_arms(bandits: dict[str, Bandit]) -> int:
-    return max(bandit.n_arms for bandit in bandits.values())
-
-
-def _check_bandits(bandits: Any) -> dict[str, Bandit]:
-    if not isinstance(bandits, Mapping) or not bandits:
-        raise ValueError(f'bandits is {short_repr(bandits)}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
-    for label, bandit in bandits.items():
-        _check_label(label, "bandit")
-        with blaming(f"Bandit {label!r} is invalid: "):
-            check_bandit(bandit)
-            if bandit.draws_private:
-                raise ValueError("its private means are drawn anew for every replication; a sweep needs fixed ones.")
-    return dict(bandits)
-
-
-def _labelled(values: Any, axis: str) -> dict[Any, Any]:
-    """Return values by label: the user's, or a description; if all budgets are numbers, the numbers are the labels."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{axis}s is {values!r}; give a list of them, or a dict with their labels.")
-    if isinstance(values, Mapping):
-        pairs = list(values.items())
-        for label, _ in pairs:
-            _check_label(label, axis)
-    else:
-        pairs = [(None, value) for value in values]
-    if not pairs:
-        raise ValueError(f"{axis}s is empty; give one or more.")
-    if axis == "epsilon":
-        pairs = [(label, _budget(value)) for label, value in pairs]
-    numbers = axis == "epsilon" and all(label is None and isinstance(value, Constant) for label, value in pairs)
-    found: dict[Any, Any] = {}
-    for given, value in pairs:
-        label = _usual_label(value, axis, numbers) if given is None else given
-        if label in found:
-            raise ValueError(
-                f"Two {axis}s have the label {label!r}; leave one out, or give {axis}s as a dict of different labels."
-            )
-        found[label] = value
-    return found
-
-
-def _usual_label(value: Any, axis: str, numbers: bool) -> Any:
-    if isinstance(value, Constant):
-        return value.epsilon if numbers else repr(value.epsilon)
-    return show_part(value, _SORTS[axis])
-
-
-def _budget(value: Any) -> Any:
-    with blaming(f"epsilons has {value!r}: "):
-        return as_budget(value)
-
-
-def _check_label(label: Any, axis: str) -> None:
-    if not isinstance(label, str) or not label.strip():
-        raise ValueError(f"{label!r} cannot be a label of {axis}s; give a text that is not empty.")
-
-
-def _short_labels(labels: Iterable[Any]) -> str:
-    shown = [str(label) for label in labels]
-    more = f" and {len(shown) - _LABELS_SHOWN:,} more" if len(shown) > _LABELS_SHOWN else ""
-    return ", ".join(shown[:_LABELS_SHOWN]) + more
-
-
-def _same_number(label: Any, other: Any) -> bool:
-    try:
-        return not isinstance(label, bool) and float(label) == float(other)
-    except (TypeError, ValueError):
-        return False
 
 
 def _described(value: Any, sort: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from feint.support.intervals import median_interval
-from feint.sweep.study import AXES, CellIndex
+from feint.sweep.axes import AXES, CellIndex
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from feint.numerics._threads import one_thread
 from feint.simulation.scenario import RunOptions, Scenario
 from feint.simulation.simulate import run_simulation
-from feint.sweep.study import CellIndex, Study
+from feint.sweep.axes import CellIndex
+from feint.sweep.study import Study
 from feint.version import versions
 
 # Plain Python uses one core of a process anyway, and a user's object may not be safe in two threads.

@@ -9,8 +9,9 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray
 from feint.simulation.scenario import RunOptions
+from feint.sweep.axes import CellIndex
 from feint.sweep.store_layout import TOGETHER, StoreLayout
-from feint.sweep.study import CellIndex, Study
+from feint.sweep.study import Study
 from feint.sweep.task import Task, Work, timed
 
 TASK_SECONDS = 1.0

@@ -125,7 +125,7 @@ def gamma(bandit: Bandit, weights: npt.ArrayLike, *, goal: Goal = BestArm()) -> 
     0.0
     """
     shares = check_weights(bandit, weights)
-    bandit = _checked(bandit, goal)
+    bandit = _checked_instance(bandit, goal)
     if not isinstance(goal, BestArm):
         return gamma_of_goal(bandit, goal, shares, public_divergences(bandit))
     return float(_boosting_terms(bandit, shares).values.min())
@@ -159,7 +159,7 @@ def optimal_boosting(bandit: Bandit, *, goal: Goal = BestArm()) -> Allocation:  
     >>> best.case, abs(best.gap) < 1e-12 * best.gamma
     ('case 1: separating the publicly worse arms decides', True)
     """
-    bandit = _checked(bandit, goal)
+    bandit = _checked_instance(bandit, goal)
     if not isinstance(goal, BestArm):
         found, reached, gap, case = boost_for_goal(bandit, goal, public_divergences(bandit))
         return Allocation(found, reached, case, gap)
@@ -234,7 +234,7 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
     return Allocation(weights, achieved, case, _gap(achieved, 1.0 / terms.own, terms, 1.0))
 
 
-def _checked(bandit: Bandit, goal: Goal) -> Bandit:
+def _checked_instance(bandit: Bandit, goal: Goal) -> Bandit:
     """Return the instance with all private rewards seen, on which Γ is computed, if it has an exponent for the goal."""
     check_families(bandit)
     check_unique_best_public(bandit)

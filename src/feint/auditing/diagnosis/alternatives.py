@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from feint._types import BoolArray, FloatArray, IntArray
+from feint._types import BoolArray, FloatArray
 from feint.auditing.arms import LogArms
 from feint.auditing.available import read_available
 from feint.auditing.claim import Claim
@@ -15,6 +15,7 @@ from feint.auditing.diagnosis.clip_limits import CLIP
 from feint.auditing.diagnosis.expert_evidence import top_two
 from feint.auditing.diagnosis.expert_families import Alternative
 from feint.auditing.diagnosis.experts import HOLDOUT, POWER, Setting
+from feint.auditing.diagnosis.log_rows import TestedRows, first_tested, read_claims
 from feint.auditing.diagnosis.order import COIN
 from feint.auditing.diagnosis.other_claims import (
     AVAILABLE,
@@ -33,10 +34,9 @@ from feint.auditing.diagnosis.other_claims import (
 from feint.auditing.diagnosis.pulls import RowsBefore
 from feint.auditing.diagnosis.spare_columns import claims_of_column
 from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
-from feint.auditing.groups import GroupNumbers
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
-from feint.auditing.row_checks import Chunk, Times, check_rows, first_rows
+from feint.auditing.row_checks import Chunk
 from feint.auditing.units import Units
 from feint.evidence.claim_table import read_claimed
 from feint.evidence.serial_bet import order_pasts
@@ -44,19 +44,6 @@ from feint.references import ThompsonSampling
 from feint.references.around import change_rows
 from feint.references.base import reference_family
 from feint.references.past import Timing
-
-
-class _TestedRows(NamedTuple):
-    """Some rows of a log that can be tested."""
-
-    chunk: Chunk
-    good: BoolArray
-    arms: IntArray
-    groups: IntArray
-    rows: IntArray
-    begins: BoolArray  # which rows begin an instant
-    drawn: BoolArray | None  # all, if None: those that are not a later row of their unit
-
 
 _TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
 _AT_ONCE = 10_000  # instants that are tested at once where a test may end early
@@ -91,7 +78,7 @@ class _ReadLog:
         self._limit = -math.log(alpha)  # of log E
         self._exact: list[tuple[Setting, FloatArray]] = []
         self._recomputed = mode == RecomputedReference.NAME
-        self._pieces = _pieces(chunks, make_mode(mode, claim, arms), limit)
+        self._pieces = first_tested(chunks, make_mode(mode, claim, arms), limit)
         self._pulled, self._rows, self._groups, begins = (
             np.concatenate([getattr(piece, name) for piece in self._pieces])
             for name in ("arms", "rows", "groups", "begins")
@@ -108,7 +95,7 @@ class _ReadLog:
             and claim.names.available is None
         )
         read_as = replace(claim, initial_round=False) if self._is_shared else claim
-        self._log_pi, self._known = _read(self._pieces, make_mode(mode, read_as, arms))
+        self._log_pi, self._known = read_claims(self._pieces, make_mode(mode, read_as, arms))
         self._after_first = self._numbers >= (arms.n if self._is_shared and claim.initial_round else 0)
         drawn = [np.ones(piece.arms.size, bool) if piece.drawn is None else piece.drawn for piece in self._pieces]
         self.tested = self._known & self._after_first & np.concatenate(drawn)
@@ -202,7 +189,7 @@ class _ReadLog:
             _, arm, share = value
             return self._read_with_control(arm, share, roughly)
         pieces = [self._with_column(piece, name, value) for piece in self._pieces] if name in NAMES else self._pieces
-        log_pi, known = _read(pieces, self._mode(setting, roughly))
+        log_pi, known = read_claims(pieces, self._mode(setting, roughly))
         if name == UNIT:
             units = Units()
             drawn = np.concatenate([units.draws(p.chunk, p.good, p.arms, p.groups)[0] for p in pieces])
@@ -224,7 +211,7 @@ class _ReadLog:
         log_pi[known] = change_rows(other.reference, family, numbers, log_pi[known])
         return log_pi, known
 
-    def _with_column(self, piece: _TestedRows, option: str, name: str) -> _TestedRows:
+    def _with_column(self, piece: TestedRows, option: str, name: str) -> TestedRows:
         """Return some rows, with a spare column in the part that an option gives it."""
         cells = piece.chunk.spare[name]
         if option == AVAILABLE:
@@ -241,7 +228,7 @@ class _ReadLog:
             piece._replace(chunk=piece.chunk._replace(available=np.tile(others, (piece.good.size, 1))))
             for piece in self._pieces
         ]
-        log_pi, known = _read(pieces, self._mode((AVAILABLE, AVAILABLE), roughly))
+        log_pi, known = read_claims(pieces, self._mode((AVAILABLE, AVAILABLE), roughly))
         log_pi += math.log1p(-share)
         log_pi[:, arm] = math.log(share)
         return log_pi, known
@@ -297,39 +284,3 @@ class _ReadLog:
         assert other.setting is not None
         table = self._table(other.setting)
         return None if table is None else other._replace(log_pi=table, is_rough=False)
-
-
-def _pieces(chunks: Iterable[Chunk], mode: Mode, limit: int) -> list[_TestedRows]:
-    """Return the first rows of a log that can be tested."""
-    pieces: list[_TestedRows] = []
-    numbers = GroupNumbers()
-    times, units = Times(), Units()
-    n_good = 0
-    for chunk in chunks:
-        checked = check_rows(chunk, mode.arms, mode.check, times)
-        good = np.flatnonzero(checked.good)
-        if good.size > limit - n_good:  # the rest of a large chunk would be recomputed for every other claim
-            good = good[: limit - n_good]
-            n_kept = int(good[-1]) + 1
-            chunk = first_rows(chunk, n_kept)
-            checked = checked._replace(good=checked.good[:n_kept], begins=checked.begins[: good.size])
-        groups = numbers.of_rows(chunk, checked)
-        arms = chunk.arm.values[good].astype(np.int64)
-        drawn, _ = units.draws(chunk, checked.good, arms, groups)
-        pieces.append(_TestedRows(chunk, checked.good, arms, groups, chunk.rows[good], checked.begins, drawn))
-        n_good += good.size
-        if n_good >= limit:
-            break
-    return pieces
-
-
-def _read(pieces: list[_TestedRows], mode: Mode) -> tuple[FloatArray, BoolArray]:
-    """Return (log π (n, K), where it is known (n,)) of all rows; 0 where nothing is claimed."""
-    tables, masks = [], []
-    for piece in pieces:
-        log_pi, tested = mode.read(piece.chunk, piece.good, piece.arms, piece.groups)
-        table = np.zeros((tested.size, mode.arms.n))
-        table[tested] = log_pi
-        tables.append(table)
-        masks.append(tested)
-    return np.concatenate(tables), np.concatenate(masks)

@@ -24,15 +24,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from feint._types import FloatArray
+from feint._types import FloatArray, IntArray
 from feint.auditing.diagnosis.expert_evidence import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
 from feint.auditing.diagnosis.expert_families import Alternative, Given, expert_families, given_family
 from feint.auditing.diagnosis.experts import SHARE, ExpertFamily, Setting
 from feint.auditing.diagnosis.pulls import Pulls, RowsBefore, read_pulls
 from feint.numerics._threads import thread_count
-from feint.numerics._validate import as_floats, as_integers
 from feint.numerics.log_mean import log_mean
 
 UNCLEAR = "unclear"
@@ -104,9 +102,9 @@ class Diagnosis:
 
 
 def diagnose(
-    arms: npt.ArrayLike,
-    log_pi: npt.ArrayLike,
-    rows: npt.ArrayLike,
+    arms: IntArray,
+    log_pi: FloatArray,
+    rows: IntArray,
     labels: Sequence[object],
     alternatives: Sequence[Alternative] = (),
     *,
@@ -142,11 +140,10 @@ def diagnose(
     >>> diagnosis.kind, diagnosis.words
     ('another row', 'each pull fits the probabilities one row before its own')
     """
-    log, others = _check_log(arms, log_pi, rows, labels, alternatives)
-    log = log if past is None else log._replace(past=past)
+    log = read_pulls(arms, log_pi, rows, [str(label) for label in labels], past)
     found: dict[str, list[tuple[float, _Best]]] = {}
     if log.arms.size:
-        for family, (gain, best) in _weigh_all(log, others, judge):
+        for family, (gain, best) in _weigh_all(log, alternatives, judge):
             if abs(gain) > _SAME:
                 found.setdefault(family.kind, []).append((gain, best))
     gains = {kind: float(log_mean([gain for gain, _ in parts])) for kind, parts in found.items()}
@@ -251,12 +248,8 @@ def _refine(family: ExpertFamily[Any], label: Any, best: _Scored) -> tuple[float
 def _share_evidence(gains: dict[str, float]) -> dict[str, float]:
     """Return the part of each kind in the weighted evidence of all."""
     logs = {kind: gain + _LOG_WEIGHTS.get(kind, 0.0) for kind, gain in gains.items()}
-    total = _log_total(list(logs.values())) if logs else 0.0
+    total = float(np.logaddexp.reduce(list(logs.values())))
     return {kind: math.exp(log - total) for kind, log in logs.items()}
-
-
-def _log_total(logs: list[float]) -> float:
-    return float(np.logaddexp.reduce(logs))
 
 
 def _as_explanation(best: _Best, gain: float, share: float, log: Pulls, judge: Judge | None) -> Explanation:
@@ -279,31 +272,3 @@ def _stretch(facts: FloatArray, log: Pulls) -> str:
         return f" from row {log.rows[int(facts[AFTER])]} on"
     first, last = int(facts[FIRST]), int(facts[LAST])
     return f" from row {log.rows[first]} to row {log.rows[last]}"
-
-
-def _check_log(
-    arms: npt.ArrayLike,
-    log_pi: npt.ArrayLike,
-    rows: npt.ArrayLike,
-    labels: Sequence[object],
-    alternatives: Sequence[Alternative],
-) -> tuple[Pulls, list[Alternative]]:
-    names = [str(label) for label in labels]
-    empty = np.size(arms) == 0
-    chosen = as_integers(np.zeros(0, np.int64) if empty else arms, "arms must be whole numbers, counted from 0")
-    numbers = as_integers(np.zeros(0, np.int64) if empty else rows, "rows must be whole numbers")
-    claimed = as_floats(log_pi, "log_pi")
-    if len(names) < 2 or claimed.shape != (chosen.size, len(names)) or numbers.size != chosen.size:
-        raise ValueError(
-            f"There are {chosen.size} arms, {numbers.size} rows, {len(names)} labels and log_pi of shape "
-            f"{claimed.shape}; n pulls of K arms need n rows, K ≥ 2 labels and log_pi of shape (n, K)."
-        )
-    if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(names)):
-        raise ValueError(f"arms reach from {chosen.min()} to {chosen.max()}; they count from 0 to {len(names) - 1}.")
-    others = []
-    for other in alternatives:
-        table = as_floats(other.log_pi, f"log_pi of the alternative {other.words!r}")
-        if table.shape != claimed.shape:
-            raise ValueError(f"log_pi of the alternative {other.words!r} has shape {table.shape}, not {claimed.shape}.")
-        others.append(other._replace(log_pi=table))
-    return read_pulls(chosen, claimed, numbers, names), others

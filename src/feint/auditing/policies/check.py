@@ -23,7 +23,7 @@ from feint.auditing.policies.report import PolicyArm, PolicyReport
 from feint.auditing.readers.arrays import ArrayLog
 from feint.bandit import Bandit
 from feint.evidence.replays import Replays
-from feint.numerics._validate import as_number, check_level, is_whole
+from feint.numerics._validate import check_level, is_whole
 from feint.support.printable import short_repr
 from feint.support.progress import Tick, ticking
 
@@ -151,9 +151,7 @@ def check_policy(
     if not is_whole(seed, 0):
         raise ValueError(f"seed is {seed!r}; give a whole number, 0 or more.")
     if precision is not None:
-        what = "precision, of the mean departure of a probability, must lie strictly between 0 and 1"
-        if not 0 < as_number(precision, what) < 1:
-            raise ValueError(f"{what}; got {precision!r}.")
+        check_level(precision, "precision, of the mean departure of a probability,")
     level = check_level(alpha, "alpha, the level of the check,")
     check = _Check(Player(policy, bandit, contexts, seed), bandit.n_arms, level)
     with ticking(None, "checking", int(steps), "steps") as tick:

@@ -26,7 +26,7 @@ class Player:
         self._bandit, self._n_arms = bandit, bandit.n_arms
         self._rewards, for_contexts = (np.random.default_rng([seed, _KEY, stream]) for stream in (1, 2))
         self._policy = make_policy(policy, bandit.n_arms)
-        self._contexts = _contexts(contexts, for_contexts)
+        self._contexts = _endless_contexts(contexts, for_contexts)
         self._step = 0
 
     @property
@@ -104,7 +104,7 @@ def make_policy(policy: Any, n_arms: int) -> Any:
     return found
 
 
-def _contexts(contexts: Any, rng: np.random.Generator) -> Iterator[Any] | None:
+def _endless_contexts(contexts: Any, rng: np.random.Generator) -> Iterator[Any] | None:
     """Return the contexts one by one, without end; None if there are none."""
     if contexts is None:
         return None

@@ -49,7 +49,7 @@ def open_log(source: Source, delimiter: str | None = None, encoding: str | None 
     """
     delimiter_of(delimiter, ",")
     codec = encoding_of(encoding)
-    paths = _paths(source)
+    paths = _given_paths(source)
     if paths is None:
         if (log := open_arrow(source)) is None:
             raise ValueError(
@@ -69,7 +69,7 @@ def list_places(source: Source) -> list[Place] | None:
     """Return the files of a source in the order in which they are read, where each can be opened again and again;
     otherwise None.
     """
-    paths = _paths(source)
+    paths = _given_paths(source)
     files = [] if paths is None else [place for path in paths for place in list_files(path)]
     again = all(isinstance(place.path, RemoteFile) or place.path.is_file() for place in files)
     return files if files and again else None
@@ -80,7 +80,7 @@ def open_place(place: Place, delimiter: str | None = None, encoding: str | None 
     return _open_file(place, delimiter, encoding, encoding_of(encoding))
 
 
-def _paths(source: Any) -> list[str | Path] | None:
+def _given_paths(source: Any) -> list[str | Path] | None:
     """Return the paths that were given; None if it is something else."""
     if isinstance(source, str | Path):
         return [source]

@@ -11,10 +11,10 @@ _DAY = 86_400 * 10**9
 
 def batch_of(batch: Any, columns: list[str]) -> Batch:
     """Return the wanted columns of an Arrow batch."""
-    return Batch({name: _cells(batch.column(name)) for name in columns}, batch.num_rows, None, {})
+    return Batch({name: _column_cells(batch.column(name)) for name in columns}, batch.num_rows, None, {})
 
 
-def _cells(column: Any) -> Any:
+def _column_cells(column: Any) -> Any:
     """Return a NumPy array if a column is numeric and complete, otherwise a list; times are nanoseconds since 1970."""
     import pyarrow as pa
 

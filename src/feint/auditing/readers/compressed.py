@@ -39,10 +39,10 @@ def _open_zip(raw: BinaryIO, member: str | None) -> Any:
         members = [info.filename for info in archive.infolist() if not info.is_dir()]
         members = [found for found in members if not found.startswith(hidden)]
         if member is not None and member not in members:
-            raise ValueError(f"it has no file {member!r}; it has {_listed(members)}.")
+            raise ValueError(f"it has no file {member!r}; it has {_members_text(members)}.")
         if member is None and len(members) != 1:
             advice = f"; name one of them, as FILE.zip::{members[0]}" if members else ""
-            raise ValueError(f"it has {_listed(members)}{advice}.")
+            raise ValueError(f"it has {_members_text(members)}{advice}.")
         return archive.open(member or members[0])
     except zipfile.BadZipFile as error:
         raise ValueError(f"its zip data is damaged or cut short ({error}); copy or compress it again.") from None
@@ -50,7 +50,7 @@ def _open_zip(raw: BinaryIO, member: str | None) -> Any:
         raise ValueError(f"its zip archive cannot be unpacked here ({error}); unpack it first.") from None
 
 
-def _listed(members: list[str]) -> str:
+def _members_text(members: list[str]) -> str:
     if not members:
         return "no files"
     return f"{len(members)} files: {', '.join(members[:_SHOWN])}{', …' if len(members) > _SHOWN else ''}"

@@ -33,7 +33,7 @@ class FollowedLog:
         self._stream, self._encoding = stream, encoding_of(encoding)
         self._started = False
         self.on_rotation: Callable[[], object] = lambda: None
-        self._rows: _Rows | None = None
+        self._rows: _ArrivedRows | None = None
         self.seen, self._lines, self._line = self._start()
         with naming(self.name, csv.Error, hint=delimited.HINT):
             kind = format_of(self._lines.head(), self._encoding).name
@@ -64,7 +64,7 @@ class FollowedLog:
                 )
         self._line = self.seen.lines
         if self._rows is not None:
-            self._rows = _Rows(self._lines, self._delimiter, self._line)
+            self._rows = _ArrivedRows(self._lines, self._delimiter, self._line)
 
     def batches(self, columns: list[str], n_rows: int, tick: Tick) -> Iterator[Batch]:
         """Yield batches as rows arrive, at most `n_rows` at once; can be called once only."""
@@ -102,7 +102,7 @@ class FollowedLog:
         return seen, _Lines(self._stream, self._encoding, seen), 0
 
     def _read_header(self) -> list[str]:
-        self._rows = _Rows(self._lines, self._delimiter, 0)
+        self._rows = _ArrivedRows(self._lines, self._delimiter, 0)
         rows, self._line = self._rows.take(1)
         self.seen.count_rows(self._line)
         return rows[0] if rows else []
@@ -201,7 +201,7 @@ class _Pause(Exception):
     """The lines that have arrived end inside a row."""
 
 
-class _Rows:
+class _ArrivedRows:
     """Rows of the lines that have arrived; `line` of them came before."""
 
     def __init__(self, lines: _Lines, delimiter: str, line: int) -> None:
@@ -210,7 +210,7 @@ class _Rows:
         self._reader = csv.reader(self, delimiter=delimiter)
         self._line = line
 
-    def __iter__(self) -> "_Rows":
+    def __iter__(self) -> "_ArrivedRows":
         return self
 
     def __next__(self) -> str:

@@ -27,7 +27,7 @@ def plain_blocks(
         return
     held, size, header = b"", _FIRST_BYTES, True
     while True:
-        held += _read(stream, size - len(held))
+        held += _read_bytes(stream, size - len(held))
         whole = len(held) < size
         cut = len(held) if whole else held.rfind(b"\n") + 1
         start = held.find(b"\n") + 1 if header else 0
@@ -50,7 +50,7 @@ def plain_blocks(
     stream.give_back(held)
 
 
-def _read(stream: Bytes, size: int) -> bytes:
+def _read_bytes(stream: Bytes, size: int) -> bytes:
     """Return so many bytes; fewer at the end."""
     found = []
     while size > 0 and (data := stream.read1(size)):
@@ -59,7 +59,7 @@ def _read(stream: Bytes, size: int) -> bytes:
     return b"".join(found)
 
 
-def _is_plain(block: bytes) -> bool:
+def _is_plain_block(block: bytes) -> bool:
     if b'"' in block or b"\r" in block or b"\0" in block or b"\n\n" in block:
         return False
     if block.startswith(
@@ -77,7 +77,7 @@ def split_block(block: bytes, delimiter: str, width: int, where: list[int]) -> l
     import pyarrow as pa
     from pyarrow import csv
 
-    if not _is_plain(block):
+    if not _is_plain_block(block):
         return None
     names = [str(i) for i in range(width)]
     wanted = [names[i] for i in where]

@@ -163,7 +163,7 @@ def _write(waiting: Sequence[tuple[IntArray, dict[str, Any]]], n_shards: int, fi
     shards = np.concatenate([numbers for numbers, _ in waiting])
     order = np.argsort(shards.astype(np.uint16 if n_shards <= 2**16 else np.int64), kind="stable")
     names = list(waiting[0][1])
-    columns = [_joined([table[name] for _, table in waiting]) for name in names]
+    columns = [_joined_arrays([table[name] for _, table in waiting]) for name in names]
     batch = pa.RecordBatch.from_arrays([column.take(pa.array(order)) for column in columns], names)
     edges = np.searchsorted(shards[order], np.arange(n_shards + 1))
     ends = [file.tell()]
@@ -175,7 +175,7 @@ def _write(waiting: Sequence[tuple[IntArray, dict[str, Any]]], n_shards: int, fi
     return np.array(ends)
 
 
-def _joined(arrays: Sequence[Any]) -> Any:
+def _joined_arrays(arrays: Sequence[Any]) -> Any:
     """Return one array; if batches were read as different types, cell by cell."""
     import pyarrow as pa
 

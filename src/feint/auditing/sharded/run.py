@@ -70,7 +70,7 @@ class _PieceTask(NamedTuple):
     path: Path
 
 
-class _Answer(NamedTuple):
+class _TaskAnswer(NamedTuple):
     """What a task left: its result, or what is wrong with the log."""
 
     result: Any
@@ -197,7 +197,7 @@ def run_tasks(
         return
     ours = versions()
     work = ((key, (perform, task)) for key, task in tasks)
-    with closing(run_on_cluster(_answer, work, client, _GONE)) as outcomes:
+    with closing(run_on_cluster(_do_task, work, client, _GONE)) as outcomes:
         for key, answer in outcomes:
             if isinstance(answer, Exception):
                 raise answer
@@ -207,13 +207,13 @@ def run_tasks(
             yield key, answer.result
 
 
-def _answer(work: tuple[Callable[[Any], Any], Any]) -> _Answer:
+def _do_task(work: tuple[Callable[[Any], Any], Any]) -> _TaskAnswer:
     """Do a task on one thread. What is wrong with the log is told in words, since a worker's traceback is not kept."""
     perform, task = work
     try:
         with one_thread():
-            return _Answer(perform(task), None, versions())
+            return _TaskAnswer(perform(task), None, versions())
     except (ValueError, OSError) as error:
         if not is_users(error):
             raise
-        return _Answer(None, str(error), versions())
+        return _TaskAnswer(None, str(error), versions())

@@ -161,7 +161,7 @@ def _fill_bounds(logs: FloatArray, bounds: FloatArray) -> bool:
 
 
 @inlined
-def _fill_private(logs: FloatArray, bounds: FloatArray) -> bool:
+def _fill_private_cuts(logs: FloatArray, bounds: FloatArray) -> bool:
     if not _fill_bounds(logs, bounds):
         return False
     fill_all_cuts(bounds, logs, logs[LOG_LOW], logs[LOG_HIGH])
@@ -169,7 +169,7 @@ def _fill_private(logs: FloatArray, bounds: FloatArray) -> bool:
 
 
 @inlined
-def _fill_reference(logs: FloatArray, bounds: FloatArray) -> bool:
+def _fill_reference_cuts(logs: FloatArray, bounds: FloatArray) -> bool:
     if not _fill_bounds(logs, bounds):
         return False
     for a in range(logs.shape[1]):
@@ -184,7 +184,7 @@ def bound_private_by_tangents(belief: Belief, c: Comparison) -> bool:
     if not has_tangents(belief.family) or math.isnan(c.private.log_best[0]):
         return False
     fill_log_bounds(belief.family, c.private, c.logs[LOG_LOW], c.logs[LOG_HIGH])
-    return _fill_private(c.logs, c.bounds)
+    return _fill_private_cuts(c.logs, c.bounds)
 
 
 @part
@@ -193,7 +193,7 @@ def bound_reference_by_tangents(belief: Belief, c: Comparison) -> bool:
     if not has_tangents(belief.family) or math.isnan(c.public.log_best[0]):
         return False
     fill_log_bounds(belief.family, c.public, c.logs[LOG_LOW], c.logs[LOG_HIGH])
-    return _fill_reference(c.logs, c.reference)
+    return _fill_reference_cuts(c.logs, c.reference)
 
 
 @part
@@ -217,7 +217,7 @@ def _bound_box(belief: Belief, side: Tangents, c: Comparison, dominant: int, rai
 def enter_by_tangents(
     region: Region, known: Known, c: Comparison, dominant: int, bounds_private: bool, bounds_reference: bool
 ) -> bool:
-    """Do what `region.enter` does without an evaluation; return False if the bounds are of no use."""
+    """Do what `region.build_region` does without an evaluation; return False if the bounds are of no use."""
     if (bounds_private and math.isnan(c.private.log_best[0])) or (
         bounds_reference and math.isnan(c.public.log_best[0])
     ):
@@ -228,12 +228,12 @@ def enter_by_tangents(
     raised = fill_corners(private.family, private, dominant, radius, max_pulls, region.private_box, c.corners)
     if bounds_private:
         _bound_box(private, c.private, c, dominant, raised)
-        if not _fill_private(c.logs, region.private):
+        if not _fill_private_cuts(c.logs, region.private):
             return False
     raised = fill_corners(public.family, public, dominant, radius, max_pulls, region.public_box, c.corners)
     if bounds_reference:
         _bound_box(public, c.public, c, dominant, raised)
-        if not _fill_reference(c.logs, region.reference):
+        if not _fill_reference_cuts(c.logs, region.reference):
             return False
     forget_cuts(region)
     return True

@@ -50,7 +50,7 @@ from feint.simulation.engine.event_region import (
     SILENT,
     WAIT,
     Events,
-    enter,
+    enter_region,
 )
 from feint.simulation.engine.record import Run, fill_private_logs, record, sure_exactly
 from feint.simulation.engine.region import (
@@ -124,7 +124,7 @@ def _draw_event(run: Run, events: Events, t: int, dominant: int) -> tuple[int, f
 
 
 @inlined
-def _pull(run: Run, events: Events, boosted: int, pulled: int) -> None:
+def _make_pull(run: Run, events: Events, boosted: int, pulled: int) -> None:
     known, rewards, draws = run.known, run.rewards, events.draws
     known.boosts[boosted] += 1
     public, private = known.public, known.private
@@ -154,7 +154,7 @@ def _step_exactly(run: Run, events: Events, t: int, dominant: int) -> int:
     uniforms = (next_uniform(draws), next_uniform(draws), next_uniform(draws))
     boosted = choose_exactly(run.problem, run.known, run.space, t, uniforms)
     pulled = _decide_exactly(run, events, t, dominant, boosted, next_uniform(draws))
-    _pull(run, events, boosted, pulled)
+    _make_pull(run, events, boosted, pulled)
     events.now[WAIT] = max(0.0, events.now[WAIT] - 1.0)
     return pulled
 
@@ -192,7 +192,7 @@ def _happen(run: Run, region: Region, events: Events, t: int, dominant: int) -> 
     pulled = draw_in_region(region, slack(known.public.family), boosted, dominant, epsilon, u)
     if pulled == UNDECIDED:
         pulled = _decide_exactly(run, events, t, dominant, boosted, u)
-    _pull(run, events, boosted, pulled)
+    _make_pull(run, events, boosted, pulled)
     if pulled != dominant or not is_inside(region, known, dominant):
         now[INSIDE] = 0.0
     return pulled
@@ -217,7 +217,7 @@ def _advance(
             if now[SILENT] > 0.0:
                 _count_silent(run, events)
             if now[IS_CALM] == 1.0 and now[WAIT] == 0.0:
-                enter(run, region, events, t, dominant)
+                enter_region(run, region, events, t, dominant)
         stopped = False
         if run.delta > 0.0:
             if now[INSIDE] == 1.0:

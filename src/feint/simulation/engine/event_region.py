@@ -58,7 +58,7 @@ def events(n_arms: int) -> Events:
 
 
 @part
-def enter(run: Run, region: Region, events: Events, t: int, dominant: int) -> None:
+def enter_region(run: Run, region: Region, events: Events, t: int, dominant: int) -> None:
     """Build a region about the present posteriors of D, find how likely an event is in it, and enter if it pays."""
     known, problem, now = run.known, run.problem, events.now
     pulls = known.pulls[dominant]

@@ -34,7 +34,7 @@ from feint.simulation.engine.comparison import (
     update_and_displace,
 )
 from feint.simulation.engine.record import Run, has_bounds, record, sure_by_logs, sure_exactly
-from feint.simulation.engine.region import PI_LOW, Region, enter, is_inside, region, sure_by_bounds
+from feint.simulation.engine.region import PI_LOW, Region, build_region, is_inside, region, sure_by_bounds
 from feint.simulation.engine.rewards import BLOCK, draw_block, initial_round, reward_pull
 from feint.simulation.engine.watch import begin, observing, see
 
@@ -129,7 +129,7 @@ def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row
             if with_tangents:
                 inside = enter_by_tangents(region, known, c, dominant, bounds_private, bounds_reference)
             else:
-                enter(region, known, dominant, bounds_private, bounds_reference)
+                build_region(region, known, dominant, bounds_private, bounds_reference)
                 inside = True
 
         stopped = run.delta > 0.0 and _is_sure(run, space, dominant, inside)

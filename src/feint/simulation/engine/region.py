@@ -69,7 +69,7 @@ def region(n_arms: int) -> Region:
 
 
 @part
-def enter(region: Region, known: Known, dominant: int, bounds_private: bool, bounds_reference: bool) -> None:
+def build_region(region: Region, known: Known, dominant: int, bounds_private: bool, bounds_reference: bool) -> None:
     """Build a region about the present posteriors of D, with the bounds that are asked for."""
     radius = choose_radius(known.pulls[dominant])
     max_pulls = choose_max_pulls(known.pulls[dominant], radius)

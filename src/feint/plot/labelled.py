@@ -12,7 +12,6 @@ from feint.registry import from_config
 from feint.support.extras import need
 from feint.support.figure_style import COLOURS, ordered_colours
 from feint.support.intervals import gappy_median_interval
-from feint.sweep.summary import label_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,14 +74,14 @@ def _labelled_cells(data: Any, by: By) -> "Iterator[tuple[str, xr.Dataset]]":
 
 
 def _coordinate_label(name: str, value: Any) -> str:
-    text = f"{value:g}".replace("inf", "∞") if isinstance(value, float) else label_text(value)
+    text = f"{value:g}".replace("inf", "∞") if isinstance(value, float) else str(value)
     return {"epsilon": f"ε = {text}", "seed": f"seed {text}"}.get(name, text)
 
 
 def bandit_of_runs(runs: "xr.Dataset") -> Bandit:
     """Return the instance of the runs, from what they say about themselves."""
     if "study" in runs.attrs:
-        fields = json.loads(runs.attrs["study"])["bandits"][label_text(runs["bandit"].item())]
+        fields = json.loads(runs.attrs["study"])["bandits"][str(runs["bandit"].item())]
     else:
         fields = json.loads(runs.attrs["bandit"])
     families = tuple(from_config(family, "family") for family in fields["families"])

@@ -1,6 +1,6 @@
 """Sweeps: simulate many cells, on one machine or a cluster, into one store that survives any interrupt.
 
-Pictures, experiments and the commands import this folder.
+Experiments and the commands import this folder.
 """
 
 from feint.sweep.open_store import open_sweep

@@ -8,7 +8,7 @@ import numpy as np
 
 from feint.support.figure_style import GREY, band, new_figure, ordered_colours, tidy
 from feint.sweep.axes import AXES
-from feint.sweep.summary import label_text, wanted_cells
+from feint.sweep.summary import wanted_cells
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,7 +22,7 @@ def draw_sweep(data: "xr.Dataset") -> "Figure":
     """Draw the mean log₁₀ error with its 95 % band; colours go from small to large budgets, dashes tell explorers and
     references apart.
     """
-    bandits = [label_text(label) for label in data["bandit"].values.tolist()]
+    bandits = [str(label) for label in data["bandit"].values.tolist()]
     kinds = sorted({index[1:3] for index in wanted_cells(data)})
     if len(kinds) > len(_DASHES):
         raise ValueError(
@@ -56,7 +56,7 @@ def _add_legend(figure: "Figure", data: "xr.Dataset", kinds: list[tuple[int, ...
     from matplotlib.lines import Line2D
 
     entries = [
-        Line2D([], [], color=colour, label=f"ε = {label_text(label)}")
+        Line2D([], [], color=colour, label=f"ε = {label!s}")
         for colour, label in zip(colours, data["epsilon"].values.tolist(), strict=True)
     ]
     if len(kinds) > 1:
@@ -64,6 +64,6 @@ def _add_legend(figure: "Figure", data: "xr.Dataset", kinds: list[tuple[int, ...
             parts = [data["explorer"].values[e]] + (
                 [data["reference"].values[r]] if data.sizes["reference"] > 1 else []
             )
-            entries.append(Line2D([], [], color=GREY, linestyle=dashes, label=", ".join(map(label_text, parts))))
+            entries.append(Line2D([], [], color=GREY, linestyle=dashes, label=", ".join(map(str, parts))))
     columns = 2 if len(figure.axes) == 1 else 4
     figure.legend(handles=entries, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def summarise(data: "xr.Dataset") -> Iterator[Row]:
     """Yield a row for every cell of a sweep that `open_sweep` opened; one cell is read at a time."""
     for index in wanted_cells(data):
         cell = data.isel(dict(zip(AXES, index, strict=True)))
-        labels = tuple(label_text(cell[axis].item()) for axis in AXES)
+        labels = tuple(str(cell[axis].item()) for axis in AXES)
         done = np.flatnonzero(cell["complete"].values)
         failure = str(cell["failure"].item())
         if not done.size:
@@ -56,12 +56,7 @@ def wanted_cells(data: "xr.Dataset") -> Iterator[CellIndex]:
     if chosen is None:
         yield from np.ndindex(*(data.sizes[axis] for axis in AXES))
         return
-    places = [{label_text(label): i for i, label in enumerate(data[axis].values.tolist())} for axis in AXES]
+    places = [{str(label): i for i, label in enumerate(data[axis].values.tolist())} for axis in AXES]
     for labels in chosen:
         if all(label in place for place, label in zip(places, labels, strict=True)):
             yield tuple(place[label] for place, label in zip(places, labels, strict=True))
-
-
-def label_text(label: Any) -> str:
-    """Return a label as text, as in the study."""
-    return str(label)

@@ -74,8 +74,8 @@ class EProcess(ABC):
         return float(self.extend(np.array([arm]), np.asarray(log_pi)[None])[0])
 
     def extend(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike, begins: BoolArray | None = None) -> FloatArray:
-        """Test pulls in order and return log E after each, given arms (n,) and the claimed log π (n, K) before each;
-        `begins` (n,) says which pulls begin an instant, None that all do.
+        """Test pulls in order and return log E after each, given arms (n,) and the claimed log π (n, K) before each.
+        `begins` (n,) says which pulls begin an instant; None means that all do.
         """
         chosen, claimed = self._checked(arms, log_pi)
         begins = np.ones(chosen.size, dtype=bool) if begins is None else begins

@@ -115,23 +115,23 @@ Reference = HasLogProbabilities | HasReferenceKernel  # see the module's docstri
 
 
 class PlainReference(Plain):
-    """A reference without a kernel. It is asked once per step, however many want to know: it may count."""
+    """A reference without a kernel. It is asked once per step, however many callers there are: it may count calls."""
 
     own_samples = follows_posterior = False
 
     def __init__(self, reference: Any) -> None:
         self.reference = reference
-        self.time = -1  # of the answer
+        self.time = -1  # the time of the answer
         self.answer: FloatArray = np.empty(0)
         self.available: BoolArray | None = None  # the arms that can be drawn in the coming step, where that is known
-        self.context: FloatArray | None = None  # of the coming pull
+        self.context: FloatArray | None = None  # the context of the coming pull
         self.order = PullOrder()
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
         if t != settings.time:
-            if len(settings.order) < t:  # an audit knows the order itself: there rewards may be late
+            if len(settings.order) < t:  # an audit gives the order itself, because rewards may be late there
                 settings.order.follow(belief.pulls)
             view = ReferenceView(int(t), belief, settings.order.arms, settings.available, settings.context)
             settings.answer = _checked_logs(settings.reference, view, log_pi.shape)
@@ -169,7 +169,7 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return the settings of a fresh copy of a reference for kernels, or `PlainReference` for one in plain Python."""
     if isinstance(reference, type) or not (hasattr(reference, "kernel") or hasattr(reference, "log_probabilities")):
         raise ValueError(
-            f"reference is {short_repr(reference)}; give one of feint.references with its parentheses, as "
+            f"reference is {short_repr(reference)}; give one of feint.references with its parentheses, such as "
             "ThompsonSampling(), or an object of your own with log_probabilities(view) (docs/extending.md)."
         )
     own = fresh(reference, n_arms)
@@ -212,12 +212,12 @@ def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return `reference_settings`, but refuse a reference that cannot be followed step by step."""
     if takes_contexts(reference):
         raise ValueError(
-            f"{type(reference).__name__} knows a context of every pull; a simulated or live agent has none, so it is "
-            "for audits and Observer."
+            f"{type(reference).__name__} needs a context for every pull, and a simulated or live agent has none; use "
+            "it in audits and with Observer."
         )
     settings = reference_settings(reference, family, n_arms)
     if not hasattr(settings, "expect"):
-        raise ValueError(f"{type(reference).__name__} is for audits of logs; it cannot be followed step by step.")
+        raise ValueError(f"{type(reference).__name__} cannot be followed step by step; use it to audit logs.")
     return settings
 
 
@@ -284,7 +284,7 @@ def reference_prior(reference: Any, family: Any) -> Any:
 
 
 def among_arms(reference: Any, arms: Sequence[int]) -> Any:
-    """Return the reference of these arms alone; refuse one that does not say what that is."""
+    """Return the reference of these arms alone; refuse a reference without `among`."""
     if not hasattr(reference, "among"):
         raise ValueError(
             f"{type(reference).__name__} cannot be recomputed where only some arms are available (`available`); leave "
@@ -294,7 +294,7 @@ def among_arms(reference: Any, arms: Sequence[int]) -> Any:
 
 
 def check_timing(reference: Any, timing: Any) -> None:
-    """Check that a reference knows rewards in this way, if it has a say in that."""
+    """Check that a reference can be claimed with this timing of rewards; most can with any."""
     if hasattr(reference, "check_timing"):
         call(reference, "check_timing", None, timing)
 

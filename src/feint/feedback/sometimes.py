@@ -206,7 +206,7 @@ class Sometimes:
     Parameters
     ----------
     share
-        s, above 0 and at most 1: with which probability the private reward of a pull is seen.
+        s, above 0 and at most 1: the probability that the private reward of a pull is seen.
     correlation
         ρ, from −1 to 1: the correlation of the noises of a pull's public and private reward.
 
@@ -232,7 +232,7 @@ class Sometimes:
             )
         correlation = as_number(self.correlation, "correlation must be a number")
         if not -1 <= correlation <= 1:
-            raise ValueError(f"correlation is {self.correlation!r}; that of the two noises lies from -1 to 1.")
+            raise ValueError(f"correlation is {self.correlation!r}; give a correlation of the noises from -1 to 1.")
         object.__setattr__(self, "share", share)
         object.__setattr__(self, "correlation", correlation)
 
@@ -280,7 +280,8 @@ class Sometimes:
         """Check that the first private reward of an arm is there."""
         if is_first and private is None:
             raise ValueError(
-                "Nothing was recorded: private is missing; the private rewards of the initial round are always seen."
+                "Nothing was recorded: private is missing; give it, since the private rewards of the initial round are "
+                "always seen."
             )
 
     def private_means(self, public: tuple[float, ...]) -> None:

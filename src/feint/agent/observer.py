@@ -63,8 +63,8 @@ class Observer:
     n_arms
         K, at least 2.
     reference
-        What the agent claims to follow: of `feint.references`, or your own with `log_probabilities(view)`, of which the
-        observer takes a copy.
+        What the agent claims to follow: one of `feint.references`, or your own with `log_probabilities(view)`, which
+        the observer copies.
     sigma, family
         The family of the public rewards; `sigma` is short for `family=Gaussian(sigma)`. Without either, the family
         that the reference is about, or Gaussian(1).
@@ -73,7 +73,7 @@ class Observer:
     epsilons
         (n,) grid of KL budgets per step that the test bets on.
     share
-        How much of the test's capital changes arms with every pull: the faster a deceiver changes arms, the larger.
+        The share of the test's capital that changes arms with every pull; larger for a deceiver who changes arms often.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class Observer:
         if context is None:
             return None
         if not self._expected.plain:
-            raise ValueError(f"{type(self._expected.reference).__name__} knows no context; leave context out.")
+            raise ValueError(f"{type(self._expected.reference).__name__} uses no context; leave context out.")
         found = as_floats(context, "context")
         if not np.isfinite(found).all():
             raise ValueError(f"context must be finite numbers; got {context!r}.")

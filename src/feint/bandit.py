@@ -26,9 +26,9 @@ class Bandit:
     Parameters
     ----------
     public, private
-        (K,) mean rewards of the arms, K at least 2: those of the rewards that everyone sees, and of those that only the
-        agent sees. No two arms may tie for the best private mean. With `Linked`, private means follow from the public
-        ones and are left out; they are given only to fix those that a spread would draw.
+        (K,) mean rewards of the arms, with K at least 2. Everyone sees public rewards; only the agent sees private
+        ones. No two arms may tie for the best private mean. With `Linked`, private means follow from the public ones
+        and are left out; they are given only to fix those that a spread would draw.
     sigma
         Shorthand for `family=Gaussian(sigma)`.
     family

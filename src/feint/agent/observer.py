@@ -54,8 +54,8 @@ class Observer:
     bet on serial dependence or wrong shares, as audits do: an agent that boosts has neither, and each stake costs time.
     So E differs from an audit's E of the same pulls, of which it is one part: `audit(...).log_e_values["boosts"]`.
 
-    The first K pulls are not tested; nor, where the reference has no prior, are those before every arm has been pulled.
-    The test is whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so
+    The first K pulls are not tested. Without a prior, no pull is tested before every arm has been pulled. The test is
+    whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so
     with `ObservedUCB` it would be rejected. An agent that draws from the observer's belief, as `Agent` does, would not.
 
     Parameters

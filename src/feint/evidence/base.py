@@ -33,7 +33,7 @@ from feint.numerics._validate import as_floats, as_integers, is_whole, restore
 from feint.support.saved import check_form
 
 _VERSION = 3
-IMPOSSIBLE = "An arm was pulled that the claim gives probability 0; that refutes it without a test."
+IMPOSSIBLE = "An arm was pulled to which the claim gives probability 0; that refutes the claim without a test."
 
 
 class EProcess(ABC):

@@ -14,8 +14,8 @@ Without a feedback every private reward is seen. A feedback is a frozen dataclas
   arm is worth the same;
 - `information(families, n_arms)`: what a pull is worth in private rewards that are seen, (K,), for the theory.
 
-The parts below say what changes where private rewards are not all seen. Each has a default, for families: everything
-is seen. An unseen reward is NaN.
+The parts below say what changes where private rewards are not all seen. Their defaults are for families, where every
+reward is seen. An unseen reward is NaN.
 
 **Many pulls at once.** The event-driven method keeps what private rewards teach beyond the public ones as the sum of
 independent normal numbers, one per reward that was seen: Y − c·X for `Sometimes`, nothing for `Linked`. While the mean

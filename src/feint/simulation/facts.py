@@ -52,8 +52,8 @@ class RunFacts(NamedTuple):
         found = "best private arm" if self.best_private_found is not None else "right answer"
         runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
         title = (
-            f"{runs} of {self.pulls:,} pulls: {found} found in {self.right_answers},\n"
-            f"its mean posterior error is {self.mean_error:.2g} "
+            f"{runs} of {self.pulls:,} pulls: {found} found in {self.right_answers};\n"
+            f"the mean posterior error is {self.mean_error:.2g} "
             f"(log₁₀ error {self.mean_log_error / math.log(10):.3g} on average)"
         )
         arms = FactTable(

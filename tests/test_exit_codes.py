@@ -100,7 +100,7 @@ def test_what_cannot_be_imported_is_no_rejection(module, tmp_path):
     done = subprocess.run([sys.executable, "-c", finder], capture_output=True, text=True)
     assert done.returncode == 3
     assert done.stderr == (
-        "feint: cannot start, EOFError: marshal data too short; install feint and what it needs again\n"
+        "feint: cannot start, EOFError: marshal data too short; reinstall feint and its dependencies\n"
     )
 
 

@@ -138,7 +138,7 @@ def test_runs_print_what_their_json_has(options, medians):
     }
     assert {name for name in words if found.get(name, {"runs": 0})["runs"]} == medians
     says = [
-        f"{found['runs']} runs of {found['pulls']:,} pulls: best private arm found in {found['best_private_found']},",
+        f"{found['runs']} runs of {found['pulls']:,} pulls: best private arm found in {found['best_private_found']};",
         f"mean posterior error is {found['mean_error']:.2g} (log₁₀ error "
         f"{found['mean_log_error'] / math.log(10):.3g} on average)",
         *(words[name].format(**found[name]) for name in medians),

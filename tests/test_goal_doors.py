@@ -167,7 +167,7 @@ def test_a_goal_of_ones_own_at_every_door(tmp_path):
     assert (runs.answer.values[0, -1] == agents[0].answer).all()
     best = check_theory(bandit, own)
     assert best == pytest.approx(feint.optimal_boosting(bandit, goal=usual).gamma, rel=1e-10)
-    with pytest.raises(ValueError, match="Plans need a goal with a kernel; simulate"):
+    with pytest.raises(ValueError, match="Plans need a goal with a kernel"):
         feint.plan(bandit, goal=own, **OPTIONS)
     (tmp_path / "mine.py").write_text(OWN)
     words = [*_in_options(bandit), "--epsilon", "0.5", "--goal", "mine.py:Own", "--horizon", "40"]

@@ -165,7 +165,7 @@ _MODULES = ("plot",)
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 
-if not TYPE_CHECKING:  # a checker that saw it would take every name for one of ours
+if not TYPE_CHECKING:  # with it, a type checker would accept any name as one of ours
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

@@ -8,9 +8,9 @@ import traceback
 
 
 def main() -> None:
-    """Run the command; streams and interrupts are looked after before anything that takes time is imported.
+    """Run the command, with streams and interrupts set up before any slow import.
 
-    What cannot be imported, from a damaged installation, ends with 3: an exit code of 1 means that a log is rejected.
+    If something cannot be imported, the exit code is 3, because 1 means that a log is rejected.
     """
 
     def arrived() -> bool:
@@ -31,12 +31,12 @@ def main() -> None:
         if os.environ.get("FEINT_DEBUG"):
             traceback.print_exc()
         said = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        print(f"feint: cannot start, {said}; install feint and what it needs again", file=sys.stderr)
+        print(f"feint: cannot start, {said}; reinstall feint and its dependencies", file=sys.stderr)
         raise SystemExit(3) from None
     try:
         command()
     except BaseException:
-        if arrived():  # whatever an import made of it
+        if arrived():  # whatever exception an import turned it into
             raise SystemExit(130) from None
         raise
 

@@ -26,9 +26,9 @@ class Bandit:
     Parameters
     ----------
     public, private
-        (K,) mean rewards of the arms, K at least 2: those of the rewards that everyone sees, and of those that only the
-        agent sees. No two arms may tie for the best private mean. With `Linked`, private means follow from the public
-        ones and are left out; they are given only to fix those that a spread would draw.
+        (K,) mean rewards of the arms, with K at least 2. Everyone sees public rewards; only the agent sees private
+        ones. No two arms may tie for the best private mean. With `Linked`, private means follow from the public ones
+        and are left out; they are given only to fix those that a spread would draw.
     sigma
         Shorthand for `family=Gaussian(sigma)`.
     family
@@ -76,7 +76,7 @@ class Bandit:
         if means["private"].count(best) > 1 and not draws_private:
             tied = [a for a, mean in enumerate(means["private"]) if mean == best]
             raise ValueError(
-                f"Arms {tied} tie for the best private mean {best}; then none is the best, so make one larger."
+                f"Arms {tied} tie for the best private mean {best}, so no arm is the best; make one larger."
             )
         for name, value in means.items():
             object.__setattr__(self, name, value)
@@ -137,7 +137,7 @@ class Bandit:
 
 
 def roles(bandit: Bandit, arm: int) -> list[str]:
-    """Return what an arm is the best in, in words for tables."""
+    """Return the roles of an arm, in words for tables."""
     found = {"best public": bandit.best_public, "best private": None if bandit.draws_private else bandit.best_private}
     return [name for name, best in found.items() if best == arm]
 
@@ -157,7 +157,7 @@ def _private_means(
             )
         return _means(private, "private", families[1])
     if linked is None:
-        raise ValueError("private is missing; give one private mean per arm. Only with Linked are there none to give.")
+        raise ValueError("private is missing; give one private mean per arm. Only Linked feedback does without them.")
     return _means(linked, "private", families[1])
 
 
@@ -171,8 +171,8 @@ def family_pair(family: Families | None, sigma: float | None = None) -> tuple[An
     for side in pair:
         if isinstance(side, type) or not all(offers(side, name) for name in ("mean_range", "accepts", "draw")):
             raise ValueError(
-                f"family is {short_repr(family)}; give one of feint.families with its parentheses, as Bernoulli(), or "
-                "your own (docs/extending.md), or a pair of these for public and private rewards."
+                f"family is {short_repr(family)}; give one of feint.families with its parentheses, such as "
+                "Bernoulli(), or your own (docs/extending.md), or a pair of these for public and private rewards."
             )
     if len(pair) != 2:
         raise ValueError(f"family has {len(pair)} entries; give one for both sides, or a pair (public, private).")

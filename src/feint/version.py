@@ -1,4 +1,4 @@
-"""The version: pyproject.toml, the command and everything that is written read it here, and nowhere else."""
+"""The version: pyproject.toml, the command and every written file take it from here, and from nowhere else."""
 
 import platform
 

@@ -267,17 +267,17 @@ class TestDoors:
              "of the context is missing"),
             (lambda x, a, r: feint.audit(a, r, contexts=np.where(x > 2, np.inf, x), n_arms=3, reference=Linear()),
              "of the context is infinite"),
-            (lambda x, a, r: feint.Agent(3, reference=Linear(), epsilon=0.1), "it is for audits and Observer"),
+            (lambda x, a, r: feint.Agent(3, reference=Linear(), epsilon=0.1), "use it in audits and with Observer"),
             (lambda x, a, r: feint.simulate(feint.Bandit([0.1, 0.2], [0.2, 0.1]), reference=Logistic(), epsilon=0.1,
-                                            horizon=9, replications=1), "it is for audits and Observer"),
+                                            horizon=9, replications=1), "use it in audits and with Observer"),
             (lambda x, a, r: feint.Observer(4, Linear(shared=True)), "audit the log instead"),
             (lambda x, a, r: feint.Observer(3, Linear()).update(0, 1.0), "context is missing"),
-            (lambda x, a, r: feint.Observer(3).update(0, 1.0, context=[1.0]), "knows no context"),
+            (lambda x, a, r: feint.Observer(3).update(0, 1.0, context=[1.0]), "uses no context"),
             (lambda x, a, r: Linear(-1.0), "give a number above 0"),
             (lambda x, a, r: Linear([[1.0, 2.0], [2.0, 1.0]]), "whose eigenvalues are above 0"),
             (lambda x, a, r: Linear(joint=False), "joint is about arms that share coefficients"),
             (lambda x, a, r: Logistic(math.inf), "give a number above 0"),
-            (lambda x, a, r: Logistic(covariance="some"), "it is 'full' or 'diagonal'"),
+            (lambda x, a, r: Logistic(covariance="some"), "give 'full' or 'diagonal'"),
         ],
     )  # fmt: skip
     def test_refusals_are_sentences(self, log, call, sentence):
@@ -288,8 +288,8 @@ class TestDoors:
         bandit = ["--public", "0.6,0.3", "--private", "0.2,0.5", "--epsilon", "0.1", "--horizon", "10"]
         found = typed("run", *bandit, "--reference", "linear-thompson-sampling")
         assert found.returncode == 2
-        assert "it is for audits and Observer" in " ".join(found.stderr.split())
-        with pytest.raises(ValueError, match="it is for audits and Observer"):
+        assert "use it in audits and with Observer" in " ".join(found.stderr.split())
+        with pytest.raises(ValueError, match="use it in audits and with Observer"):
             feint.Sweep(
                 bandits={"b": feint.Bandit([0.1, 0.2], [0.2, 0.1])},
                 epsilons=[0.1],

@@ -138,8 +138,8 @@ CLICKS = feint.Bandit([0.5, 0.2], [0.1, 0.3], family=feint.Bernoulli())
         (PAPER, feint.TopArms, "with its parentheses"),
         (PAPER, "top-arms:2", "goal is 'top-arms:2'; give one of feint.goals"),
         (PAPER, None, "goal is None; give one of feint.goals"),
-        (CLICKS, feint.AboveThreshold(1.5), r"threshold 1\.5 is no mean of Bernoulli"),
-        (CLICKS, feint.AboveThreshold(0), "threshold 0 is no mean of Bernoulli"),
+        (CLICKS, feint.AboveThreshold(1.5), r"threshold 1\.5 is not a possible mean of Bernoulli"),
+        (CLICKS, feint.AboveThreshold(0), "threshold 0 is not a possible mean of Bernoulli"),
     ],
     ids=["all arms", "more arms", "a class", "a name", "none", "beyond the means", "at their edge"],
 )

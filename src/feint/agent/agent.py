@@ -42,7 +42,7 @@ from feint.support.saved import check_form
 
 _VERSION = 2
 _PART = {"kind": ""}
-_FORM = {  # of the part of a state that says how the agent is made
+_FORM = {  # the form of the part of a state that says how the agent is made
     "n_arms": 0, "explorer": _PART, "reference": _PART, "epsilon": _PART, "families": [], "seed": 0, "replication": 0,
 }  # fmt: skip
 
@@ -71,8 +71,8 @@ class Agent:
     n_arms
         K, at least 2.
     explorer, reference
-        Which arm to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which
-        the agent takes a copy.
+        Which arm to boost and what the observer expects: from the package, or your own (docs/extending.md), which the
+        agent copies.
     goal
         What is to be learnt of the private means, as in `simulate`.
     epsilon

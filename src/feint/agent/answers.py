@@ -18,7 +18,7 @@ from feint.numerics.sorting import find_largest
 def _fill_log_best(private: Belief, out: FloatArray) -> None:
     """Fill `out` with log P(arm is best).
 
-    A kernel of its own is cached on disk; the part, called from Python, would compile for seconds in every process.
+    This kernel is cached on disk; the part, called from Python, would compile for seconds in every process.
     """
     fill_log_best(private.family, private.posterior, private.ws, out)
 

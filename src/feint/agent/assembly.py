@@ -40,7 +40,7 @@ class Assembly(NamedTuple):
     goal: Any
 
     def instantiate(self) -> tuple[Problem, Known]:
-        """Return a new agent that knows nothing, of fresh copies of the user's own parts; without a budget yet."""
+        """Return an agent without knowledge and without a budget, made of fresh copies of the user's own parts."""
         public_family, private_family = self.families
         pulls = np.zeros(self.n_arms, dtype=np.int64)
         public = belief(public_family, reference_prior(self.reference, public_family), pulls)

@@ -54,8 +54,8 @@ class Observer:
     bet on serial dependence or wrong shares, as audits do: an agent that boosts has neither, and each stake costs time.
     So E differs from an audit's E of the same pulls, of which it is one part: `audit(...).log_e_values["boosts"]`.
 
-    The first K pulls are not tested; nor, where the reference has no prior, are those before every arm has been pulled.
-    The test is whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so
+    The first K pulls are not tested. Without a prior, no pull is tested before every arm has been pulled. The test is
+    whether each pull is drawn afresh with the reference's probabilities. A real UCB agent does not draw, so
     with `ObservedUCB` it would be rejected. An agent that draws from the observer's belief, as `Agent` does, would not.
 
     Parameters
@@ -63,8 +63,8 @@ class Observer:
     n_arms
         K, at least 2.
     reference
-        What the agent claims to follow: of `feint.references`, or your own with `log_probabilities(view)`, of which the
-        observer takes a copy.
+        What the agent claims to follow: one of `feint.references`, or your own with `log_probabilities(view)`, which
+        the observer copies.
     sigma, family
         The family of the public rewards; `sigma` is short for `family=Gaussian(sigma)`. Without either, the family
         that the reference is about, or Gaussian(1).
@@ -73,7 +73,7 @@ class Observer:
     epsilons
         (n,) grid of KL budgets per step that the test bets on.
     share
-        How much of the test's capital changes arms with every pull: the faster a deceiver changes arms, the larger.
+        The share of the test's capital that changes arms with every pull; larger for a deceiver who changes arms often.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class Observer:
         if context is None:
             return None
         if not self._expected.plain:
-            raise ValueError(f"{type(self._expected.reference).__name__} knows no context; leave context out.")
+            raise ValueError(f"{type(self._expected.reference).__name__} uses no context; leave context out.")
         found = as_floats(context, "context")
         if not np.isfinite(found).all():
             raise ValueError(f"context must be finite numbers; got {context!r}.")

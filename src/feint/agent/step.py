@@ -66,7 +66,7 @@ def view_of(known: Known, scratch: FloatArray, t: int) -> View:
 
 @shared
 def decide(problem: Problem, known: Known, s: Space, t: int, uniforms: Uniforms) -> int:
-    """Make lines 3 to 8 after t pulls, t ≥ K: return the boosted arm and leave the policy in `s.policy`."""
+    """Carry out lines 3 to 8 after t pulls, t ≥ K: return the boosted arm and leave the policy in `s.policy`."""
     boosted = choose_exactly(problem, known, s, t, uniforms)  # lines 3–6
     set_policy(problem, known, s, t, boosted)  # lines 7 and 8
     return boosted
@@ -91,7 +91,7 @@ def set_policy(problem: Problem, known: Known, s: Space, t: int, boosted: int) -
 
 @part
 def draw_arm(policy: FloatArray, boosted: int, dominant: int, u: float) -> int:
-    """Line 9: return the arm whose interval contains u."""
+    """Return the arm whose interval contains u (line 9)."""
     before = 0.0
     if boosted != dominant:
         before = policy[boosted]
@@ -107,7 +107,7 @@ def draw_arm(policy: FloatArray, boosted: int, dominant: int, u: float) -> int:
 
 @shared_inlined
 def add_rewards(known: Known, arm: int, public: float, private: float) -> None:
-    """Line 10: record a pull and its two rewards, of which the private one is NaN if it was not seen (`feedback`). The
+    """Record a pull and its two rewards (line 10); the private one is NaN if it was not seen (`feedback`). The
     posterior waits for `update`, until something asks for it.
     """
     known.pulls[arm] += 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
 
-LONGEST = 100_000  # pulls of a live agent and a live observer, some seconds
+LONGEST = 100_000  # the most pulls to trace: a live agent and a live observer take some seconds
 
 
 class Trace:
@@ -96,7 +96,7 @@ def trace_run(trace: Trace, horizon: int) -> "Dataset":
 
 
 def draw_run(run: "Dataset", alpha: float) -> "Figure":
-    """Draw, from above: the pulled arms, the policy against what is expected, the evidence against its threshold."""
+    """Draw, from top to bottom, the pulled arms, the policy beside what is expected, and the evidence."""
     figure = new_figure(7.2, 6.0)
     pulled, policy, evidence = figure.subplots(3, 1, sharex=True, height_ratios=(2, 4, 3))
     t = run.time.values

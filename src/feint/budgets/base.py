@@ -38,7 +38,7 @@ def _power_at(settings: "PowerKernel", t: int) -> float:
 
 @parts(epsilon_at=_power_at)
 class PowerKernel(NamedTuple):
-    """scale·t^(−exponent) up to t = last: every budget of the package."""
+    """The budget scale·t^(−exponent) up to t = last; every budget of the package has this form."""
 
     scale: float
     exponent: float
@@ -70,13 +70,13 @@ Epsilon = float | Budget  # what every `epsilon` takes
 class BudgetPieces:
     """A budget as kernels take it, for the pulls of one piece of a run at a time; owned by one thread.
 
-    The table of a user's own budget serves all replications: each would ask its copy the same in the same order.
+    The table of a user's own budget serves all replications, because each would ask its copy the same questions.
     """
 
     def __init__(self, budget: Any, n_arms: int) -> None:
         self._budget, self._n_arms = budget, n_arms
         self._table = lru_cache(_PIECES_KEPT)(self._make_table)
-        self._asked = math.inf  # up to which pull the copy has been asked; before the first there is none
+        self._asked = math.inf  # the last pull that the copy was asked about; ∞ while there is no copy
         self._copy: Any = None
 
     def settings(self, start: int, stop: int) -> Any:
@@ -104,13 +104,13 @@ def checked_at(budget: Any, t: int) -> float:
 
 
 def may_grow(budget: Any) -> bool:
-    """Return whether ε_t is not known to be at most ε_s for every t > s."""
+    """Return False if ε_t is known to be at most ε_s for every t > s, otherwise True."""
     power = power_of(budget)
     return power is None or power.exponent < 0.0
 
 
 def power_of(budget: Any) -> PowerKernel | None:
-    """Return the settings of a budget that is scale·t^(−exponent), as all of the package are; None for any other."""
+    """Return the settings of a budget scale·t^(−exponent), as all of the package are; None for any other budget."""
     settings = call(budget, "kernel", None) if hasattr(budget, "kernel") else None
     return settings if isinstance(settings, PowerKernel) else None
 

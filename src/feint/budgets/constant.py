@@ -10,7 +10,7 @@ from feint.numerics._validate import as_number
 
 @dataclass(frozen=True)
 class Constant:
-    """The same ε at every step; what a plain number means.
+    """The same ε at every step; a plain number stands for this.
 
     >>> Constant(0.1).sum_to(n_arms=4, horizon=1004)
     100.0

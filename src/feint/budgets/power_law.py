@@ -57,7 +57,7 @@ class PowerLaw:
 
 
 def power_sum(exponent: float, times: FloatArray) -> FloatArray:
-    """Return Σ_{s ≤ t} s^(−exponent), (n,) -> (n,): one by one up to 10⁴, then by Euler and Maclaurin.
+    """Return Σ_{s ≤ t} s^(−exponent), (n,) -> (n,): term by term up to 10⁴, then by Euler–Maclaurin.
 
     Beyond t = 10⁴ the third correction is below 1e-20.
     """

@@ -18,7 +18,7 @@ class RisingBudget(TotalBudget):
     total
         Nats in total, 0 or more.
     horizon
-        Over how many pulls, 1 or more.
+        The number of pulls it is spread over, 1 or more.
 
     Examples
     --------

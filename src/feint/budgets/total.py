@@ -19,7 +19,7 @@ class TotalBudget:
     total
         Nats in total, 0 or more.
     horizon
-        Over how many pulls, 1 or more.
+        The number of pulls it is spread over, 1 or more.
 
     Examples
     --------

@@ -33,7 +33,7 @@ from feint.numerics._validate import as_floats, as_integers, is_whole, restore
 from feint.support.saved import check_form
 
 _VERSION = 3
-IMPOSSIBLE = "An arm was pulled that the claim gives probability 0; that refutes it without a test."
+IMPOSSIBLE = "An arm was pulled to which the claim gives probability 0; that refutes the claim without a test."
 
 
 class EProcess(ABC):
@@ -74,8 +74,8 @@ class EProcess(ABC):
         return float(self.extend(np.array([arm]), np.asarray(log_pi)[None])[0])
 
     def extend(self, arms: npt.ArrayLike, log_pi: npt.ArrayLike, begins: BoolArray | None = None) -> FloatArray:
-        """Test pulls in order and return log E after each, given arms (n,) and the claimed log π (n, K) before each;
-        `begins` (n,) says which pulls begin an instant, None that all do.
+        """Test pulls in order and return log E after each, given arms (n,) and the claimed log π (n, K) before each.
+        `begins` (n,) says which pulls begin an instant; None means that all do.
         """
         chosen, claimed = self._checked(arms, log_pi)
         begins = np.ones(chosen.size, dtype=bool) if begins is None else begins

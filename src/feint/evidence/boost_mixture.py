@@ -50,9 +50,9 @@ _STAKES = (0.3, 1.5, 2.3, 1.9)  # relative stakes on each
 _SINGLE, _PAIRED, _ALL = 0.24, 0.3, 0.46  # shares of the three kinds of experts
 MOST_PAIRED = 12
 _SMALLEST = 1e-12  # below it, 1 − π_b of an almost certain arm would need more digits than log π has
-_CELLS, _CELLS_PER_UNIT = 1024, 64.0  # of the table: log(1 − log π) from 0 to 16
+_CELLS, _CELLS_PER_UNIT = 1024, 64.0  # cells of the table, which covers log(1 − log π) from 0 to 16
 _BISECTIONS = 60
-_DEEP = -300.0  # of log π: below it, ratios are relative to the pulled arm's
+_DEEP = -300.0  # for a smaller log π, ratios are relative to the pulled arm's
 LEAST_RATIO = 1e-300
 _WORTH_COMPILING = 2**16  # ratios of a call: for fewer, compiling a kernel takes longer than it saves
 
@@ -68,7 +68,7 @@ def boost_experts(n_arms: int, epsilons: FloatArray, share: float = SHARE) -> Ex
 
 @lru_cache
 def kept_table(epsilons: tuple[float, ...]) -> FloatArray:
-    """Cache the table, because an audit that looks for explanations makes dozens of these tests."""
+    """Return the table, cached because an audit that looks for explanations makes dozens of these tests."""
     return boosted_table(epsilons)
 
 
@@ -187,7 +187,7 @@ class BoostMixture(FixedShare):
         return ratios, gains
 
     def _single(self, claims: FloatArray, places: IntArray, pulled: IntArray) -> SingleRatios:
-        """Return what the experts of single arms win if these arms are pulled, of claims at these places."""
+        """Return what the experts of single arms win if these arms are pulled, given the claims at these places."""
         q, missed, most = _single_ratios(kept_table(tuple(self.epsilons)), claims)
         log_p, each = claims[places, LOG_P, pulled], np.arange(pulled.size)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -202,7 +202,7 @@ class BoostMixture(FixedShare):
 
 
 def _single_ratios(table: FloatArray, claims: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return q, r_b of a pull of another arm, and what both r_b are divided by, their largest mean; each (m, K, J)."""
+    """Return q, r_b of a pull of another arm, and the largest mean, by which both r_b are divided; each (m, K, J)."""
     place = np.minimum(np.log1p(-claims[:, LOG_P]) * _CELLS_PER_UNIT, _CELLS - 1e-9)
     cell = place.astype(np.int64)
     part, (here, there) = (place - cell)[..., np.newaxis], (table[cell], table[cell + 1])

@@ -37,8 +37,8 @@ def bet_repeatedly(
     e: FloatArray,
     units: FloatArray,
 ) -> None:
-    """Bet on pulls; `places` (n,) are those of their claims, and `scratch` (M + J,) is for shares and for what weights
-    are still to be multiplied by. Write E in the unit exp(units).
+    """Bet on pulls, and write E in the unit exp(units). `places` (n,) are those of their claims; `scratch` (M + J,) is
+    for shares and for the factors by which weights are still to be multiplied.
     """
     (n_sizes, n_experts), n_arms = experts.weights.shape, experts.counts.size
     shares, inverse = scratch[:n_experts], scratch[n_experts:]

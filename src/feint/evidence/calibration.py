@@ -26,7 +26,7 @@ D_t ± u(V_t) at all times.
 **Within.** The claim may be that each arm's probability lies within a share w of π_a, and that the same holds for
 all other arms together. It is then at most π_a + w·min(π_a, 1 − π_a), which replaces π_a for λ > 0; for λ < 0 the sign
 is −. A bet is divided by 1 + λ_k·w·min(π_a, 1 − π_a), and Σ (p − π) may be as large as `allowed`, w·Σ min(π_a, 1 −
-π_a). Where small probabilities were logged rounded (`floor`), `slack` has how far each may lie above and below.
+π_a). Where small probabilities were logged rounded (`floor`), `slack` tells how far each may lie above and below.
 """
 
 import math
@@ -99,8 +99,8 @@ def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, e: FloatArray,
 
 @part
 def _read_claim(factors: FloatArray, terms: FloatArray, claim: FloatArray, a: int, pulled: int) -> None:
-    """Set what the wealth is multiplied by: (1 + c·X)/(1 + c·(π ± slack)) for a tilt with c = e^λ − 1, and
-    (1 + λ·(X − π))/(1 + |λ|·slack) for a bet; and what is added to the sums.
+    """Set the factors of the wealth, and what is added to the sums. A factor is (1 + c·X)/(1 + c·(π ± slack)) for a
+    tilt with c = e^λ − 1, and (1 + λ·(X − π))/(1 + |λ|·slack) for a bet.
     """
     p, rest = claim[P, a], claim[REST, a]
     smaller = p if p < rest else rest
@@ -118,7 +118,7 @@ def _read_claim(factors: FloatArray, terms: FloatArray, claim: FloatArray, a: in
 
 
 class Calibration(EProcess):
-    """The test whether each arm is pulled as often as claimed.
+    """The test of whether each arm is pulled as often as claimed.
 
     >>> test = Calibration(2)
     >>> for _ in range(40):

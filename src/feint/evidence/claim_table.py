@@ -38,7 +38,7 @@ def of_pulled_arms(log_pi: FloatArray, arms: IntArray) -> FloatArray:
 
 
 def _is_one_row(log_pi: FloatArray) -> bool:
-    """Return whether all rows are one in memory."""
+    """Return whether all rows are the same row in memory."""
     return log_pi.strides[0] == 0 and log_pi.size > 0
 
 
@@ -55,7 +55,7 @@ def read_claimed(log_pi: FloatArray, within: float = 0.0, floor: float = 0.0) ->
     np.exp(log_p, out=p)
     check_logs(log_p, p)
     np.subtract(1.0, p, out=rest)
-    likely = p >= 0.5  # whose complement keeps its digits in this way only
+    likely = p >= 0.5  # only in this way do their complements keep their digits
     rest[likely] = -np.expm1(log_p[likely])
     if within > 0.0 or floor > 0.0:
         table[:, BELOW], table[:, ABOVE] = slack_shares(p, rest, within, floor)
@@ -63,7 +63,7 @@ def read_claimed(log_pi: FloatArray, within: float = 0.0, floor: float = 0.0) ->
 
 
 def check_logs(log_pi: FloatArray, pi: FloatArray | None) -> None:
-    """Raise ValueError if log π is not of probabilities; `pi` (n, K) are those of all arms, None if one is known."""
+    """Raise ValueError unless log π is of probabilities; `pi` (n, K) has those of all arms, None if one is known."""
     if (log_pi > 0).any():
         raise ValueError(f"log_pi contains {log_pi.max()}; the logarithm of a probability is at most 0.")
     totals = np.ones(1) if pi is None or not pi.size else pi.sum(axis=1)

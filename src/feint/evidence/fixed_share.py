@@ -119,7 +119,7 @@ def release_stake(experts: Experts) -> None:
     facts[_HELD] = held
     for j in range(experts.sizes.size):
         unit, kept = experts.units[j], experts.invested[j]
-        if unit < 0.0:  # below 2⁻⁵⁰⁰, which is nothing beside what is released
+        if unit < 0.0:  # below 2⁻⁵⁰⁰, which is negligible beside what is released
             kept = unit = experts.units[j] = 0.0
         experts.invested[j] = kept + released * experts.stakes[j] * (math.exp(-_LOG_UNIT * unit) if unit > 0.0 else 1.0)
 
@@ -136,8 +136,8 @@ def settle_size(experts: Experts, j: int, total: float, gain: float) -> None:
 
 @inlined
 def normalised(weight: float, inverse: float) -> float:
-    """Return a weight divided by their total. What is below float64's range must not stay at its smallest number, and
-    win later.
+    """Return a weight divided by the total of all. A weight that is close to underflow becomes 0: kept at the smallest
+    number, it could win later.
     """
     kept = weight * inverse
     return kept if kept > _SMALLEST_WEIGHT else 0.0
@@ -145,7 +145,7 @@ def normalised(weight: float, inverse: float) -> float:
 
 @part
 def settle_wealth(experts: Experts, j: int, total: float, gain: float) -> float:
-    """Multiply I_j as `settle_size` does, and return by what its weights are still to be multiplied."""
+    """Multiply I_j as `settle_size` does, and return the factor by which its weights are still to be multiplied."""
     if total < _SMALLEST_TOTAL:  # a long instant has refuted all experts
         experts.invested[j] = experts.units[j] = 0.0
         for m in range(experts.prior.size):
@@ -179,7 +179,7 @@ def read_wealth(experts: Experts) -> tuple[float, float]:
         unit = experts.units[j]
         highest = unit if unit > highest else highest
         total += experts.invested[j] if unit == 0.0 else 0.0
-    if highest == 0.0:  # what has a smaller unit is nothing beside what is held back
+    if highest == 0.0:  # what has a smaller unit is negligible beside what is held back
         return total, 0.0
     total = experts.facts[_HELD] * math.exp(-_LOG_UNIT * highest)
     for j in range(experts.sizes.size):
@@ -212,7 +212,7 @@ def _bet_rows(
 
 
 class FixedShare(EProcess):
-    """A test with such experts; a subclass defines the experts and their ratios."""
+    """A test by experts with a fixed share; a subclass defines the experts and their ratios."""
 
     def __init__(self, n_arms: int, share: float, within: float) -> None:
         super().__init__(n_arms)

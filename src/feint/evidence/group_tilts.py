@@ -152,7 +152,7 @@ class GroupTilts:
         return group, int(arm), float(_TILTS[k])
 
     def admit(self, arrived: int) -> None:
-        """Say how many groups have arrived, whether or not they are tested."""
+        """Record how many groups have arrived, whether or not they are tested."""
         if self._n_groups is not None and arrived > self._n_groups:
             raise ValueError(
                 f"The log has more than {self._n_groups:,} groups, which were said to be all (`n_groups`); give their "
@@ -200,7 +200,7 @@ class GroupTilts:
         }
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Continue where `state` was taken."""
+        """Continue from where `state` was taken."""
         if not state["tested"]:
             return
         self.admit(len(state["tested"]))

@@ -84,8 +84,8 @@ def _multiply_set(
 
 
 class PropensitySerialMixture(SerialMixture):
-    """The test whether pulls depend on earlier ones where only the probability of the pulled arm was logged: rows of
-    `log_pi` are single numbers.
+    """The test of whether pulls depend on earlier ones, where only the probability of the pulled arm was logged: rows
+    of `log_pi` are single numbers.
     """
 
     NEEDS_ALL_ARMS: ClassVar[bool] = False

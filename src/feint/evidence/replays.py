@@ -8,7 +8,7 @@ before the pull, and λ > 0,
 
     E ← E·exp(λ·1{A_t = b})/(1 + π_t(b)·(e^λ − 1)).
 
-**Old probabilities.** If arms are drawn ℓ steps before what is said of them, π_{t−ℓ} is what draws them. For 0 < q < 1,
+**Old probabilities.** The arm may be drawn with the probabilities of ℓ steps before, π_{t−ℓ}. For 0 < q < 1,
 
     E ← E·(1 − q + q·π_{t−ℓ}(A_t)/π_t(A_t)),        Σ_a π_t(a)·(1 − q + q·π_{t−ℓ}(a)/π_t(a)) ≤ 1
 
@@ -57,7 +57,7 @@ class Replays:
         self._repeats = np.zeros((_LAGS.size, _TILTS.size))  # log E of each bet
         self._old = np.zeros((_OLD.size, _SHARES.size))
         self._arms = np.zeros(0, dtype=np.int64)  # the last pulls, as many as a bet may ask for
-        self._log_pi = np.zeros((0, n_arms))  # what was said last, likewise
+        self._log_pi = np.zeros((0, n_arms))  # what was said last, as far back as a bet may ask for
 
     @property
     def log_e_value(self) -> float:
@@ -67,7 +67,7 @@ class Replays:
     @property
     def likeliest(self) -> Likeliest:
         """The bet that stands out most so far. An arm that is pulled too often repeats at every lag, so a bet on
-        repeats counts by how much more it won than any at a lag that is no multiple of its own.
+        repeats counts by how much more it won than any bet at a lag that is not a multiple of its own.
         """
         won = self._repeats.max(axis=1)
         lag = _LAGS[won.argmax()]
@@ -107,7 +107,7 @@ def _repeat_gains(arms: IntArray, log_pi: FloatArray, pulled: IntArray) -> Float
 def _old_gains(arms: IntArray, log_pi: FloatArray, said: FloatArray) -> FloatArray:
     """Return the log ratio of every step, lag and share, (n, L, J); 0 where nothing was said so long before.
 
-    `said` is what was said last, before these pulls included.
+    `said` has what was said last, including what was said before these pulls.
     """
     steps = np.arange(arms.size)[:, np.newaxis]
     before = steps + len(said) - arms.size - _OLD

@@ -70,8 +70,8 @@ def _bet_rows(
     e: FloatArray,
     units: FloatArray,
 ) -> None:
-    """Bet on each row, and write E in the unit exp(units); `bounds` (m, 3, K) are probabilities and how far they may
-    lie below and above; negative ones are shares of min(π(S), 1 − π(S)).
+    """Bet on each row, and write E in the unit exp(units). `bounds` (m, 3, K) has probabilities and how far they may
+    lie below and above; if negative, as shares of min(π(S), 1 − π(S)).
     """
     for i in range(arms.size):
         if begins[i]:
@@ -144,7 +144,7 @@ def settle_bets(bets: SerialBets, won: float) -> tuple[float, float]:
 
 @inlined
 def release_reserve(bets: SerialBets) -> None:
-    """Divide what is released of the stake among the bets."""
+    """Divide the released part of the stake among the bets."""
     facts = bets.facts
     if np.int64(facts[_INSTANTS]) % _RELEASED_EVERY == 0:
         held = _HELD_BACK / math.log2(facts[_INSTANTS] / _RELEASED_EVERY + 2.0)
@@ -155,7 +155,7 @@ def release_reserve(bets: SerialBets) -> None:
 
 
 class SerialMixture(EProcess):
-    """The test whether pulls depend on earlier ones, where the probabilities of all arms are known.
+    """The test of whether pulls depend on earlier ones, where the probabilities of all arms are known.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class SerialBet(NamedTuple):
     size: float
 
     def words(self) -> str:
-        """Return what happened if this bet wins."""
+        """Return, in words, what happened if this bet wins."""
         often = "more often" if self.towards else "more rarely"
         group = " of the same group" if self.in_groups else ""
         if self.lag == 0:

@@ -28,8 +28,8 @@ _BETS = np.array([sign * size for size in (0.1, 0.3, 0.9) for sign in (1.0, -1.0
 
 
 class ShareBets(EProcess):
-    """The test by shares X/n of the auditor's own draws: rows of (n, K + 1), the shares and the leader's number, stand
-    in the place of log π.
+    """The test by shares X/n of the auditor's own draws. Rows of the shares and the leader's number, (n, K + 1), take
+    the place of log π.
 
     >>> test = ShareBets(2)
     >>> rows = np.tile([0.5, 0.5, 0.0], (40, 1))

@@ -237,13 +237,13 @@ class PlainExplorer(Plain):
 
 
 def explorer_settings(explorer: Any, n_arms: int, goal: Any = None) -> Any:
-    """Return the settings of a fresh copy of an explorer for kernels, or None for one in plain Python; `goal` has the
-    settings of a goal other than the best arm, for which an explorer may have others (`for_goal`).
+    """Return the settings of a fresh copy of an explorer for kernels, or None for one in plain Python. For a goal other
+    than the best arm, whose settings are `goal`, an explorer may have other settings (`for_goal`).
     """
     if isinstance(explorer, type) or not any(hasattr(explorer, name) for name in ("kernel", "choose", "values")):
         raise ValueError(
-            f"explorer is {short_repr(explorer)}; give one of feint.explorers with its parentheses, as TopTwo(), or an "
-            "object of your own with choose(view, uniforms) or values(view, uniforms) (docs/extending.md)."
+            f"explorer is {short_repr(explorer)}; give one of feint.explorers with its parentheses, such as TopTwo(), "
+            "or an object of your own with choose(view, uniforms) or values(view, uniforms) (docs/extending.md)."
         )
     if goal is not None and hasattr(explorer, "for_goal"):
         return explorer.for_goal(goal)

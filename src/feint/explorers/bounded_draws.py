@@ -20,7 +20,7 @@ from feint.numerics.sorting import find_largest
 _BEYOND = 2.0  # the cut after the last arm: no uniform reaches it
 _SKIPPED = -1.0
 NO_ARM = -1
-_ROUNDING = 1e-13  # of a cut, for up to 1000 arms; close to 1 its bounds may be closer together than this
+_ROUNDING = 1e-13  # rounding of a cut, for up to 1000 arms; close to 1 its bounds may be closer together than this
 
 
 @part

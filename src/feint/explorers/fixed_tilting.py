@@ -32,7 +32,7 @@ class FixedTiltingKernel(NamedTuple):
 class FixedTilting:
     """An explorer that draws every step from the policy in the KL ball with the largest Σ q·values: `tilt`.
 
-    With the true private means as values, it earns as an agent would who knows them; with 1{arm} it boosts that arm.
+    With the true private means as values, it earns what an agent who knows them would; with 1{arm} it boosts that arm.
 
     Parameters
     ----------

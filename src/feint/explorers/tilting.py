@@ -6,7 +6,7 @@ Boosting an arm is the special case of the values 1{arm}. In plain Python such a
 
 instead of `choose` (see `base`). With a kernel, its settings are a NamedTuple whose class has the parts that
 `tilting(fill_values)` attaches, made from the part `fill_values(settings, view, uniforms, values)`. The arm with the
-largest value counts as boosted, since its probability is raised by the largest factor; of equals, the first does.
+largest value counts as boosted, since its probability is raised by the largest factor; if values tie, the first does.
 """
 
 import math

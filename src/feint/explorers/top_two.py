@@ -75,8 +75,8 @@ class TopTwo:
     """An explorer that boosts the leader with probability N_c/(N_c + N_l), otherwise the challenger (Algorithm 1, 3–6).
 
     Leader and challenger are drawn from the exact posterior probabilities, because rejection sampling of the challenger
-    would never end once the agent is sure. For a goal other than `BestArm`, a pair of arms (or an arm) is drawn that
-    makes the answer wrong, in proportion to about the probability that it does, and shares the boosts as its evidence.
+    would never end once the agent is sure. For a goal other than `BestArm`, it draws a pair of arms (or an arm) roughly
+    in proportion to the probability that it makes the answer wrong. The pair shares the boosts as it shares evidence.
 
     Examples
     --------

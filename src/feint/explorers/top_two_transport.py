@@ -11,7 +11,7 @@ from feint.explorers.weakest import WeakestKernel
 from feint.families.base import divergence_to
 from feint.numerics._jit import inlined, part, parts
 
-_ROUNDING = 1e-10  # relative rounding of a cost, generously
+_ROUNDING = 1e-10  # a generous bound on the relative rounding of a cost
 
 
 @inlined
@@ -98,9 +98,9 @@ class TopTwoTransport:
     """An explorer like `TopTwo` whose challenger is the arm with the smallest transportation cost from the leader.
 
     The cost is W(l, c) = min_x N_l·D(μ̂_l, x) + N_c·D(μ̂_c, x) with D the private divergence, and 0 where c is ahead; for
-    normal rewards max(0, μ̂_l − μ̂_c)²/(2σ²(1/N_l + 1/N_c)) (Shang et al. 2020, Eq. 5). Of equals the first is taken. It
-    needs no probabilities of challengers. For a goal other than `BestArm`, it takes the pair of arms (or the arm) with
-    the least evidence that the answer is right.
+    normal rewards max(0, μ̂_l − μ̂_c)²/(2σ²(1/N_l + 1/N_c)) (Shang et al. 2020, Eq. 5). If costs tie, it takes the
+    first arm. It needs no probabilities of challengers. For a goal other than `BestArm`, it takes the pair of arms (or
+    the arm) with the least evidence that the answer is right.
 
     Examples
     --------

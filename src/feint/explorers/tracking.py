@@ -107,7 +107,7 @@ class Tracking:
         """Return the settings for a goal other than the best arm."""
         if isinstance(goal, Plain):
             raise ValueError(
-                "Tracking knows the optimal shares of the goals of feint; for one of your own use TopTwo() or "
+                "Tracking knows the optimal shares for feint's own goals only; for yours, use TopTwo() or "
                 "TopTwoTransport(), or FixedBoosting(optimal_boosting(bandit, goal=…).weights)."
             )
         return GoalTrackingKernel(goal)

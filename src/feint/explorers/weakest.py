@@ -1,7 +1,7 @@
 """Algorithm 1 for goals other than the best arm: boost where the answer is weakest (`goals.base`).
 
-`TopTwo` and `TopTwoTransport` run by these settings when they are given such a goal. Only pulls and private means are
-read, no posterior, so a step costs no integral.
+`TopTwo` and `TopTwoTransport` use these settings for such a goal. They read only pulls and private means, not the
+posterior, so a step needs no integral.
 """
 
 from typing import Any, NamedTuple

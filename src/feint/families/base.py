@@ -180,8 +180,8 @@ def log_best_of(family: Any, posterior: FloatArray, ws: Any, arm: int) -> float:
 def fill_region(
     family: Any, belief: Belief, arm: int, radius: float, max_pulls: int, box: FloatArray, extremes: FloatArray
 ) -> None:
-    """Fill `box` with a region about the posterior of `arm`, `radius` of its standard deviations to each side and at
-    most `max_pulls` further pulls long, and `extremes` with the posteriors that bound P over it.
+    """Fill `box` with a region about the posterior of `arm`, and `extremes` with the posteriors that bound P over it.
+    The region has `radius` of its standard deviations to each side, and lasts at most `max_pulls` further pulls.
     """
     raise NotImplementedError
 

@@ -36,7 +36,7 @@ from feint.numerics.posterior_axes import allocate_log_odds_axis
 
 _SLACK = 1e-9  # the Beta kernel's error is below 1e-10 for all parameters up to 1e8, and grows like their square root
 MOST_PULLS = 10**9
-_NATS = 48.0  # of the tails that are left out; see above
+_NATS = 48.0  # how deep the tails that are left out begin; see above
 _STARVED = 0.75  # a region ends before N₁ … N₄ lose more than three quarters of either of their parameters
 
 

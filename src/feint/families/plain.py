@@ -29,8 +29,8 @@ class PlainFamily(Plain):
         """Ask the family and check its answer."""
         reward = float(call(settings.family, "draw", None, float(mean), float(uniform)))
         if not call(settings.family, "accepts", None, reward):
-            name = type(settings.family).__name__
-            raise ValueError(f"{name}.draw returned {reward!r}; its own `rewards` says {settings.family.rewards!r}.")
+            name, rewards = type(settings.family).__name__, settings.family.rewards
+            raise ValueError(f"{name}.draw returned {reward!r}; by its own `rewards` it must be {rewards}.")
         return reward
 
     @staticmethod

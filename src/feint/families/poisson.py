@@ -177,7 +177,7 @@ class Poisson:
 
     @property
     def draw_range(self) -> tuple[float, float]:
-        """The means from which rewards can be drawn; larger numbers take too long."""
+        """The means from which rewards can be drawn; drawing larger numbers takes too long."""
         return 0.0, _LARGEST_MEAN
 
     @property

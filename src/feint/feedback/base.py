@@ -14,8 +14,8 @@ Without a feedback every private reward is seen. A feedback is a frozen dataclas
   arm is worth the same;
 - `information(families, n_arms)`: what a pull is worth in private rewards that are seen, (K,), for the theory.
 
-The parts below say what changes where private rewards are not all seen. Each has a default, for families: everything
-is seen. An unseen reward is NaN.
+The parts below say what changes where private rewards are not all seen. Their defaults are for families, where every
+reward is seen. An unseen reward is NaN.
 
 **Many pulls at once.** The event-driven method keeps what private rewards teach beyond the public ones as the sum of
 independent normal numbers, one per reward that was seen: Y − c·X for `Sometimes`, nothing for `Linked`. While the mean
@@ -100,7 +100,7 @@ def count_seen(family: Any, belief: Belief, arm: int) -> int:
 
 @by_type
 def learnt_sum(family: Any, belief: Belief, arm: int) -> float:
-    """Return the sum of what they taught; see "Many pulls at once"."""
+    """Return the sum of what the private rewards of an arm taught; see "Many pulls at once"."""
     return float(belief.sums[arm])
 
 
@@ -118,7 +118,7 @@ def draw_seen(family: Any, n: int, draws: DrawSequence) -> int:
 
 @by_type
 def draw_seen_part(family: Any, seen: int, n: int, first: int, draws: DrawSequence) -> int:
-    """Draw how many of them are seen in the first `first` of n pulls, in which `seen` are seen."""
+    """Draw how many of the first `first` of n pulls are seen, given that `seen` of all n are."""
     return first
 
 

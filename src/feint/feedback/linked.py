@@ -26,8 +26,8 @@ from feint.numerics._jit import inlined, part, parts
 from feint.numerics._validate import as_floats, as_number
 from feint.numerics.sequence import DrawSequence
 
-_SMALLEST = 1e-75  # slope, whose square is a pull's worth, and must stay in float64's range
-_WIDER = 1e-6  # by how much the box of the private mean is wider than the image of the public one: more than rounding
+_SMALLEST = 1e-75  # the smallest slope; its square, which a pull's worth needs, must stay in float64's range
+_WIDER = 1e-6  # how much wider the box of the private mean is than the image of the public one: more than rounding
 
 
 @inlined
@@ -197,12 +197,12 @@ class Linked:
             )
         if 0.0 in self.slopes:
             raise ValueError(
-                f"slopes are {list(self.slopes)}; where one is 0, pulls teach nothing about the private mean, so make "
-                "it different from 0."
+                f"slopes are {list(self.slopes)}; where one is 0, pulls teach nothing about the private mean, so give "
+                "another number."
             )
         if not all(_SMALLEST <= abs(slope) <= 1.0 / _SMALLEST for slope in self.slopes):
             raise ValueError(
-                f"slopes are {list(self.slopes)}; without their signs they must lie from {_SMALLEST:g} to "
+                f"slopes are {list(self.slopes)}; their absolute values must be from {_SMALLEST:g} to "
                 f"{1.0 / _SMALLEST:g}, so rescale the private rewards."
             )
         number = as_number(spread, "spread must be a number, 0 or more")
@@ -245,6 +245,6 @@ class Linked:
         return tuple(c + b * mean for c, b, mean in zip(self.intercepts, self.slopes, public, strict=True))
 
     def information(self, families: Any, n_arms: int) -> FloatArray:
-        """Return what a pull of each arm is worth in seen rewards, (σ_y/(b·σ_x))²; not for a spread."""
+        """Return what a pull of each arm is worth in seen rewards, (σ_y/(b·σ_x))², if there is no spread."""
         public, private = families
         return np.asarray((private.sigma / (np.array(self.slopes) * public.sigma)) ** 2)

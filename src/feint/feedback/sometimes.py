@@ -206,7 +206,7 @@ class Sometimes:
     Parameters
     ----------
     share
-        s, above 0 and at most 1: with which probability the private reward of a pull is seen.
+        s, above 0 and at most 1: the probability that the private reward of a pull is seen.
     correlation
         ρ, from −1 to 1: the correlation of the noises of a pull's public and private reward.
 
@@ -276,7 +276,8 @@ class Sometimes:
         """Check that the first private reward of an arm is there."""
         if is_first and private is None:
             raise ValueError(
-                "Nothing was recorded: private is missing; the private rewards of the initial round are always seen."
+                "Nothing was recorded: private is missing; give it, since the private rewards of the initial round are "
+                "always seen."
             )
 
     def private_means(self, public: tuple[float, ...]) -> None:

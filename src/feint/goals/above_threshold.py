@@ -121,7 +121,7 @@ class AboveThresholdKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class AboveThreshold:
-    """Find all arms whose private means are above a threshold; it may be none, or all.
+    """Find all arms whose private means are above a threshold: possibly none, possibly all.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ class AboveThreshold:
         low, high = family.mean_range
         if not low < self.threshold < high:
             raise ValueError(
-                f"The threshold {self.threshold:g} is no mean of {short_repr(family)}; give one between {low:g} and "
-                f"{high:g}."
+                f"The threshold {self.threshold:g} is not a possible mean of {short_repr(family)}; give one between "
+                f"{low:g} and {high:g}."
             )
 
     def answer(self, means: FloatArray) -> BoolArray:
@@ -154,7 +154,7 @@ class AboveThreshold:
         if (means == self.threshold).any():
             tied = np.flatnonzero(means == self.threshold).tolist()
             raise ValueError(
-                f"The private mean of arms {tied} is the threshold {self.threshold:g} itself, so move one of them."
+                f"The private mean of arms {tied} equals the threshold {self.threshold:g}; change one or the other."
             )
         return np.asarray(means > self.threshold)
 

@@ -34,7 +34,7 @@ from feint.numerics.normal import scaled_tail
 from feint.support.own_parts import OwnPartError, call
 from feint.support.printable import short_repr
 
-_TINY = -40.0  # the log of a probability p below which 1 − (1 − p)·… is a sum of such p to e^−40
+_TINY = -40.0  # below this log of the largest p, 1 − ∏ (1 − p) equals Σ p up to e^−40
 
 
 class Goal(Protocol):
@@ -71,8 +71,8 @@ def fill_boost_shares(
 
 @by_type
 def fill_slopes(goal: Any, family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray) -> float:
-    """Fill in how far the log of the error moves per standard deviation of each mean, about, and return the least
-    evidence: the error is in proportion to Σ Φ(−√(2E)), and E moves with arm a by √(2E·share of a).
+    """Fill in roughly how far the log of the error moves per standard deviation of each mean; return the least
+    evidence. The error is in proportion to Σ Φ(−√(2E)), and E moves with arm a by √(2E·share of a).
     """
     raise NotImplementedError
 
@@ -81,7 +81,7 @@ def fill_slopes(goal: Any, family: Any, pulls: FloatArray, means: FloatArray, sl
 def fill_weights(goal: Any, family: Any, means: FloatArray, cost: FloatArray, weights: FloatArray) -> bool:
     """Fill in w*, the optimal shares of boosts at these private means, and return True; False if means tie.
 
-    `cost` has the public divergence of every arm from the best public arm, 0 for that one alone.
+    `cost` has the public divergence of every arm from the best public arm; it is 0 for that arm only.
     """
     raise NotImplementedError
 
@@ -97,7 +97,7 @@ def relative_doubt(evidence: float, least: float, sampled: bool) -> float:
 
 @inlined
 def hazard(evidence: float) -> float:
-    """Return φ(z)/Φ(−z) at z = √(2E), by which −log Φ(−z) grows with z."""
+    """Return φ(z)/Φ(−z) at z = √(2E), the slope of −log Φ(−z) in z."""
     return 1.0 / (math.sqrt(2.0 * math.pi) * scaled_tail(math.sqrt(2.0 * evidence)))
 
 
@@ -164,7 +164,7 @@ def doubts_of(goal: Any, pulls: FloatArray, means: FloatArray, divergence: Any) 
     if not hasattr(goal, "doubts"):
         raise ValueError(
             f"{type(goal).__name__} does not say how its answer may be wrong; give it a method doubts(pulls, means, "
-            "divergence) (docs/extending.md), or choose an explorer that needs none, as RoundRobin."
+            "divergence) (docs/extending.md), or choose an explorer that needs none, such as RoundRobin."
         )
     rows = np.asarray(call(goal, "doubts", None, pulls, means, divergence), dtype=float)
     if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != means.size or not (rows >= 0.0).all():
@@ -179,8 +179,8 @@ def check_goal(goal: Any, n_arms: int, family: Any) -> None:
     """Raise ValueError unless this is a goal that fits the number of arms and the private rewards."""
     if isinstance(goal, type) or not hasattr(goal, "answer"):
         raise ValueError(
-            f"goal is {short_repr(goal)}; give one of feint.goals with its parentheses, as TopArms(2), or an object of "
-            "your own with answer and log_error (docs/extending.md)."
+            f"goal is {short_repr(goal)}; give one of feint.goals with its parentheses, such as TopArms(2), or an "
+            "object of your own with answer and log_error (docs/extending.md)."
         )
     if hasattr(goal, "kernel"):
         call(goal, "check", None, n_arms, family)

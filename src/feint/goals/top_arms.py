@@ -18,12 +18,12 @@ from feint.numerics.best_arm_rows import log_rest
 from feint.numerics.posterior_axes import arm_centre, log_swapped
 from feint.numerics.top_arms import Integral, allocate_integral, log_top_arms
 
-_ROUNDING = 1e-9  # of the log of a pair's probability, generously
+_ROUNDING = 1e-9  # a generous bound on the rounding of the log of a pair's probability
 
 
 @part
 def _choose_largest(values: FloatArray, size: int, answer: BoolArray) -> None:
-    """Mark the `size` largest values, the first of equals."""
+    """Mark the `size` largest values; of equal ones, the first."""
     for a in range(values.size):
         ahead = 0
         for j in range(values.size):
@@ -39,7 +39,7 @@ def _place(goal: "TopArmsKernel", belief: Belief) -> None:
 
 @part
 def _fill_answer(goal: "TopArmsKernel", belief: Belief, answer: BoolArray) -> None:
-    """Take the arms with the largest posterior means; of a single arm, the one that is most likely the best."""
+    """Take the arms with the largest posterior means, or for a single arm the one that is most likely the best."""
     if goal.size == 1:
         fill_log_best(belief.family, belief.posterior, belief.ws, goal.values)
     else:
@@ -64,9 +64,9 @@ def _log_error_of(goal: "TopArmsKernel", belief: Belief, answer: BoolArray) -> f
 
 @part
 def _surely_above(goal: "TopArmsKernel", belief: Belief, answer: BoolArray, log_delta: float) -> bool:
-    """Return whether the answer is surely wrong with a probability above δ.
+    """Return whether the answer is certainly wrong with a probability above δ.
 
-    It is at least as probably wrong as any arm of the answer lies below any arm outside it.
+    It is wrong whenever an arm of the answer lies below an arm outside it, so each such pair gives a lower bound.
     """
     _place(goal, belief)
     for i in range(answer.size):
@@ -169,12 +169,12 @@ class TopArmsKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class TopArms:
-    """Find the m arms with the largest private means, in no order.
+    """Find the m arms with the largest private means, in no particular order.
 
     Parameters
     ----------
     m
-        How many, from 1 to K − 1. `TopArms(1)` asks what `BestArm` asks.
+        How many arms to find, from 1 to K − 1. `TopArms(1)` asks what `BestArm` asks.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class TopArms:
         ordered = np.sort(means)[::-1]
         if self.m < means.size and ordered[self.m - 1] == ordered[self.m]:
             tied = np.flatnonzero(means == ordered[self.m]).tolist()
-            raise ValueError(f"Arms {tied} tie for place {self.m} of the private means, so make one of them larger.")
+            raise ValueError(f"Arms {tied} tie for place {self.m} among the private means; make one of them larger.")
         return found
 
     def doubts(

@@ -23,14 +23,14 @@ from feint._types import BoolArray, FloatArray
 from feint.families.base import divergence_to
 from feint.numerics._jit import inlined, part
 
-_SHARPEST = 1e-7  # τ in the end: log Γ is then within τ·log(pairs) of log Γ*
+_SHARPEST = 1e-7  # the last τ: log Γ is then within τ·log(pairs) of log Γ*
 _SHARPER = 0.1  # factor on τ
-_STEPS = 12  # per τ
+_STEPS = 12  # the most steps per τ
 _HALVINGS = 20
-_FARTHEST = 3.0  # of a step, in any u
-_SETTLED = 1e-3  # of τ: a step that lowers F by less ends the work on this τ
-_DECREASE = 1e-4  # of what the slope promises, at least
-_FLOOR = 1e-14  # of a pivot
+_FARTHEST = 3.0  # the most that a step may change any u
+_SETTLED = 1e-3  # once a step promises to lower F by less than this times τ, the work on this τ ends
+_DECREASE = 1e-4  # the share of the decrease promised by the slope that a step must reach
+_FLOOR = 1e-14  # the smallest pivot
 SPACE_ROWS = 4  # beside the K rows of ∇²F: u, a trial u, the step, and √(2/d)
 _POINT, _TRIAL, _STEP, _REACH = 0, 1, 2, 3
 
@@ -80,7 +80,7 @@ def _smooth_minimum(
 def _set_newton(
     inside: BoolArray, weights: FloatArray, sharp: float, pairs: FloatArray, slope: FloatArray, hessian: FloatArray
 ) -> None:
-    """Fill in the gradient and ∇²F + 1·1′, which has an inverse; at i*, where w = 0, those of an arm that stays."""
+    """Fill in the gradient and ∇²F + 1·1′, which has an inverse; at i*, where w = 0, they keep u as it is."""
     n = weights.size
     for a in range(n):
         slope[a] = 0.0
@@ -208,7 +208,7 @@ def fill_top_weights(
     space: FloatArray,
     weights: FloatArray,
 ) -> bool:
-    """Fill `weights` (K,) with w* of telling the arms `inside` from the others, and return True; False if means tie.
+    """Fill `weights` (K,) with w* for telling the arms `inside` from the others; return True, or False if means tie.
 
     `cost` has d_a, 0 for the best public arm alone; `pairs` is (2, K, K) and `space` (K + SPACE_ROWS, K).
     """

@@ -139,7 +139,7 @@ class PartCompiler(KernelCompiler):
 
 
 _SELECTING = (min, max, int)
-_get_call_type = types.Function.get_call_type  # of its base class
+_get_call_type = types.Function.get_call_type  # inherited from the base class
 assert "get_call_type" not in vars(types.Function)
 
 
@@ -159,7 +159,7 @@ def _remembering() -> Iterator[None]:
     known: dict[Any, Any] = {}
 
     def get_call_type(self: Any, context: Any, args: Any, keywords: Any) -> Any:
-        if keywords or threading.get_ident() != thread or not _is_numbas(self.typing_key):
+        if keywords or threading.get_ident() != thread or not _is_from_python(self.typing_key):
             return _get_call_type(self, context, args, keywords)
         key = id(self), context, tuple(args)
         if key not in known:
@@ -178,8 +178,8 @@ def _remembering() -> Iterator[None]:
         del types.Function.get_call_type
 
 
-def _is_numbas(function: Any) -> bool:
-    """Return whether it is Python's own operator or function; what others taught Numba may depend on anything."""
+def _is_from_python(function: Any) -> bool:
+    """Return whether an operator or function is Python's own; what others taught Numba may depend on anything."""
     return getattr(function, "__module__", None) in ("_operator", "builtins", "math")
 
 

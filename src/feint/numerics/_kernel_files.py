@@ -59,7 +59,7 @@ def stop_keeping(reason: str) -> None:
 
 
 def announce() -> None:
-    """Say of the next kernel that is kept that it is: earlier, a disk might still fill up."""
+    """Make the next `save` that succeeds say that kernels are kept; until then, a disk might still fill up."""
     _state["announced"] = True
 
 

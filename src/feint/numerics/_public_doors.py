@@ -38,7 +38,7 @@ def compile_kernel(function: Callable[..., Any], options: dict[str, Any]) -> Any
 
 
 class _Kernel:
-    """A kernel that is kept on disk, or None, and a second copy for a user's own types, whose file may change."""
+    """A kernel kept on disk (None if it cannot be), and a second copy for a user's own types, whose file may change."""
 
     def __init__(self, kept: Any, fresh: Any) -> None:
         self._kept, self._fresh = kept, fresh

@@ -15,7 +15,7 @@ from feint.numerics.best_arm_rows import over_rows
 from feint.numerics.best_arm_workspace import SHIFT, SUM, NormalWorkspace, allocate_normal_workspace
 
 _WIDEST_SPREAD = 1e150  # sds between the largest and smallest mean; z² must stay within float64
-_WIDEST_RATIO = 1e12  # of sds: beyond this, the sharpest arm is narrower than the gaps between floats 40 sds away
+_WIDEST_RATIO = 1e12  # if sds differ more, the sharpest arm is narrower than the gaps between floats 40 sds away
 _MOST_NODES = 350
 _TAILS_PER_SLICE = 2_000  # arms × rows below which a second thread costs more than it saves
 

@@ -8,8 +8,7 @@ the grid lies:
 **Left end.** Φ_j(x) = φ_j(x)·M_j(x) with M_j (Mills' ratio) increasing. So for any set J of arms that contains a, g_a
 is the normal density with precision P = Σ_J 1/σ_j² and mean m = Σ_J μ_j/σ_j² / P, times an increasing function.
 Hence the share of g_a's mass to the left of m − 7.6/√P is below Φ(−7.6) = 1.5e-14, for every J; the largest such bound
-wins.
-J is taken among the sets "a and the k arms of largest mean": the k that makes m largest, the k that is best
+is used. J is taken among the sets "a and the k arms of largest mean": the k that makes m largest, the k that is best
 without a, and each k whose last arm is more precise than all before it together (so there are few).
 
 **Right end.** Beyond two points x₁ < x₂ with g_a(x₂) < g_a(x₁), log-concavity gives

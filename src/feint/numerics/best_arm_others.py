@@ -42,8 +42,8 @@ _SMOOTH = 1e12  # up to this distance from the origin, in sds, panels are not as
 def fill_normal_log_others(
     posterior: FloatArray, arm: int, extremes: FloatArray, ws: NormalWorkspace, first: FloatArray, second: FloatArray
 ) -> None:
-    """Fill `first` and `second`, (K,), with log P of all arms but `arm`, whose mean and sd are those of the first and
-    the second row of `extremes`. The posterior (2, K) is left with the second; the entry of `arm` means nothing.
+    """Fill `first` and `second`, (K,), with log P of all arms but `arm`, whose mean and sd are in the first and in the
+    second row of `extremes`. The second stays in the posterior (2, K); the entry of `arm` in the results means nothing.
     """
     arms = ws.arms
     alone = _place_with(posterior, arm, extremes[0], ws)

@@ -12,7 +12,7 @@ from feint._types import FloatArray, IntArray
 from feint.numerics._jit import bits_float, inlined, part
 from feint.numerics.sorting import sort_by
 
-NODES = 24  # of a panel
+NODES = 24  # nodes per panel
 _LEFT_CUT = 7.6  # Φ(−7.6) = 1.5e-14 of an arm's mass is left out on the left
 
 # Rows of NormalWorkspace.arms. It is one array with named rows, not one field per row, because every array that is

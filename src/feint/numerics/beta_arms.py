@@ -162,7 +162,7 @@ def integrand_width(arms: FloatArray, a: int, variance: float, hazards: float, c
 
 @inlined
 def factor_width(arms: FloatArray, ranks: IntArray, a: int, y: float, p: float, q: float) -> float:
-    """Return how wide it may be for G of arm a; a deep arm becomes bulk once a panel would reach its edge."""
+    """Return how wide a panel may be for G of arm a; a deep arm becomes bulk once a panel would reach its edge."""
     width = cdf_width(arms[ALPHA, a], arms[BETA, a], p, q)
     if ranks[PHASE, a] == DEEP:
         if y + width < arms[EDGE, a]:

@@ -17,8 +17,8 @@ The first two terms are Barndorff-Nielsen's r* (1986), as if the peak were √(c
 Stirling's remainders, ρ (logit_beta.py), which is what r* is off by in the far tail; 6 was fitted between there and the
 mode. The derivative of z is g(y)/φ(z), exactly. Then log G is off by less than 1 % for α, β ≥ 2, and 2 % for 1 or ½.
 
-On what agents meet, P is off by 0.3 % in the median, and by 3 to 5 % at the 99th percentile: most where an arm has been
-pulled once or twice (`tests/numerics/test_beta_best_arm_quick.py`).
+On posteriors that agents meet, P is off by 0.3 % in the median, and by 3 to 5 % at the 99th percentile: most where an
+arm has been pulled once or twice (`tests/numerics/test_beta_best_arm_quick.py`).
 """
 
 import numpy as np

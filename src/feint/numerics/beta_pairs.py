@@ -32,8 +32,8 @@ from feint.numerics.logit_beta import fall_and_slope, peak_density
 _TOLERANCE = 2e-13  # relative, of the smaller probability
 _MOST_STEPS = 64.0  # rewards at once, beyond which the integral takes no longer
 _SMALLEST = 1e-250  # further out probabilities are kept as logarithms only
-_ROUNDING = 2.3e-16  # of one operation, and more
-_PRODUCTS = 5.0 * _ROUNDING  # of a change of T
+_ROUNDING = 2.3e-16  # an upper bound for one operation
+_PRODUCTS = 5.0 * _ROUNDING  # the rounding of one change of T
 _FIRST_SPACE = 16  # agents
 
 # Columns of what is kept: α₀, β₀, α₁, β₁, the smaller probability, whose it is, T, and the errors of the two.
@@ -47,7 +47,7 @@ def _follow_pairs(
 ) -> None:
     for i in range(agents.size):
         now = kept[agents[i]]
-        if _go_on(now, alphas[i], betas[i]):
+        if _catch_up(now, alphas[i], betas[i]):
             less_likely = int(now[_LESS_LIKELY])
             out[i, less_likely] = math.log(now[_SMALL])
             out[i, 1 - less_likely] = math.log1p(-now[_SMALL])
@@ -56,7 +56,7 @@ def _follow_pairs(
 
 
 @part
-def _go_on(now: FloatArray, alphas: FloatArray, betas: FloatArray) -> bool:
+def _catch_up(now: FloatArray, alphas: FloatArray, betas: FloatArray) -> bool:
     """Learn the rewards since the last row; return whether what is kept is exact enough."""
     steps = 0.0
     for a in range(2):
@@ -143,6 +143,6 @@ class BetaPairs:
         return list(self._kept[:used].tolist())
 
     def recall(self, state: list[Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from where `state` was taken."""
         self._make_space(len(state))
         restore(self._kept[: len(state)], np.array(state, dtype=float).reshape(-1, _COLUMNS), "pairs")

@@ -15,7 +15,7 @@ _KNOTS_PER_NAT = 32.0
 _KNOTS = 1024  # down to p = e^−32; below that, q* itself is computed
 # Rows of the table: q* at the knots, and the ε for which it holds (NaN at first); the last column has the last ε.
 _Q, _EPSILON = 0, 1
-TABLE_SHAPE = (2, _KNOTS + 3)  # of an array that the caller owns, NaN at first
+TABLE_SHAPE = (2, _KNOTS + 3)  # the shape of an array that the caller owns, NaN at first
 
 
 @inlined

@@ -64,7 +64,7 @@ class GammaWorkspace(NamedTuple):
 
 @parts(best_sums=_smallest_sums)
 class InverseGammaWorkspace(NamedTuple):
-    """The same where the smallest is the best, since the inverses are compared."""
+    """The same scratch space where the smallest arm is the best, since the inverses are compared."""
 
     beta: BetaWorkspace
     scaled: FloatArray  # (K,) rM

@@ -4,12 +4,12 @@ For standard normals X, Y with correlation ρ and r = √(1 − ρ²),
 
     P(X > h, Y > k) = ∫_h^∞ φ(x)·Φ((ρx − k)/r) dx.
 
-SciPy's and Genz's methods give this to an absolute 1e-8 to 1e-15, which is nothing where the probability is 1e-20. Here
+SciPy's and Genz's methods give this to an absolute 1e-8 to 1e-15, which is useless if the probability is 1e-20. Here
 the integral itself is computed. Its integrand e^f is positive, and f is concave with f″ ≤ −1, so e^f has one peak and
 falls on both sides of it at least as fast as a normal density of sd 1. What lies 45 nats below the peak is left out.
 Only one thing can be sharp: Φ rises or falls around x = k/ρ over a width of r/|ρ|. Panels with Gauss–Legendre nodes are
-laid evenly between the ends, and around that place. Nothing is subtracted, so the error is relative: below 1e-12 beside
-mpmath (tests/numerics/test_orthant.py).
+laid evenly between the ends, and around that place. Nothing is subtracted, so the error is relative: below 1e-12,
+compared with mpmath (tests/numerics/test_orthant.py).
 """
 
 import math
@@ -30,8 +30,8 @@ _UNCORRELATED = 1e-15
 
 
 def log_orthant(h: FloatArray, k: FloatArray, rho: FloatArray, r: FloatArray) -> FloatArray:
-    """Return log P(X > h, Y > k), (n,), for standard normals of correlation ρ; r = √(1 − ρ²) is given apart, since it
-    is known to more digits than 1 − ρ² has.
+    """Return log P(X > h, Y > k), (n,), for standard normals of correlation ρ; r = √(1 − ρ²) is given separately, since
+    it is known to more digits than 1 − ρ² has.
 
     >>> found = np.exp(log_orthant(*np.array([[0.0], [0.0], [0.6], [0.8]])))[0]
     >>> bool(abs(found - 0.25 - np.arcsin(0.6) / (2 * np.pi)) < 1e-15)

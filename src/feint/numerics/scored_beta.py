@@ -12,7 +12,7 @@ summed with the nodes' weights.
 **Ends.** Where a score's support begins or ends, other integrands have a kink, so panels end there. An arm is
 integrated where all but e^−32 of it lies, and no closer than 1e-10 of its range to either end, where a density with a
 parameter below 1 is infinite: what lies beyond counts as a point mass there (from its continued fraction on the left,
-from the complement on the right). Only where several arms have such masses at one point is that an approximation, by
+from the complement on the right). This is exact unless several arms have such masses at one point; then it is off by
 less than their product, 4e-11 for parameters of ½.
 
 **Panels.** In the log-odds y of arm j, log g is analytic up to ±iπ, with slope α·σ(−y) − β·σ(y) and curvature
@@ -35,7 +35,7 @@ from feint.numerics.logit_beta import SERIES, both_odds, lower_quantile, mills_r
 
 NODES = 12
 _NATS = 32.0
-_NEAREST = 1e-10  # to an end of the support, as a share of it
+_NEAREST = 1e-10  # smallest distance to an end of the support, as a share of the support
 _LEAST = 1e-18
 _WIDTH, _SLOPE_WIDTH, _ODDS_WIDTH = 3.0, 10.0, 1.0
 _FARTHEST = math.log(1.0 / _NEAREST)  # log-odds

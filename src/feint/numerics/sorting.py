@@ -10,7 +10,7 @@ _GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's sequence
 
 @shared_inlined
 def find_largest(values: Any) -> int:
-    """Return the index of the largest of these numbers, the first of equals."""
+    """Return the index of the largest of these numbers; if several tie, the first."""
     top = 0
     for a in range(1, values.size):
         if values[a] > values[top]:

@@ -16,7 +16,7 @@ from feint.numerics.student_cdf import log_cdf, log_density
 from feint.numerics.student_panels import NODES, Panels, StudentArms, centre, cut_into_panels, deviates
 
 _SMALLEST_DOF, _LARGEST_DOF = 1.0, 1e10
-_WIDEST = 1e12  # of scales and of locations, in units of the row's smallest scale
+_WIDEST = 1e12  # widest spread of scales and of locations, in units of the row's smallest scale
 _ROWS_TIMES_ARMS_SQUARED = 30_000  # rows that are cut into panels together
 _NUMBERS_AT_ONCE = 500_000  # panels × arms × nodes
 _DOUBT = 1e-9  # a sum of probabilities further from 1 would be a bug

@@ -21,7 +21,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.numerics.student_cdf import log_density, log_peak, rough_log_cdf
 
-NODES = 16  # of Gauss' rule on each panel
+NODES = 16  # nodes of Gauss' rule on each panel
 _NEGLIGIBLE = -33.0
 _ACCURACY = -33.0
 _WIDTH = 1.5  # standard deviations

@@ -12,7 +12,7 @@ from feint.numerics._validate import as_distribution, as_floats, check_epsilon, 
 from feint.numerics.tilt_kernel import tilt_policy
 
 _ROWS_PER_SLICE = 1_000
-_LARGEST = 1e150  # of a value: differences stay far from overflow
+_LARGEST = 1e150  # the largest value, so that differences stay far from overflow
 
 
 def tilt(

@@ -1,4 +1,4 @@
-r"""The posterior probability that a set S of arms has the largest means, and that it has not, each integrated itself.
+r"""The posterior probability that a set S of arms has the largest means, and that it has not, each by its own integral.
 
 With f, F of every arm on an axis (posterior_axes.py), R the arms outside S, and F_R = ∏_R F the law of the best of R,
 
@@ -65,7 +65,7 @@ def allocate_integral(n_arms: int) -> Integral:
 
 @part
 def log_top_arms(axis: Any, answer: BoolArray, complement: bool, ws: Integral) -> float:
-    """Return log P(the arms of `answer` have the largest means), or of the `complement`; neither set is empty."""
+    """Return log P(the arms of `answer` have the largest means), or log of its complement; neither set is empty."""
     low, high = axis_range(axis)
     stack, total, shift = ws.stack, 0.0, -math.inf
     stack[0, _LEFT], stack[0, _RIGHT], stack[0, _BOUND], stack[0, _RESOLVED] = low, high, math.inf, 0.0

@@ -1,4 +1,4 @@
-"""Plans: how long it takes, what it costs, who notices, and what can be learnt unseen, from paths in leaps.
+"""Plans: how long learning takes, what it costs, who notices, and what can be learnt unseen, from paths in leaps.
 
 Experiments, the page and the commands import this folder.
 """

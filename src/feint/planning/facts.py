@@ -67,7 +67,7 @@ def facts_of_unseen(plan: "Unseen") -> ArmFacts:
         ("total KL", f"{plan.total:.4g} nats leave any level-{plan.alpha:g} test a power of at most {plan.power:g}"),
         ("error reached", f"{plan.error:.4g} (± {plan.standard_error:.2g} Monte Carlo)"),
         ("error without any boost", f"{plan.own_error:.4g}"),
-        ("boosted", "the best way to spend it, by theory; gained: pulls beyond those of Thompson Sampling"),
+        ("boosted", "the best shares of the boosts, by theory; gained: pulls beyond those of Thompson Sampling"),
         ("theory", "pulls gained by the first-order law, √(2·w·KL/d): too many if the total is small"),
         ("pulls gained by ways to spend it", _ways_text(plan)),
         ("a test that knew every boost", f"would have a power of about {plan.informed_power:.3g}"),

@@ -1,4 +1,4 @@
-"""The inverse questions: which ε, or which total budget, is needed to be done by a given time."""
+"""The inverse questions: which ε, or which total budget, is needed to finish by a given time."""
 
 import math
 
@@ -28,7 +28,7 @@ def plan_epsilon(
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     goal: Goal = BestArm(),  # noqa: B008 - frozen
 ) -> float:
-    """Return the constant ε with which `plan` expects to be done by `time`, to 0.5 % of the time.
+    """Return the constant ε with which `plan` expects to finish by `time`, to 0.5 % of the time.
 
     Return 0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
 
@@ -37,7 +37,7 @@ def plan_epsilon(
     bandit
         The instance; one arm is publicly the best.
     time
-        Pulls, more than K.
+        The number of pulls, more than K.
     delta
         Posterior error to stop at, strictly between 0 and 1.
     explorer, goal
@@ -102,9 +102,9 @@ def plan_total(
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     goal: Goal = BestArm(),  # noqa: B008 - frozen
 ) -> float:
-    """Return the total B with which `share` of the runs are done by `time`, spent evenly: `TotalBudget(B, time)`.
+    """Return the total B with which `share` of the runs finish by `time`, spent evenly: `TotalBudget(B, time)`.
 
-    The share is planned, not a mean, since runs that are not done by `time` have no budget left. Return 0 where
+    It plans a share, not a mean time, since runs that are not done by `time` have no budget left. Return 0 where
     Thompson Sampling's own pulls are enough.
 
     Parameters
@@ -112,11 +112,11 @@ def plan_total(
     bandit
         The instance; one arm is publicly the best.
     time
-        Pulls, more than K.
+        The number of pulls, more than K.
     delta
         Posterior error to stop at, strictly between 0 and 1.
     share
-        The share of runs that are to be done, strictly between 0 and 1.
+        The share of runs that are to finish, strictly between 0 and 1.
     explorer, goal
         Which arm to boost and what to learn, as in `plan`.
 
@@ -131,7 +131,7 @@ def plan_total(
     if not is_whole(time, bandit.n_arms + 1):
         raise ValueError(f"time is {time!r}; it must be a whole number of pulls above {bandit.n_arms}.")
     check_level(delta, "delta, the error to stop at,")
-    check_level(share, "share, the part of the runs that is to be done,")
+    check_level(share, "share, the part of the runs that is to finish,")
 
     def done(total: float) -> float:
         budget = Constant(math.inf) if total == math.inf else TotalBudget(total, int(time))
@@ -140,8 +140,8 @@ def plan_total(
     most = done(math.inf)
     if most < share:
         raise ValueError(
-            f"No total is enough for {100 * share:g} % of the runs to be done by {time}: without any limit it is "
-            f"{100 * most:.3g} %; allow more time or a larger delta."
+            f"No total is enough for {100 * share:g} % of the runs to finish by {time}: without any limit, "
+            f"{100 * most:.3g} % do; allow more time or a larger delta."
         )
     if done(0.0) >= share:
         return 0.0

@@ -18,12 +18,12 @@ from feint.numerics.normal import exp_nonpositive, log_positive
 from feint.numerics.streams import Word, philox, uniform
 from feint.planning.path_draws import WordArray
 
-_MEMORY = 0.2  # of 1/η: the longest stride
+_MEMORY = 0.2  # the longest stride, in units of 1/η
 _MOST = 32  # strides: in a leap longer than 1,000 pulls each pull tells next to nothing
 _CROWD = 40.0  # pulls per stride: from there on, all strides have about as many
-_DEEPEST = 700.0  # of −log π, so that 1/π is a float64
+_DEEPEST = 700.0  # the largest −log π, so that 1/π is a float64
 _NOT_POSSIBLE = 1e-300  # an expert for whom a pull was impossible is as good as refuted
-_NOTHING = -700.0  # log I_j at the start: as good as 0, and a number
+_NOTHING = -700.0  # log I_j at the start: stands for I_j = 0, and is finite
 _SPLIT, _BRIDGE = np.uint64(1), np.uint64(2)  # what a random word is for
 _ZERO = np.uint64(0)
 
@@ -87,8 +87,8 @@ def bettors(rules: Rules, n_arms: int, n_paths: int) -> Bettors:
 def bet_leaps(
     rules: Rules, bettors: Bettors, seen: SeenLeap, leap: int, before: FloatArray, after: FloatArray, parts: FloatArray
 ) -> None:
-    """Test a leap of every path: from log E `before` it, fill log E `after` it (R,), and in `parts` at which fraction
-    of the leap the test first reached its threshold (NaN: not yet).
+    """Test a leap of every path. From log E `before` it, fill log E `after` it, (R,), and in `parts` the fraction of
+    the leap at which the test first reached its threshold (NaN if it has not).
     """
     for i in range(after.size):
         strides = min(_MOST, max(1, math.ceil(seen.steps[i] * rules.share / _MEMORY)))

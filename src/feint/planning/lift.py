@@ -14,7 +14,7 @@ from feint.numerics._jit import inlined, kernel
 from feint.numerics.normal import exp_and_complement
 
 _FINEST = 0.2  # the distance between budgets of the table, in their logarithm
-_SMALLEST = 1e-14  # smaller budgets are taken for 0
+_SMALLEST = 1e-14  # smaller budgets count as 0
 _CURVE = 2000  # times at which a user's own budget is evaluated
 
 

@@ -59,7 +59,7 @@ def watch_paths(
 
 
 def path_count(bandit: Bandit, n: int) -> int:
-    """Return how many paths to draw: n, or fewer with many arms, whose steps are more and take longer."""
+    """Return how many paths to draw: n, or fewer with many arms, which need more leaps and longer ones to compute."""
     return max(min(n, 64), min(n, int(n * (8.0 / bandit.n_arms) ** 2)))
 
 
@@ -86,7 +86,7 @@ def quantiles_of(times: FloatArray) -> tuple[float, float, float]:
 
 
 def quantile_errors(times: FloatArray) -> tuple[float, float, float]:
-    """Return their standard errors: half the distance of the quantiles one binomial standard error to each side."""
+    """Return the errors of `quantiles_of`: half the distance of quantiles one binomial standard error to each side."""
     ordered = np.where(np.isnan(times), math.inf, times)
     found = []
     for share in _SHARES:

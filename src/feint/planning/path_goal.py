@@ -29,7 +29,7 @@ class PathGoal:
         self._goal, self._family, self._n_arms, self._private = goal, bandit.families[1], bandit.n_arms, private
         if isinstance(self.settings(), Plain):
             raise ValueError(
-                f"Plans need a goal with a kernel; simulate {show_part(goal, 'goal')} (docs/extending.md)."
+                f"Plans need a goal with a kernel (docs/extending.md); simulate {show_part(goal, 'goal')} instead."
             )
         self._truth = answer_of(goal, np.array(bandit.private))
 
@@ -38,7 +38,7 @@ class PathGoal:
         return goal_settings(self._goal, self._n_arms, self._family)
 
     def log_error(self, pulls: FloatArray, sums: FloatArray, seen: FloatArray, bar: float) -> FloatArray:
-        """Return the log of the error of each path's own answer, about where it is below `bar`, (R,)."""
+        """Return the log of the error of each path's own answer, (R,); far below `bar` it is approximate."""
         return self._fill((pulls, sums, seen), bar, True).errors
 
     def log_true_error(self, pulls: FloatArray, sums: FloatArray, seen: FloatArray) -> FloatArray:
@@ -81,7 +81,7 @@ class _PathErrors(NamedTuple):
 
 @kernel
 def _fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArray, own: bool, far: float) -> None:
-    """Fill the log errors of `answer`, or of each row's `own`, which are about right below `far`, and their slopes."""
+    """Fill the log errors of `answer`, or of each row's `own`, and their slopes; below `far` errors are approximate."""
     for i in range(rows.errors.size):
         least = fill_slopes(goal, private.family, rows.pulls[i], rows.means[i], rows.slopes[i])
         z = math.sqrt(2.0 * least)

@@ -100,7 +100,7 @@ def _shares_of(
 
 
 def says_shares(settings: Any) -> bool:
-    """Whether an explorer with these settings for kernels says with which probability it boosts an arm."""
+    """Return whether an explorer with these settings for kernels says with which probability it boosts an arm."""
     return hasattr(type(settings), "fill_shares")
 
 

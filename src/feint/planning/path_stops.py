@@ -1,7 +1,7 @@
 """How sure the agent is on every path, and when it stops.
 
 Between the ends of a leap, Z = −Φ⁻¹(posterior error) moves about as a Brownian bridge. So it has been above −Φ⁻¹(δ) in
-between with probability exp(−2·a·b/v), where a and b are what both ends lack and v is the variance of its move. The
+between with probability exp(−2·a·b/v), where its ends lie a and b below that and v is the variance of its move. The
 agent looks only after pulls that affect Z, so the bar is raised by 0.5826 of such a pull's move (Siegmund 1985;
 Broadie, Glasserman & Kou 1997). `path_draws.passage` says where in the leap.
 """
@@ -74,8 +74,8 @@ def _known(state: State, rows: Any) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def _squared_slopes(settings: PathSettings, state: State, rows: Any, pulls: FloatArray) -> FloatArray:
-    """Return how far Z moves when a private mean does, squared, (K, rows): rivals count in proportion to their part of
-    the error, and for other goals ways to be wrong do (`goals.base.fill_slopes`).
+    """Return the square of how far Z moves with a private mean, (K, rows). Rivals count in proportion to their part of
+    the error; for other goals, ways to be wrong do (`goals.base.fill_slopes`).
     """
     if settings.goal is not None:
         slopes = settings.goal.slopes(*_known(state, rows), state.lead[rows])

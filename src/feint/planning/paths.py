@@ -2,8 +2,8 @@ r"""Paths of the agent in leaps: what `simulate` does step by step, done in abou
 
 All paths leap together in NumPy, with arms along the first axis and paths along the last. A leap of m steps holds the
 step's probabilities fixed (`leaps`) and draws how often each arm is pulled, and what it pays. Pulls are binomial
-numbers, drawn one arm after the other, and rewards are drawn as sums (`sides`). Then it is asked whether the agent is
-sure by now (`path_stops`) and whether an observer has noticed (`path_alarms`).
+numbers, drawn one arm after the other, and rewards are drawn as sums (`sides`). Then `path_stops` finds whether the
+agent is sure by now, and `path_alarms` whether an observer has noticed.
 """
 
 import math

@@ -29,7 +29,7 @@ from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
 _PATHS = 4000
-_FEWER_PATHS = 1200  # of goals whose errors are integrated for every path
+_FEWER_PATHS = 1200  # for goals whose errors are integrated on every path
 _FEWEST = 1e-300  # boosts, where every path is sure after the initial round
 _GRID = 4000  # times at which a user's own budget is evaluated for its sum
 
@@ -44,10 +44,9 @@ class Plan:
     its boosts, and `kl_spent` their total. `power` bounds that of every test of level `alpha` that watches until the
     agent stops, or 10¹⁵ pulls: it is q*(α; B) with B the mean total of *all* runs, those that are never sure included,
     and as exact as B is. `informed` and `observer` say who notices when. `gamma`, `case` and `best_weights`, w*, are
-    those of
-    `optimal_boosting` (`optimal_allocation` if ε = ∞), and `first_order_time` solves B(T) = (log(1/δ)/Γ*)², from the
-    exponent alone, for comparison. `errors` has the Monte Carlo standard error of every field that is estimated from
-    paths, by its name.
+    those of `optimal_boosting` (`optimal_allocation` if ε = ∞). For comparison, `first_order_time` solves
+    B(T) = (log(1/δ)/Γ*)², from the exponent alone. `errors` has the Monte Carlo standard error of every field that is
+    estimated from paths, by its name.
     """
 
     bandit: Bandit
@@ -98,7 +97,7 @@ def plan(
     alpha: float = 0.05,
     goal: Goal = BestArm(),  # noqa: B008 - frozen
 ) -> Plan:
-    r"""Plan how long it takes to confidence 1 − δ with a KL budget ε per step, at what cost, and who notices when.
+    r"""Plan how long it takes to reach confidence 1 − δ with KL budget ε per step, what it costs and who notices when.
 
     .. math:: \text{power} \le q^*(\alpha; B), \quad B = E \textstyle\sum_t \mathrm{KL}_t
 
@@ -139,15 +138,15 @@ def plan(
     check_level(alpha, "alpha, the level of a test,")
     unlimited = checked_at(budget, 1) == math.inf
     if unlimited and not isinstance(goal, BestArm):
-        raise ValueError("A plan without any limit (ε = ∞) is for the goal BestArm(); give a finite epsilon.")
+        raise ValueError("A plan without any limit (ε = ∞) needs the goal BestArm(); give that or a finite epsilon.")
     best = optimal_allocation(bandit) if unlimited else optimal_boosting(bandit, goal=goal)
     paths = stopping_paths(bandit, explorer, budget, delta, goal=goal)
     seen = watch_paths(bandit, explorer, budget, alpha, goal=goal)
     done = ~np.isnan(paths.stopped)
     if not done.mean() > 0.5:
         raise ValueError(
-            f"With this budget {100 * done.mean():.2g} % of runs reach confidence {1 - delta:g} within {LATEST:g} "
-            "pulls; give a larger one."
+            f"With this budget, only {100 * done.mean():.2g} % of runs reach confidence {1 - delta:g} within "
+            f"{LATEST:g} pulls; give a larger one."
         )
     times = paths.stopped[done]
     costs = paths.spent[done].mean(0)
@@ -196,12 +195,12 @@ def _errors(paths: Paths, done: Any, alpha: float) -> dict[str, Any]:
         "pulls": mean_error(paths.pulls[done]),
         "costs": mean_error(paths.spent[done]),
         "kl_spent": mean_error(spent[done]),
-        "power": float(more - less) / 2,  # what the error of B makes of it
+        "power": float(more - less) / 2,  # from the error of B
     }
 
 
 def checked_budget(bandit: Bandit, epsilon: Any) -> Any:
-    """Return the budget of `epsilon`, which must be above 0 at the first pull; a copy of one of the user's own."""
+    """Return the budget of `epsilon`, which must be above 0 at the first pull; a user's own budget is copied."""
     budget = fresh(as_budget(epsilon), bandit.n_arms)
     if checked_at(budget, 1) == 0.0:
         raise ValueError(
@@ -212,7 +211,7 @@ def checked_budget(bandit: Bandit, epsilon: Any) -> Any:
 
 
 def planned_median(bandit: Bandit, epsilon: Any, delta: float) -> float:
-    """Return `quantiles[1]` of the plan of Algorithm 1. Not asking who notices takes half the time."""
+    """Return `quantiles[1]` of the plan of Algorithm 1, in half the time because nobody asks who notices."""
     return quantiles_of(stopping_paths(bandit, TopTwo(), checked_budget(bandit, epsilon), delta).stopped)[1]
 
 

@@ -98,7 +98,7 @@ def plan_unseen(bandit: Bandit, power: float, alpha: float, horizon: int) -> Uns
     power, alpha
         The most power that a test of level alpha may have; 0 < alpha < power < 1.
     horizon
-        Pulls, more than K.
+        The number of pulls, more than K.
 
     Returns
     -------

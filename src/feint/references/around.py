@@ -81,7 +81,9 @@ class ContextsAround:
 
     def __init__(self, settings: Any, change_only: NamedTuple) -> None:
         if settings.draws is not None:
-            raise ValueError("The probabilities of this reference are estimated from draws and cannot be changed.")
+            raise ValueError(
+                "The probabilities of this reference are estimated from draws and cannot be changed; use it by itself."
+            )
         self._settings, self.change_only = settings, change_only
         self.contexts_of, self.state, self.recall = settings.contexts_of, settings.state, settings.recall
 
@@ -121,7 +123,7 @@ class Around:
         return reference_family(self.reference, family)
 
     def check_timing(self, timing: Any) -> None:
-        """Check that the reference inside knows rewards in this way."""
+        """Check that the reference inside can be claimed with this timing of rewards."""
         check_timing(self.reference, timing)
 
     def prior_of(self, family: Any) -> Any:
@@ -133,8 +135,8 @@ class Around:
         return min_pulls_per_arm(self.reference, family)
 
     def settings_around(self, kernel: Any, family: Any, n_arms: int) -> Any:
-        """Return `kernel` with the settings of the reference inside, or `RowsAround` if that is for whole logs only, or
-        `ContextsAround`.
+        """Return `kernel` with the settings of the reference inside; `RowsAround` if that is for whole logs only, or
+        `ContextsAround` if it needs contexts.
         """
         inside = reference_settings(self.reference, family, n_arms)
         if self.takes_contexts:

@@ -14,15 +14,20 @@ pull (None where no contexts are given). Where an audit says which arms could be
 - `prior_of(family)`, if it has a prior, which returns the two numbers of `families.base`, or (2, K) of them;
 - `describe(family)`, which returns a description for reports.
 
-If `follows_posterior` is true, it pulls every arm with its probability of being the best, and the engine can bound it.
-A reference has probabilities once every arm has been pulled once, or `min_pulls_per_arm(family)` times if it has that
-method. With `among(arms)`, which returns the reference of these arms alone, it can be recomputed where only some arms
-are available. One with a true `ignores_rewards` can be audited without rewards, and its `belief.pulls` are the pulls
-made: it does not wait for rewards. One that also has a true `is_constant` has the same probabilities at every step.
-One with a `usual_family` is about rewards of that family, if none is named. One whose settings have
-`log_probabilities(counts, sums, spreads)` instead of `expect` is only for whole logs (`recomputation`); if they also
-have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior. One with a true
-`takes_contexts` is only for audits and the observer, and has settings as in `contexts`.
+A reference has probabilities once every arm has been pulled once. It may also have
+
+- `follows_posterior`, in its settings: true if it pulls every arm with its probability of being the best. The engine
+  can bound such a reference;
+- `min_pulls_per_arm(family)`: how many pulls of every arm it needs, if not one;
+- `among(arms)`: the reference of these arms alone, with which it can be recomputed where only some arms are available;
+- `ignores_rewards`: if true, it can be audited without rewards, and its `belief.pulls` are the pulls made, because it
+  does not wait for rewards;
+- `is_constant`, beside `ignores_rewards`: if true, its probabilities are the same at every step;
+- `usual_family`: the family of the rewards that it is about, if none is named;
+- `takes_contexts`: if true, it is only for audits and the observer, and its settings are those of `contexts`.
+
+Settings with `log_probabilities(counts, sums, spreads)` instead of `expect` are only for whole logs (`recomputation`).
+If they also have `has_posterior(counts, sums, spreads)`, that tells for which of the rows there is a posterior.
 
 Where the order of the pulls matters, the class of the settings names in `memory` the arrays in which `expect` keeps
 what it needs of it. `expect` is then called before every pull, finds the last one by comparing `belief.pulls` with
@@ -70,7 +75,7 @@ def reference_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return the settings of a fresh copy of a reference for kernels, or `PlainReference` for one in plain Python."""
     if isinstance(reference, type) or not (hasattr(reference, "kernel") or hasattr(reference, "log_probabilities")):
         raise ValueError(
-            f"reference is {short_repr(reference)}; give one of feint.references with its parentheses, as "
+            f"reference is {short_repr(reference)}; give one of feint.references with its parentheses, such as "
             "ThompsonSampling(), or an object of your own with log_probabilities(view) (docs/extending.md)."
         )
     own = fresh(reference, n_arms)
@@ -113,12 +118,12 @@ def stepwise_settings(reference: Any, family: Any, n_arms: int) -> Any:
     """Return `reference_settings`, but refuse a reference that cannot be followed step by step."""
     if takes_contexts(reference):
         raise ValueError(
-            f"{type(reference).__name__} knows a context of every pull; a simulated or live agent has none, so it is "
-            "for audits and Observer."
+            f"{type(reference).__name__} needs a context for every pull, and a simulated or live agent has none; use "
+            "it in audits and with Observer."
         )
     settings = reference_settings(reference, family, n_arms)
     if not hasattr(settings, "expect"):
-        raise ValueError(f"{type(reference).__name__} is for audits of logs; it cannot be followed step by step.")
+        raise ValueError(f"{type(reference).__name__} cannot be followed step by step; use it to audit logs.")
     return settings
 
 
@@ -185,7 +190,7 @@ def reference_prior(reference: Any, family: Any) -> Any:
 
 
 def among_arms(reference: Any, arms: Sequence[int]) -> Any:
-    """Return the reference of these arms alone; refuse one that does not say what that is."""
+    """Return the reference of these arms alone; refuse a reference without `among`."""
     if not hasattr(reference, "among"):
         raise ValueError(
             f"{type(reference).__name__} cannot be recomputed where only some arms are available (`available`); leave "
@@ -195,7 +200,7 @@ def among_arms(reference: Any, arms: Sequence[int]) -> Any:
 
 
 def check_timing(reference: Any, timing: Any) -> None:
-    """Check that a reference knows rewards in this way, if it has a say in that."""
+    """Check that a reference can be claimed with this timing of rewards; most can with any."""
     if hasattr(reference, "check_timing"):
         call(reference, "check_timing", None, timing)
 

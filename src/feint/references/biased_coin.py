@@ -35,13 +35,13 @@ class BiasedCoinKernel(NamedTuple):
 class BiasedCoin:
     """A reference for two arms that favours the one with fewer pulls: Efron's biased coin.
 
-    The arm with fewer pulls is pulled with probability p; if both have equally many, each is pulled with ½ (Biometrika
+    The arm with fewer pulls is pulled with probability p; if both have equally many, each has probability ½ (Biometrika
     58, 1971). All pulls count, whether or not their rewards are known. For strata, audit with one group per stratum.
 
     Parameters
     ----------
     p
-        From ½ to 1.
+        The probability of the arm with fewer pulls, from ½ to 1.
     mti
         The maximum tolerated imbalance: once the arms differ by this many pulls, the arm with fewer is pulled for sure.
         None means no limit. With p = ½ this is the big stick design of Soares and Wu.

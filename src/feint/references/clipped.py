@@ -39,7 +39,7 @@ def _keep_between(low: float, high: float, pi: FloatArray) -> None:
     """Solve Σ min(max(c·π, low), high) = 1 for the scale c: the sum grows with c."""
     least, most = 0.0, _LARGEST_SCALE
     for i in range(_BISECTIONS):
-        # In the middle of the exponents first, then of the numbers.
+        # Bisect the exponents first, then the numbers.
         scale = math.sqrt(max(least, 1e-300)) * math.sqrt(most) if i < _BISECTIONS // 2 else 0.5 * (least + most)
         total = 0.0
         for a in range(pi.size):
@@ -84,7 +84,7 @@ class Clipped(Around):
     """Another reference whose probabilities never fall below `low` or rise above `high`.
 
     Every probability is multiplied by the same number, and those that are then smaller than `low` or larger than `high`
-    are set to these; the number is the one for which they sum to 1. With two arms and no `high`, both stay between
+    are set to that limit. The number is the one for which they sum to 1. With two arms and no `high`, both stay between
     `low` and 1 − `low`. If the arms below `high` all have probability 0, they share what is left equally.
 
     Parameters
@@ -92,9 +92,9 @@ class Clipped(Around):
     reference
         What is clipped.
     low
-        From 0 to 1/K, and below 0.5.
+        The least probability, from 0 to 1/K and below 0.5.
     high
-        From 1/K to 1, and above `low`.
+        The largest probability, from 1/K to 1 and above `low`.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Clipped(Around):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        what = "`low`, the least probability of an arm, must be a number from 0 and below 0.5"
+        what = "`low`, the least probability of an arm, must be a number of at least 0 and below 0.5"
         set_number(self, "low", what, lambda x: 0 <= x < 0.5)
         what = "`high`, the largest probability of an arm, must be a number above the least and at most 1"
         set_number(self, "high", what, lambda x: self.low < x <= 1)
@@ -121,7 +121,7 @@ class Clipped(Around):
             raise ValueError("With a least probability of 0 and a largest of 1 nothing is clipped; give other limits.")
 
     def among(self, arms: Sequence[int]) -> "Clipped":
-        """Return the reference of these arms alone: that inside is clipped among them."""
+        """Return the reference of these arms alone: the one inside, among them, is clipped."""
         return Clipped(among_arms(self.reference, arms), self.low, self.high)
 
     def kernel(self, family: Any, n_arms: int) -> Any:
@@ -130,7 +130,8 @@ class Clipped(Around):
             most = f"give at most {1 / n_arms:g}"
             raise ValueError(f"`low` is {self.low:g}, which {n_arms} arms cannot all have; {most}.")
         if self.high * n_arms < 1:
-            raise ValueError(f"`high` is {self.high:g}, and {n_arms} arms must sum to 1; give at least {1 / n_arms:g}.")
+            least = f"give at least {1 / n_arms:g}"
+            raise ValueError(f"`high` is {self.high:g}, with which {n_arms} arms cannot sum to 1; {least}.")
         return self.settings_around(ClippedKernel(None, self.low, self.high), family, n_arms)
 
     def describe(self, family: Any) -> str:

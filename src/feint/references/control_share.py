@@ -73,8 +73,8 @@ class ControlShare(AroundWithShare):
     """A reference in which one arm has a fixed share, and another reference draws among the others alone.
 
     With `ThompsonSampling` inside, the others are pulled by their probability of being best among themselves. Platform
-    trials keep the control arm so. A reference inside with a number per arm, such as weights or a prior per arm, has
-    K − 1 of them.
+    trials protect their control arm in this way. A reference inside with a number per arm, such as weights or a prior
+    per arm, has K − 1 of them.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ControlShare(AroundWithShare):
     arm
         The control, counted from 0.
     share
-        Above 0 and below 1.
+        The share of the control, above 0 and below 1.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class ControlShare(AroundWithShare):
     share: float
 
     def prior_of(self, family: Any) -> Any:
-        """Return the prior of the reference inside; where that has one per arm, with any for the control."""
+        """Return the prior of the reference inside; if it has one per arm, the usual one is added for the control."""
         found = np.asarray(reference_prior(self.reference, family), dtype=float)
         return found if found.ndim == 1 else np.insert(found, self.arm, usual_prior(family), axis=1)
 
@@ -108,7 +108,7 @@ class ControlShare(AroundWithShare):
         check_arm_exists(self.arm, n_arms)
         if n_arms < 3:
             raise ValueError(
-                f"ControlShare needs 3 arms or more, not {n_arms}: with two, the other arm has what is left (Split)."
+                f"ControlShare needs 3 arms or more, not {n_arms}; with two, the other arm has the rest, so use Split."
             )
         inside = reference_settings(self.reference, family, n_arms - 1)
         if not hasattr(inside, "expect"):

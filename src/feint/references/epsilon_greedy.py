@@ -43,7 +43,7 @@ class EpsilonGreedy:
     Parameters
     ----------
     epsilon
-        Above 0 and at most 1; this is not the agent's KL budget.
+        ε, above 0 and at most 1; this is not the agent's KL budget.
 
     Examples
     --------

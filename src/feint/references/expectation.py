@@ -125,8 +125,8 @@ class ContextExpectation:
         self.time = 0  # pulls seen so far
         if self._followed.draws is not None:
             raise ValueError(
-                "More than three arms of one draw have no exact probabilities, which an observer needs; audit the log "
-                "instead (feint.audit)."
+                "An observer needs exact probabilities, which do not exist where one draw scores more than three arms; "
+                "audit the log instead (feint.audit)."
             )
 
     def log_probabilities(self, context: FloatArray | None = None) -> FloatArray | None:

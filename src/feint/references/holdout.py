@@ -13,7 +13,7 @@ from feint.references.base import Reference, describe
 
 @shared
 def _hold_out(settings: "HoldoutKernel", t: int, pi: FloatArray, log_pi: FloatArray) -> None:
-    # In logarithms, which keep the digits of an arm that is all but impossible.
+    # Logarithms keep the digits of an arm that is almost impossible.
     for a in range(pi.size):
         log_pi[a] += math.log1p(-settings.share)
         pi[a] *= 1.0 - settings.share
@@ -38,7 +38,7 @@ def check_arm_and_share(arm: Any, share: Any) -> float:
     """Check an arm, counted from 0, and return its share; the number of arms is not known yet."""
     if not is_whole(arm, 0):
         raise ValueError(f"arm is {arm!r}; give a whole number, counted from 0.")
-    return check_level(share, "share, of the rows,")
+    return check_level(share, "share, the arm's part of the rows,")
 
 
 def check_arm_exists(arm: int, n_arms: int) -> None:
@@ -60,7 +60,7 @@ class AroundWithShare(Around):
 
 @dataclass(frozen=True, repr=False)
 class Holdout(AroundWithShare):
-    """Another reference for all rows but a share of them, drawn at random, that goes to one arm.
+    """Another reference, except that a share of the rows, drawn at random, goes to one arm.
 
     π = share·1{arm} + (1 − share)·π of the reference inside. A platform shows a random tenth of its visitors the old
     page, and the others what its bandit chooses, which may be the old page too.
@@ -70,9 +70,9 @@ class Holdout(AroundWithShare):
     reference
         What chooses for the other rows.
     arm
-        Counted from 0.
+        The arm that is held out, counted from 0.
     share
-        Above 0 and below 1.
+        Its share of the rows, above 0 and below 1.
 
     Examples
     --------

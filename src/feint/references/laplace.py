@@ -1,13 +1,13 @@
 """Laplace's approximation of the posterior of a logistic regression, online.
 
-The rewards of one arm that become known before the same row are one
-batch. The posterior so far is their normal prior; the new mean is the mode
+The rewards of one arm that become known before the same row are one batch. The posterior so far is their normal prior;
+the new mean is the mode
 
     w = argmin ½‖Rw − c‖² + Σ log(1 + exp(−s·x′w)),        s = ±1,
 
-by Newton's method. Each of its steps is a least-squares problem, solved by rotating in the rows √q·(x, x′w + (y − p)/q)
-with p = expit(x′w), q = p(1 − p). Steps are halved until the loss falls. At the mode these rows leave the new R, or
-R_jj² + Σ q·x_j² on a diagonal one.
+found by Newton's method. Each of its steps is a least-squares problem, solved by rotating in the rows
+√q·(x, x′w + (y − p)/q) with p = expit(x′w), q = p(1 − p). Steps are halved until the loss falls. At the mode these rows
+leave the new R, or R_jj² + Σ q·x_j² on a diagonal one.
 """
 
 import math

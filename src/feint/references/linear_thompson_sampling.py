@@ -22,9 +22,9 @@ class LinearThompsonSampling:
     ----------
     prior_sd
         The sd of every coefficient's normal prior: a number, one per feature, or a covariance. `inf` is a flat prior;
-        then rows are tested from where the data determine every coefficient.
+        rows are then tested once the data determine every coefficient.
     sigma
-        The sd of the rewards' noise, as the agent takes it to be. `ridge` writes both as ridge regressions do.
+        The sd of the rewards' noise, as the agent takes it to be. `ridge` takes both in the form of ridge regressions.
     prior_mean
         A number, or one per feature.
     intercept
@@ -32,8 +32,8 @@ class LinearThompsonSampling:
     shared
         Whether all arms share one θ. Contexts are then (K, d): features of the arms.
     joint
-        With `shared`: whether one draw of θ scores all arms. If not, each arm's score is drawn apart, with its own sd.
-        More than three arms of one draw are tested with draws of the auditor's own.
+        With `shared`: whether one draw of θ scores all arms. If not, each arm's score is drawn separately, with its own
+        sd. If one draw scores more than three arms, it is tested with draws of the auditor's own.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class LinearThompsonSampling:
         for flag in ("intercept", "shared", "joint"):
             check_flag(getattr(self, flag), flag)
         if not (self.shared or self.joint):
-            raise ValueError("joint is about arms that share coefficients; leave it out, or say shared=True.")
+            raise ValueError("joint is about arms that share coefficients; leave it out, or give shared=True.")
 
     @classmethod
     def ridge(cls, l2: float, alpha: float, **others: Any) -> Self:
@@ -82,14 +82,14 @@ class LinearThompsonSampling:
         return ContextRows(n_arms, partial(_regressions, self.sigma), prior, **options)
 
     def min_pulls_per_arm(self, family: Any) -> int:
-        """Return 0: where a flat prior has no posterior yet, the regressions know."""
+        """Return 0: the regressions themselves tell where a flat prior has no posterior yet."""
         return 0
 
     def describe(self, family: Any) -> str:
         """Return a description for reports."""
         scores = "coefficients of each arm"
         if self.shared:
-            scores = "shared coefficients" + ("" if self.joint else ", each score drawn apart")
+            scores = "shared coefficients" + ("" if self.joint else ", each score drawn separately")
         more = " and an intercept" if self.intercept else ""
         prior = spread_words(self.prior_sd, self.prior_mean)
         return f"linear Thompson Sampling with {scores}{more}, {prior} and σ = {self.sigma:g}"

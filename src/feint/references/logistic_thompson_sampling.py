@@ -19,7 +19,7 @@ class LogisticThompsonSampling:
     A reward is 1 with probability 1/(1 + exp(−x′θ)), and every arm has coefficients of its own. The posterior is
     Laplace's approximation, made anew with every batch of rewards: the normal posterior so far is the prior of the next
     batch (Chapelle & Li 2011, Algorithm 3). The rewards of an arm that become known before the same row are one batch:
-    one reward, or more with `batch`, and all that arrived since the row before with times. It is for audits and
+    one reward, several with `batch`, or, with times, all that arrived since the row before. It is for audits and
     `Observer`, which know contexts.
 
     Parameters
@@ -59,10 +59,10 @@ class LogisticThompsonSampling:
         object.__setattr__(self, "prior_mean", checked_mean(self.prior_mean))
         check_flag(self.intercept, "intercept")
         if self.covariance not in ("full", "diagonal"):
-            raise ValueError(f"covariance is {self.covariance!r}; it is 'full' or 'diagonal'.")
+            raise ValueError(f"covariance is {self.covariance!r}; give 'full' or 'diagonal'.")
         if self.covariance == "diagonal" and isinstance(self.prior_sd, tuple) and isinstance(self.prior_sd[0], tuple):
             raise ValueError("prior_sd is a covariance, but the posterior's is diagonal; give one sd per feature.")
-        what = "scale, of the draws' sd, must be a finite number above 0"
+        what = "scale, the factor on the draws' sd, must be a finite number above 0"
         set_number(self, "scale", what, lambda x: 0 < x < math.inf)
 
     def family_of(self, family: Any) -> Bernoulli:

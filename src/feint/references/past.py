@@ -25,12 +25,12 @@ from feint.references.regression_roots import Learnt
 
 _NEVER = np.iinfo(np.int64).max
 _FIRST_SPACE = 16  # agents
-_TABLES = "counts", "sums", "spreads"  # of known rewards; the last is Σ (reward − mean)²
+_TABLES = "counts", "sums", "spreads"  # what is kept of known rewards; the last is Σ (reward − mean)²
 
 
 @dataclass(frozen=True)
 class Timing:
-    """When rewards become known, and how the past fades. At most one of all but the discount may be set."""
+    """When rewards become known, and how the past fades. Apart from the discount, at most one may be set."""
 
     delay: int = 0
     batch: int = 1
@@ -119,7 +119,7 @@ def _fill_known(
 ) -> None:
     """Fill `known` (n, 3·K) and update `tables` (agents, 3·K). `items` are the agent and the arm of each reward, and
     the row before which it is learnt, in the order of these rows. The arrays have few types and at most two axes,
-    because most of a kernel's first call goes into those.
+    because most of the time of a kernel's first call goes into those.
     """
     item, width = 0, known.shape[1]
     for i in range(group.size):
@@ -142,7 +142,7 @@ class Past:
         self._made = np.zeros(_FIRST_SPACE, dtype=np.int64)  # rows of each agent
         none = np.zeros(0, dtype=np.int64)
         self._waiting = _Items(none, none, np.zeros(0), none, np.zeros((0, 0)))
-        self.learnt = Learnt(none, none, np.zeros((0, 0)), np.zeros(0), none)  # in the rows of the last call
+        self.learnt = Learnt(none, none, np.zeros((0, 0)), np.zeros(0), none)  # during the last call
 
     def rows(
         self,
@@ -168,7 +168,7 @@ class Past:
         own = np.concatenate([np.full(self._waiting.group.size, -1), np.flatnonzero(there)])
         seen = np.zeros((group.size, self._waiting.context.shape[1])) if contexts is None else contexts
         fresh = _Items(group[there], arms[there], rewards[there], np.asarray(due)[there], seen[there])
-        if not self._waiting.group.size:  # which does not know yet how wide contexts are
+        if not self._waiting.group.size:  # it may not know yet how wide contexts are
             self._waiting = self._waiting._replace(context=np.zeros((0, seen.shape[1])))
         items = _Items(*(np.concatenate(pair) for pair in zip(self._waiting, fresh, strict=True)))
         positions = self._positions(items, own, group, order, numbers, times)
@@ -216,7 +216,7 @@ class Past:
             place = np.searchsorted(
                 grouped * (n + 1) + ranks[order], items.group * (n + 1) + np.searchsorted(moments, items.due)
             )
-            next_place = np.zeros(n + 1, dtype=np.int64)  # of each row; the last is for items of earlier pieces
+            next_place = np.zeros(n + 1, dtype=np.int64)  # after each row; the last is for items of earlier pieces
             next_place[order] = np.arange(1, n + 1)
             place = np.maximum(place, next_place[own])
         else:

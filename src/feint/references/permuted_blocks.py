@@ -3,7 +3,7 @@ r"""Permuted blocks: in every block of rows each arm is pulled a fixed number of
 A block of size b has quotas c_a = b·r_a/Σ r with ratios r. Within it, the next pull is of arm a with probability (what
 is left of c_a)/(what is left of b), so that all orders of the block are equally likely.
 
-**Several sizes.** The size of every block is drawn afresh with given weights, and no row tells it. What matters is how
+**Several sizes.** The size of every block is drawn afresh with given weights, and no row shows it. What matters is how
 many rows j ago the present block began, and its size b: a hidden state with at most (largest size)×(number of sizes)
 values. Let α(j, b) be its probability given all pulls so far, and n_a(j) the pulls of arm a among the last j. Then
 
@@ -30,7 +30,7 @@ _LARGEST = 10_000  # rows of a block
 
 @part
 def _begin_block(weights: FloatArray, states: FloatArray) -> None:
-    """Set that a block begins now."""
+    """Set the states to the beginning of a block."""
     states[:] = 0.0
     for k in range(weights.size):
         states[0, k] = weights[k]
@@ -130,11 +130,11 @@ class PermutedBlocks:
     Parameters
     ----------
     sizes
-        The number of rows in a block; with several, every block's is drawn afresh. Multiples of the ratios' sum.
+        The number of rows in a block, a multiple of the ratios' sum; of several sizes, each block draws one afresh.
     ratio
-        A whole number per arm, 1 or more; None is the same for all.
+        A whole number per arm, 1 or more; None gives all arms the same.
     weights
-        Above 0, the probability of each size, summing to 1; None is the same for all.
+        The probabilities of the sizes, above 0 and summing to 1; None makes them equal.
 
     Examples
     --------
@@ -183,8 +183,8 @@ class PermutedBlocks:
         sizes = np.array(self.sizes, dtype=float)
         wrong = [size for size in self.sizes if size % ratio.sum()]
         if wrong:
-            what = f"{n_arms} arms" if self.ratio is None else f"the ratio {':'.join(map(str, self.ratio))}"
-            raise ValueError(f"A block of {wrong[0]} rows cannot have {what}; give a multiple of {ratio.sum():g}.")
+            what = f"among {n_arms} arms" if self.ratio is None else f"in the ratio {':'.join(map(str, self.ratio))}"
+            raise ValueError(f"A block of {wrong[0]} rows cannot be split {what}; give a multiple of {ratio.sum():g}.")
         quotas = np.column_stack([sizes[:, None] * ratio / ratio.sum(), sizes])
         weights = np.full(sizes.size, 1.0 / sizes.size) if self.weights is None else np.array(self.weights)
         longest = max(self.sizes)

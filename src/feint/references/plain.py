@@ -60,23 +60,23 @@ class ReferenceView:
 
 
 class PlainReference(Plain):
-    """A reference without a kernel. It is asked once per step, however many want to know: it may count."""
+    """A reference without a kernel. It is asked once per step, however many callers there are: it may count calls."""
 
     own_samples = follows_posterior = False
 
     def __init__(self, reference: Any) -> None:
         self.reference = reference
-        self.time = -1  # of the answer
+        self.time = -1  # the time of the answer
         self.answer: FloatArray = np.empty(0)
         self.available: BoolArray | None = None  # the arms that can be drawn in the coming step, where that is known
-        self.context: FloatArray | None = None  # of the coming pull
+        self.context: FloatArray | None = None  # the context of the coming pull
         self.order = PullOrder()
 
     @staticmethod
     def expect(settings: "PlainReference", belief: Any, t: int, pi: FloatArray, log_pi: FloatArray) -> None:
         """Ask the reference and check its answer."""
         if t != settings.time:
-            if len(settings.order) < t:  # an audit knows the order itself: there rewards may be late
+            if len(settings.order) < t:  # an audit gives the order itself, because rewards may be late there
                 settings.order.follow(belief.pulls)
             view = ReferenceView(int(t), belief, settings.order.arms, settings.available, settings.context)
             settings.answer = _checked_logs(settings.reference, view, log_pi.shape)

@@ -40,7 +40,7 @@ class PlayTheWinnerKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class PlayTheWinner:
-    """A reference that draws a ball of an urn: the randomised play-the-winner rule of Wei and Durham.
+    """A reference that draws a ball from an urn: the randomised play-the-winner rule of Wei and Durham.
 
     The urn starts with `initial` balls of every arm. A success (reward 1) adds `success` balls of its arm, a failure
     (reward 0) adds `failure` balls, shared equally by the other arms (Journal of the American Statistical Association
@@ -49,9 +49,9 @@ class PlayTheWinner:
     Parameters
     ----------
     initial
-        Above 0; need not be whole.
+        The number of balls of every arm at the start, above 0; it need not be whole.
     success, failure
-        0 or more.
+        The number of balls that each adds, 0 or more.
 
     Examples
     --------
@@ -84,8 +84,8 @@ class PlayTheWinner:
         """Return the settings for kernels."""
         if not isinstance(family, Bernoulli):
             raise ValueError(
-                f"PlayTheWinner is about successes and failures, not {short_repr(family)}; give the family bernoulli, "
-                "rewards 0 and 1."
+                f"PlayTheWinner is about successes and failures, not {short_repr(family)}; give the family bernoulli "
+                "and rewards of 0 and 1."
             )
         return PlayTheWinnerKernel(self.initial, self.success, self.failure)
 

@@ -18,7 +18,7 @@ class HasPrior:
     def __post_init__(self) -> None:
         if self.prior is None:
             return
-        what = f"prior is {self.prior!r}; give two numbers, as (mean, sd) or (successes, failures), or two per arm."
+        what = f"prior is {self.prior!r}; give two numbers, like (mean, sd) or (successes, failures), or two per arm."
         try:
             given = as_floats(self.prior, "prior")
         except ValueError:

@@ -66,7 +66,7 @@ class Recomputation:
         n_arms: int,
         initial_round: bool = True,
         timing: Timing = Timing(),  # noqa: B008 - frozen
-        keeps_pairs: bool = True,  # of two Beta posteriors, which `state` saves
+        keeps_pairs: bool = True,  # whether to keep pairs of Beta posteriors, which `state` saves
     ) -> None:
         family = reference_family(reference, family)
         self.reference, self.family, self.n_arms = reference, family, n_arms
@@ -75,16 +75,16 @@ class Recomputation:
         self._prior = reference_prior(reference, family)
         self._belief = belief(family, self._prior, np.zeros(n_arms))
         self._plain = has_plain((self._settings, self._belief.family))
-        self.is_own = isinstance(self._settings, PlainReference)  # and is asked row by row
+        self.is_own = isinstance(self._settings, PlainReference)  # such a reference is asked row by row
         self._remembers = remembers(self._settings)
-        self._settings_of_group: dict[int, Any] = {}  # of references that keep state
+        self._settings_of_group: dict[int, Any] = {}  # for references that keep state
         self._ignores = bool(getattr(reference, "ignores_rewards", False))  # such a reference needs no initial round
         self.untested = n_arms if initial_round and not self._ignores else 0
         self._least = min_pulls_per_arm(reference, family)
         self._pairs = BetaPairs() if keeps_pairs and n_arms == 2 and isinstance(family, Bernoulli) else None
         self._timing = timing
         self.past = Past(n_arms, Timing() if self._ignores else timing)
-        self.roughly = False  # whether P(best) to about 1 % is enough, where the family knows a quick way to it
+        self.roughly = False  # whether P(best) to about 1 % is enough, where the family has a quick way to it
         self._always: FloatArray | None = None  # log π (1, K) of a reference whose probabilities never change
 
     def rows(
@@ -153,7 +153,7 @@ class Recomputation:
 
     @property
     def draws(self) -> int | None:
-        """Return from how many of the auditor's own draws the probabilities come; None where they are exact."""
+        """Return the number of the auditor's own draws behind the probabilities; None where they are exact."""
         found: int | None = getattr(self._settings, "draws", None)
         return found
 
@@ -211,7 +211,7 @@ class Recomputation:
         return np.asarray(found[tested])
 
     def _settings_for(self, group: int) -> Any:
-        """Return those of the group's own copy of the reference."""
+        """Return the settings of the group's own copy of the reference."""
         if group not in self._settings_of_group:
             self._settings_of_group[group] = reference_settings(self.reference, self.family, self.n_arms)
         return self._settings_of_group[group]
@@ -225,7 +225,7 @@ class Recomputation:
         return self.past.state() | pairs | ({"memory": memory} if any(memory.values()) else {})
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from where `state` was taken."""
         self.past.recall(state)
         if takes_contexts(self.reference):
             self._settings.recall(state["contexts"])

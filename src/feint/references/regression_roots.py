@@ -9,7 +9,8 @@ from typing import NamedTuple
 from feint._types import FloatArray, IntArray
 from feint.numerics._jit import part
 
-_SMALLEST = 1e-10  # a diagonal entry of R beside its column: anything below is rounding, and there is no posterior yet
+# A smaller diagonal entry of R, relative to its column, is rounding, and there is no posterior yet.
+_SMALLEST = 1e-10
 
 
 class Learnt(NamedTuple):

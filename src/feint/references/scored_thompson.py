@@ -16,7 +16,7 @@ from feint.numerics.scored_beta import ScoredBetaWorkspace, allocate_scored_beta
 from feint.references.priors import HasPrior
 from feint.support.printable import short_repr
 
-_LARGEST = 1e6  # of weights and costs, and of their reciprocals
+_LARGEST = 1e6  # the limit on weights, on their reciprocals and on costs
 _LEAST_BETA = 0.5  # see `numerics.scored_beta`
 
 
@@ -86,8 +86,9 @@ class ScoredThompson(HasPrior):
     """A reference that pulls the arm with the largest weight·draw − cost, where the draw is from its posterior.
 
     π = explore·P(argmax of weight·draw − cost) + (1 − explore)·1{argmax of weight·mean − cost}. Routers of requests to
-    language models weigh quality against price so. Arms whose means tie for the largest score share it equally. The
-    probabilities are exact for normal rewards, and to 1e-10 for rewards of 0 and 1 (`feint.numerics.scored_beta`).
+    language models weigh quality against price in this way. Arms whose means tie for the largest score share its
+    probability equally. Probabilities are exact for normal rewards, and to 1e-10 for rewards of 0 and 1
+    (`feint.numerics.scored_beta`).
 
     Parameters
     ----------
@@ -136,10 +137,10 @@ class ScoredThompson(HasPrior):
         if isinstance(family, Gaussian):
             return ScoredNormalKernel(*scores, np.empty((2, n_arms)))
         if not isinstance(family, Bernoulli):
-            raise ValueError(f"ScoredThompson is for the families gaussian and bernoulli, not {short_repr(family)}.")
+            raise ValueError(f"ScoredThompson needs the family gaussian or bernoulli, not {short_repr(family)}.")
         if np.min(self.prior_of(family)) < _LEAST_BETA:
             raise ValueError(
-                f"prior is {self.prior!r}; for scores of 0 and 1, give successes and failures of ½ or more."
+                f"prior is {self.prior!r}; for rewards of 0 and 1, give successes and failures of ½ or more."
             )
         return ScoredBetaKernel(*scores, np.empty(n_arms), allocate_scored_beta_workspace(n_arms))
 

@@ -21,7 +21,7 @@ from feint.numerics.orthant import log_orthant
 
 MOST_ARMS_OF_ONE_DRAW = 3
 DRAWS = 499
-_KEY = 0x6665696E742E3237  # of the auditor's own draws; nothing else uses it
+_KEY = 0x6665696E742E3237  # the key of the auditor's own draws; nothing else uses it
 _ALIKE = 1e-4  # smallest ratio of sds at which three dependent scores are replaced by independent ones
 _COLLINEAR = 1e-11
 

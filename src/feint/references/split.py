@@ -61,7 +61,7 @@ class Split:
         array = as_floats(weights, "weights")
         if array.ndim != 1 or not (array > 0).all() or abs(array.sum() - 1) > SUM_TOLERANCE:
             raise ValueError(f"weights is {weights!r}; give one number above 0 per arm, summing to 1.")
-        # As given: divided by their sum, which is 1 but for rounding, they would change with every saving and loading.
+        # Kept as given: dividing by their sum, 1 up to rounding, would change them with every saving and loading.
         object.__setattr__(self, "weights", tuple(float(w) for w in array))
 
     def min_pulls_per_arm(self, family: Any) -> int:

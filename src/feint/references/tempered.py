@@ -40,16 +40,16 @@ class TemperedKernel(NamedTuple):
 class Tempered(Around):
     """Another reference with probabilities ∝ π^power.
 
-    Trials stabilise Thompson Sampling so. Thall and Wathen (European Journal of Cancer 43, 2007) raise P(best) to the
-    power n/2N, where n patients of N have been assigned.
+    Trials stabilise Thompson Sampling in this way. Thall and Wathen (European Journal of Cancer 43, 2007) raise P(best)
+    to the power n/2N, where n patients of N have been assigned.
 
     Parameters
     ----------
     reference
         What is raised to the power.
     power
-        A number from 0 (uniform) over 1 (unchanged) to 1e6; or "n/400", where n is the number of rows before this one
-        (of the same group): Thall and Wathen's n/2N for N = 200. It is not capped and exceeds 1 from row 401 on.
+        A number from 0 (uniform) through 1 (unchanged) to 1e6; or "n/400", where n is the number of rows before this
+        one (of the same group): Thall and Wathen's n/2N for N = 200. It is not capped and exceeds 1 from row 401 on.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def _set_top_two(beta: float, pi: FloatArray, log_pi: FloatArray) -> None:
     """
     leader = find_largest(log_pi)
     log_odds = log_pi[leader] - _log_rest(log_pi, pi, leader)
-    odds = 0.0  # of the others, each at most 1
+    odds = 0.0  # the sum over the others, each at most 1
     for a in range(pi.size):
         if a != leader:
             odds += pi[a] / (1.0 - pi[a])
@@ -70,7 +70,7 @@ class TopTwoThompson(HasPrior):
     Parameters
     ----------
     beta
-        Above 0 and below 1.
+        The probability of the first, above 0 and below 1.
     prior
         As in `ThompsonSampling`.
 

@@ -128,7 +128,7 @@ def families_in_words(bandit: Bandit) -> str:
 
 
 def seed_coordinate(seed: int) -> np.int64 | np.uint64:
-    """Return a seed that Zarr can store; of a number above 2⁶³ NumPy alone would make a type that Zarr does not know.
+    """Return a seed that Zarr can store; NumPy alone would turn a large one into a type that Zarr does not know.
 
     >>> seed_coordinate(7).dtype, seed_coordinate(2**64 - 1).dtype
     (dtype('int64'), dtype('uint64'))

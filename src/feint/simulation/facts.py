@@ -1,4 +1,4 @@
-"""What runs found at their end, once: `feint run` prints it in words, and as JSON in numbers."""
+"""What runs found at their end: `feint run` prints it in words, or in numbers as JSON."""
 
 import math
 from typing import Any, NamedTuple
@@ -29,14 +29,14 @@ class RunFacts(NamedTuple):
     bandit: Bandit
     settings: dict[str, Any]
     runs: int
-    pulls: int  # of each run
+    pulls: int  # per run
     best_private_found: int | None  # runs; None for a goal other than the best arm
     right_answers: int  # runs
     mean_error: float
     mean_log_error: float
-    recommended: IntArray  # runs in whose answer an arm is
+    recommended: IntArray  # runs whose answer contains the arm
     mean_pulls: FloatArray
-    pulls_half_width: FloatArray  # of the 95 % intervals of the mean pulls
+    pulls_half_width: FloatArray  # half-widths of the 95 % intervals of the mean pulls
     mean_boosts: FloatArray
     medians: dict[str, Median]  # by variable
 
@@ -52,8 +52,8 @@ class RunFacts(NamedTuple):
         found = "best private arm" if self.best_private_found is not None else "right answer"
         runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
         title = (
-            f"{runs} of {self.pulls:,} pulls: {found} found in {self.right_answers},\n"
-            f"its mean posterior error is {self.mean_error:.2g} "
+            f"{runs} of {self.pulls:,} pulls: {found} found in {self.right_answers};\n"
+            f"the mean posterior error is {self.mean_error:.2g} "
             f"(log₁₀ error {self.mean_log_error / math.log(10):.3g} on average)"
         )
         arms = FactTable(
@@ -108,7 +108,7 @@ def facts_of_run(runs: Runs) -> RunFacts:
 
 
 def _count_right(runs: Runs, answers: BoolArray) -> int:
-    """Count the runs whose answer is right: in each by its own private means, if they were drawn."""
+    """Count the runs whose answer is right, by the run's own private means if these were drawn."""
     goal = runs.scenario.goal
     if runs.truth is None:
         truth = answer_of(goal, np.array(runs.bandit.private))

@@ -48,7 +48,7 @@ _KEYS = {"budget": "epsilon"}
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a scenario is simulated: the options of `simulate`, which check themselves as far as they can alone."""
+    """How a scenario is simulated: the options of `simulate`, checked as far as possible without the scenario."""
 
     horizon: int
     replications: int | range = 100
@@ -74,7 +74,7 @@ class RunOptions:
     @property
     def which(self) -> range:
         """Return the numbers of the replications."""
-        assert isinstance(self.replications, range)  # since `__post_init__`
+        assert isinstance(self.replications, range)  # made so by `__post_init__`
         return self.replications
 
     def times(self, n_arms: int) -> IntArray:

@@ -56,7 +56,7 @@ def simulate(
     bandit
         The instance, of K arms.
     explorer, reference
-        Which arm to boost and what the observer expects: of the package, or of your own (docs/extending.md), of which
+        Which arm to boost and what the observer expects: from the package, or your own (docs/extending.md), of which
         every replication gets a copy. In plain Python a step takes about 200 µs, with `choose_many` over replications
         about 10 µs, and with a kernel well below 1 µs.
     goal
@@ -134,7 +134,7 @@ def simulate(
 def run_simulation(
     scenario: Scenario, options: RunOptions, progress: bool | Callable[[int], object] | None = False
 ) -> Runs:
-    """Do what `simulate` does, but return plain arrays, for callers that need no data set or make one of many."""
+    """Do what `simulate` does, but return plain arrays, for callers that need no data set or combine several runs."""
     bandit, explorer, reference, budget, goal = scenario
     check_bandit(bandit)
     check_whole(options.horizon, "horizon", bandit.n_arms)
@@ -237,5 +237,5 @@ def _allocate(n: int, times: IntArray, truth: BoolArray, best_arm: bool, observe
     except MemoryError:
         raise ValueError(
             f"{n:,} replications × {times.size} checkpoints × {n_arms} arms do not fit into memory; "
-            "take fewer of the first two."
+            "use fewer of the first two."
         ) from None

@@ -22,7 +22,7 @@ _Key = TypeVar("_Key")
 
 
 def check_workers(scheduler: Any, workers: Any) -> None:
-    """Refuse a number of processes that is none, and two ways to run at once."""
+    """Refuse an invalid number of processes, and two ways to run at once."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, Integral) or workers < 1):
         raise ValueError(f"workers is {workers!r}; give a whole number of processes, 1 or more.")
     if workers is not None and scheduler is not None:
@@ -31,8 +31,8 @@ def check_workers(scheduler: Any, workers: Any) -> None:
 
 @contextmanager
 def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
-    """Yield a `distributed.Client`: the one given, one of a scheduler's address, or one of `workers` processes."""
-    need("distributed", "A cluster of Dask")
+    """Yield a `distributed.Client`: the one given, one for a scheduler's address, or one for `workers` processes."""
+    need("distributed", "A Dask cluster")
     import distributed
 
     if isinstance(scheduler, distributed.Client):
@@ -60,7 +60,7 @@ def connected(scheduler: Any, workers: int | None) -> Iterator[Any]:
 
 
 def cores_of(client: Any) -> int:
-    """Return how many tasks run at a time."""
+    """Return how many tasks can run at the same time."""
     return sum(client.nthreads().values())
 
 
@@ -101,7 +101,7 @@ def run_on_cluster(
         top_up()
         while running:
             future = next(done)
-            if future.key not in running:  # told twice: Dask reruns tasks of workers that died
+            if future.key not in running:  # reported twice: Dask reruns tasks of workers that died
                 continue
             outcome = _outcome(future, gone)
             _, key = running.pop(future.key)
@@ -113,8 +113,8 @@ def run_on_cluster(
 
 
 def _pickled_work(work: Any) -> bytes:
-    """Pickle by cloudpickle, which includes classes from notebooks and from files of the user's. Dask alone would only
-    name the latter, and a worker that does not find one fails.
+    """Pickle with cloudpickle, which includes classes from notebooks and from the user's files. Dask alone would only
+    name the latter, and a worker that does not find such a file fails.
     """
     import cloudpickle
 
@@ -133,7 +133,7 @@ def _perform_pickled(data: bytes) -> Any:
 
 
 def _outcome(future: Any, gone: str) -> Any:
-    """Return what a task left or raised; end the job if the cluster is gone."""
+    """Return what a task returned or raised; end the job if the cluster is gone."""
     from concurrent.futures import CancelledError
 
     from distributed.comm import CommClosedError
@@ -150,7 +150,7 @@ def _outcome(future: Any, gone: str) -> Any:
 
 
 def check_versions(theirs: dict[str, str], ours: dict[str, str]) -> None:
-    """Refuse what a worker computed with other versions than ours."""
+    """Refuse what a worker computed with versions other than ours."""
     for name in ("feint", "numpy", "numba"):
         if theirs[name] != ours[name]:
             raise ValueError(

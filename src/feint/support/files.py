@@ -20,7 +20,7 @@ from feint.support.strict_json import parse_json
 _UNFINISHED = ".feint-unfinished-"
 _REPLACED = "-replaced"
 _LEFTOVER = re.compile(re.escape(_UNFINISHED) + "[0-9a-f]{16}")
-_LARGEST_STATE = 2**28  # bytes; a larger file is no state, and might not fit into memory
+_LARGEST_STATE = 2**28  # bytes; a larger file is not a state, and might not fit into memory
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = False) -> None:
@@ -40,7 +40,7 @@ def write_whole(path: Path, write: Callable[[Path], object], *, force: bool = Fa
             else:
                 os.replace(unfinished, path)
     except OSError as error:
-        # A full disk names no file, and the unfinished one says nothing to the user.
+        # The error of a full disk names no file, and the name of the unfinished one means nothing to the user.
         if error.errno is None or not (error.filename is None or _UNFINISHED in str(error.filename)):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
@@ -154,7 +154,7 @@ def read_fields(path: Path, what: str) -> tuple[Any, str]:
     try:
         text = path.read_text(encoding="utf-8")
         return tomllib.loads(text) if path.suffix == ".toml" else parse_json(text), text
-    except RecursionError:  # of TOML
+    except RecursionError:  # from TOML
         raise ValueError(f"{path} cannot be read: it is nested too deeply.") from None
-    except ValueError as error:  # of TOML, of JSON and of UTF-8
+    except ValueError as error:  # from TOML, JSON or UTF-8
         raise ValueError(f"{path} cannot be read: {error}.") from None

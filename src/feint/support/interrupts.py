@@ -5,7 +5,7 @@ compile, or in a finaliser, an exception cannot go further up: Python prints tha
 run on. Elsewhere a library may turn it into an error of its own. So an interrupt that was ignored is raised again,
 and `arrived` tells of those that became something else.
 
-Nothing is imported here but what Python itself has loaded: this stands before everything else that the command does.
+Only what Python itself has loaded is imported here, because this runs before everything else that the command does.
 """
 
 import signal
@@ -23,7 +23,7 @@ def arrived() -> bool:
 
 
 def watch() -> None:
-    """Look after interrupts from now on; for programs, since it takes over handlers of the whole process."""
+    """Handle interrupts from now on; only for programs, since it takes over handlers of the whole process."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return  # ignored, as nohup does, or somebody else's
     signal.signal(signal.SIGINT, _interrupt)

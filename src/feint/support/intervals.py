@@ -45,16 +45,16 @@ def share_interval(successes: int, trials: int, level: float = 0.05) -> Interval
 
 
 def bounded_mean_interval(values: FloatArray, level: float = 0.05) -> Interval:
-    """Return the mean of values from 0 to 1 and its interval, valid for any law: the part that two intervals share.
+    """Return the mean of values from 0 to 1 and its interval, valid for any law: the intersection of two intervals.
 
     Each of them misses with probability at most `level`/2, so that both hold together. Student's t would give a shorter
     interval, but it is wrong where most values are equal.
 
-    - Hoeffding (1963): n·KL(sample mean ‖ mean), the KL of coins, exceeds log(4/level) that seldom. It is the shorter
-      one for few values.
-    - Empirical Bernstein (Maurer and Pontil 2009, theorem 4): the mean is off by more than √(2V·log(8/level)/n) +
-      7·log(8/level)/(3(n − 1)) that seldom, with V the sample variance. It is the shorter one for many values that
-      differ less than coins.
+    - Hoeffding (1963): with at most that probability, n·KL(sample mean ‖ mean), the KL of coins, exceeds log(4/level).
+      This interval is the shorter one for few values.
+    - Empirical Bernstein (Maurer and Pontil 2009, theorem 4): with at most that probability, the mean is off by more
+      than √(2V·log(8/level)/n) + 7·log(8/level)/(3(n − 1)), with V the sample variance. This interval is the shorter
+      one for many values that differ less than coins.
     """
     from scipy.optimize import brentq
     from scipy.special import rel_entr

@@ -1,6 +1,6 @@
 """Parts of a user's own (explorers, references, budgets, families): each run has its copy, and failures name them.
 
-A part of one's own may keep state. Whoever runs it takes a copy first: `copy.deepcopy` of what was handed in, on which
+A user's own part may keep state. Whatever runs it takes a copy first: `copy.deepcopy` of what was handed in, on which
 `start(n_arms)` is called if the part has that method. What was handed in is never run, so it never changes.
 """
 
@@ -47,7 +47,7 @@ def fresh(part: Any, n_arms: int) -> Any:
 def make(cls: Any, **settings: Any) -> Any:
     """Return an object of a user's own class; what its constructor raises is reported with class, file and line.
 
-    A constructor that does not take these arguments is not run; of that the caller says which part it is about.
+    A constructor that does not take these arguments is not run; the caller then says which part is meant.
     """
     try:
         return cls(**settings)
@@ -87,9 +87,9 @@ def offers(part: Any, attribute: str) -> bool:
 
 
 def _fails_by_itself(part: Any, error: BaseException) -> bool:
-    """Return whether this part of a user's own failed, not another one that it asked, which is named already.
+    """Return whether a user's own part failed itself; if another part failed inside it, that one is named already.
 
-    A part of the package stays what it is around one of the user's own: what it raises is not the user's.
+    A part of the package that holds a user's own part is still the package's: its errors are not the user's.
     """
     return _is_of_own_class(part) and not isinstance(error, OwnPartError)
 

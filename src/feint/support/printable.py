@@ -12,9 +12,9 @@ _ADDRESS = re.compile(r"<(?:[^<>]*\.)?(\w+) object at 0x[0-9a-fA-F]+>")
 def printable(text: str) -> str:
     r"""Return `text` with its control characters escaped, as Python writes them.
 
-    An escape sequence in a label could otherwise hide or rewrite a verdict. Escaped are control and format characters
-    (line ends and those that change the direction of writing among them), lone surrogates and what Unicode has not
-    assigned; all that can be seen, and blanks of every width, stay.
+    An escape sequence in a label could otherwise hide or rewrite a verdict. Control and format characters are escaped
+    (line ends and those that change the direction of writing among them), and so are lone surrogates and what Unicode
+    has not assigned. Visible characters, and blanks of every width, stay.
 
     >>> print(printable("red\x1b[2K\rno evidence"))
     red\x1b[2K\rno evidence
@@ -37,8 +37,8 @@ def short_list(values: Any) -> str:
 
 
 def short_repr(value: object) -> str:
-    """Return `repr(value)`, but without addresses: an object that has no repr of its own shows as its class with those
-    of its plain attributes that its constructor takes. The others are state, which changes while the object is used.
+    """Return `repr(value)` without addresses. An object without a repr of its own shows as its class with those plain
+    attributes that its constructor takes; the others are state, which changes while the object is used.
 
     >>> class Mine:
     ...     def __init__(self, temperature): self.temperature, self.calls = temperature, 0
@@ -55,13 +55,13 @@ def short_repr(value: object) -> str:
 
 
 def repr_of_fields(described: Any) -> str:
-    """Return what a dataclass shows by itself, but without the addresses of the parts that it holds."""
+    """Return the usual repr of a dataclass, but without the addresses of the parts that it holds."""
     said = [f"{field.name}={short_repr(getattr(described, field.name))}" for field in fields(described)]
     return f"{type(described).__name__}({', '.join(said)})"
 
 
 def repr_of_changes(described: Any) -> str:
-    """Return the name of a dataclass and the fields that are not as usual."""
+    """Return the name of a dataclass and the fields that differ from their defaults."""
     usual = {f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(described)}
     found = [(name, getattr(described, name)) for name in usual]
     said = [f"{name}={short_repr(value)}" for name, value in found if value != usual[name]]

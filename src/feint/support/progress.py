@@ -1,7 +1,7 @@
 """Progress, where a person looks: on standard error if it is a terminal, or below the cell of a notebook.
 
 Without being asked it appears after two seconds; into a pipe or a file it is never written. The display lives in a
-thread of its own, so whatever works only counts. What runs inside of something that shows progress shows none itself.
+thread of its own, so the working code only counts. What runs inside something that shows progress shows none itself.
 """
 
 import contextvars
@@ -20,7 +20,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 PATIENCE = 2.0  # seconds after which progress is shown without being asked
-_REFRESH = 0.2  # seconds between two pictures
+_REFRESH = 0.2  # seconds between two updates
 _WIDTH = 30  # characters of a bar in a notebook
 _OPEN = threading.Lock()  # held by whoever shows progress
 
@@ -33,7 +33,7 @@ def say_once(line: str) -> None:
 
 @dataclass
 class _ProgressTask:
-    """A piece of work in progress; its total is 0 if it is not known."""
+    """A piece of work in progress; its total is 0 if unknown."""
 
     what: str
     total: int
@@ -125,7 +125,7 @@ def _clock(seconds: float) -> str:
 
 
 def _display() -> type[_Terminal] | type[_Notebook] | None:
-    """Return where a person looks, or None if nobody does."""
+    """Return the display that a person sees, or None if there is none."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     if hasattr(shell, "kernel"):
@@ -135,7 +135,7 @@ def _display() -> type[_Terminal] | type[_Notebook] | None:
 
 @contextmanager
 def progress_bars(unit: str = "", *, at_once: bool = False) -> Iterator[Callable[[str, int], Tick]]:
-    """Yield start(what, total), which adds a bar and returns a function to call with progress; a total of 0 is unknown.
+    """Yield start(what, total), which adds a bar and returns a function to call with progress; total is 0 if unknown.
 
     Bars appear after two seconds, or `at_once`, where a person looks. `unit` adds a speed.
     """

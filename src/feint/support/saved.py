@@ -1,6 +1,6 @@
 """Saved states: check that what was read from a file has the form of a state, before anything is taken from it.
 
-What then fails is a mistake in this package or in a part of the user's own, and no damage to the file.
+A failure after that is a mistake in this package or in a user's own part, not damage to the file.
 """
 
 from typing import Any
@@ -10,9 +10,9 @@ _KINDS: dict[type, Any] = {bool: bool, int: (int, float), float: (int, float), s
 
 
 def check_form(state: Any, like: Any, name: str = "it") -> None:
-    """Raise ValueError unless a saved state has all that `like`, a state of the same thing, has, of the same kinds.
+    """Raise ValueError unless a saved state has every field of `like`, a valid state, with values of the same kinds.
 
-    Of lists only the kind is compared; None stands for anything. What `state` has beyond `like` may be what it learned.
+    Entries of lists are not compared, and None stands for anything. A state may have more, such as what was learnt.
 
     >>> check_form({"pulls": [1, 2], "seed": 3}, {"pulls": []})
     >>> check_form({"pulls": "x"}, {"pulls": []})

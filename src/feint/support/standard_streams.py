@@ -1,10 +1,10 @@
-"""Standard output and standard error, whatever the program was started with.
+"""Safe standard output and standard error, however the program was started.
 
 The exit code says what was found, so a stream on which nobody listens must not change it. Python has None for a stream
 that is closed (`>&-`); what is written to it goes nowhere from here on. A message that standard error cannot take (a
 full disk, a reader that left) is dropped.
 
-Nothing is imported here but what Python itself has loaded: this stands before everything else that the command does.
+Only what Python itself has loaded is imported here, because this runs before everything else that the command does.
 """
 
 import io
@@ -37,7 +37,7 @@ class _Dropping(io.RawIOBase):
 
 
 def guard() -> None:
-    """Make both streams safe to write to; for programs, since it replaces those of the whole process."""
+    """Make both streams safe to write to; only for programs, since it replaces those of the whole process."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ε still gets the numbers
     if isinstance(sys.stderr, io.TextIOWrapper):

@@ -1,4 +1,4 @@
-"""JSON that can be read in one way only: a key that an object has twice is refused, where Python takes the last."""
+"""JSON that can be read in one way only: repeated keys are refused, where Python would take the last one."""
 
 import json
 from typing import Any

@@ -13,8 +13,8 @@ Hanson 1974, Chapter 23). Its solution gives new cuts, and so on: every round en
 
     Γ ≤ Σ_k λ_k·c_k·N / Σ λ_k ≤ √(2·Σ_a (Σ_k λ_k·c_ka)²/d_a) / Σ λ_k.
 
-`gap` is this bound minus Γ(w), whatever found w and λ. In pulls of i* the evidence is linear and never the least, and
-1e15 times the pulls of any other arm stand for ∞.
+`gap` is this bound minus Γ(w), however w and λ were found. In pulls of i* the evidence is linear and never the least,
+and 1e15 times the pulls of any other arm stand for ∞.
 """
 
 from typing import Any
@@ -105,7 +105,7 @@ def _nearest(cuts: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     except RuntimeError:
         return None
     active = np.flatnonzero(found > 0.0)
-    # Once more for those that bind, with full precision: their planes meet in the nearest point.
+    # Solve once more, with full precision, for those that bind: their planes meet in the nearest point.
     exact = np.linalg.lstsq(planes[active] @ planes[active].T, distances[active], rcond=1e-15)[0]
     if (exact >= 0.0).all():
         found = np.zeros(len(cuts))
@@ -117,7 +117,7 @@ def _nearest(cuts: FloatArray) -> tuple[FloatArray, FloatArray] | None:
 
 
 def _deciders(bandit: Bandit, goal: Any, weights: FloatArray, cost: FloatArray) -> str:
-    """Say between which arms the least evidence is."""
+    """Return, in words, the arms between which the evidence is least."""
     others = np.arange(bandit.n_arms) != bandit.best_public
     pulls = np.zeros(bandit.n_arms)
     pulls[others] = np.sqrt(2.0 * weights[others] / cost[others])

@@ -15,7 +15,7 @@ from feint.families.base import divergences
 from feint.numerics._validate import SUM_TOLERANCE, as_floats
 from feint.registry import show_part
 
-_LEAST_WORTH = 1e-150  # of a pull: κ² stays in float64's range
+_LEAST_WORTH = 1e-150  # the least that a pull may be worth, so that κ² stays in float64's range
 
 
 def check_weights(bandit: Bandit, weights: npt.ArrayLike) -> FloatArray:
@@ -35,7 +35,7 @@ def check_families(bandit: Bandit) -> None:
     for family in bandit.families:
         if not hasattr(family, "kernel"):
             raise ValueError(
-                f"Theory and plans need families with a divergence and a kernel, as those of feint have; "
+                f"Theory and plans need families with a divergence and a kernel, such as feint's own; "
                 f"{show_part(family, 'family')} is in plain Python, so simulate it (docs/extending.md)."
             )
 
@@ -57,7 +57,7 @@ def information(bandit: Bandit) -> FloatArray:
     if bandit.feedback.spread:
         raise ValueError(
             f"With {show_part(bandit.feedback, 'feedback')} the error does not tend to 0, so there is no exponent; "
-            "saturated_log_error has its limit, or set the spread to 0."
+            "use saturated_log_error for the limit of the error, or set the spread to 0."
         )
     with np.errstate(over="ignore"):
         worth = np.asarray(bandit.feedback.information(bandit.families, bandit.n_arms))

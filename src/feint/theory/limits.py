@@ -33,7 +33,7 @@ def boost_limit(p: ArrayLike | None, epsilon: Numbers, *, log_p: ArrayLike | Non
 
     .. math:: \lim_{p \to 0} \frac{\log(\varepsilon/p)}{\varepsilon/q^*(p)} = 1
 
-    For p far below ε it is a lower bound of q*(p), which `boost_probability` has exactly.
+    For p far below ε it is a lower bound of q*(p), which `boost_probability` computes exactly.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def boost_limit(p: ArrayLike | None, epsilon: Numbers, *, log_p: ArrayLike | Non
     Returns
     -------
     array
-        Of the shape to which p and ε broadcast.
+        It has the shape to which p and ε broadcast.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def bernoulli_limit(success: float, times: ArrayLike) -> FloatArray:
     Returns
     -------
     (n,) array
-        What `bernoulli_process` comes near to.
+        What `bernoulli_process` approaches.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def saturated_log_error(bandit: Bandit) -> float:
     """
     feedback = bandit.feedback
     if feedback is None or not feedback.spread:
-        raise ValueError(f"The error of {bandit} tends to 0; only a feedback with a spread leaves one.")
+        raise ValueError(f"The error of {bandit} tends to 0; give an instance whose feedback has a spread.")
     if bandit.draws_private:
         raise ValueError("Every replication draws private means of its own; give the instance its private means.")
     means = np.array(feedback.private_means(bandit.public))

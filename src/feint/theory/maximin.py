@@ -216,7 +216,7 @@ def optimal_allocation(bandit: Bandit) -> Allocation:
         found = optimal_allocation(Bandit(bandit.public, bandit.private, family=bandit.families))
         worth = information(bandit)
         if (worth != worth[0]).any():
-            raise ValueError(f"Pulls of the arms of {bandit} are not worth the same; then use optimal_boosting.")
+            raise ValueError(f"Pulls of the arms of {bandit} are not worth the same, so use optimal_boosting.")
         return replace(found, gamma=float(worth[0]) * found.gamma, gap=float(worth[0]) * found.gap)
     best, means = bandit.best_private, np.array(bandit.private)
     ratios = np.empty(bandit.n_arms)

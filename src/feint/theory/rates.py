@@ -39,7 +39,7 @@ from feint.theory.maximin import gamma
 
 Order = Literal["first", "second", "fluid"]
 ORDERS: tuple[Order, ...] = get_args(Order)
-_STEPS = 1000  # of a budget that are averaged one by one before a grid takes over
+_STEPS = 1000  # steps of a budget that are averaged one by one before a grid takes over
 _MOST_SUMMED = 10**7  # pulls, for a user's own budget
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-8
 

@@ -48,10 +48,10 @@ from feint.simulation.engine.region import (
 )
 
 _WIDE = 1e-8
-_RADIUS = 0.5  # of a region built without evaluations, relative to others: cheaper regions may be smaller
+_RADIUS = 0.5  # radius of a region built without evaluations, relative to others: cheaper regions may be smaller
 _NOTHING = 1e-290  # where the others' shares are below this, the exact evaluation decides
 MOST_ARMS = 16  # slopes cost K² per node, and widths add up over arms: with more arms, regions alone are faster
-_WIDEST = 0.5  # of all bounds together: wider ones decide too little to be worth a look
+_WIDEST = 0.5  # largest width of all bounds together: wider ones decide too little to be worth a look
 
 
 class Comparison(NamedTuple):

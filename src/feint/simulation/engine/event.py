@@ -202,7 +202,7 @@ def _happen(run: Run, region: Region, events: Events, t: int, dominant: int) -> 
 def _advance(
     run: Run, region: Region, events: Events, r: int, t: int, row: int, t_end: int, most_events: int
 ) -> tuple[int, int]:
-    """See `advance_by_events`. D's posteriors are not kept up to date: `update` comes before every exact evaluation."""
+    """Advance one replication. D's posteriors are not kept up to date: `update` comes before every exact evaluation."""
     known, now, checkpoints = run.known, events.now, run.records.checkpoints
     if t == 0:
         start_sequence(events.draws, run.rewards.seed, np.uint64(run.rewards.first + r))

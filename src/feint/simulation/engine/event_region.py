@@ -29,15 +29,16 @@ from feint.simulation.engine.region import (
 from feint.simulation.engine.walk import Bridges, bridges
 
 CALM = 0.15  # enter a region only where events are rarer than this: otherwise it would not last
-_SPAN = 4.0  # of a region, in standard deviations of the move of D's mean until the next pull of another arm
+_SPAN = 4.0  # radius of a region, in standard deviations of the move of D's mean until the next pull of another arm
 _LASTING = 6.0  # how long a region may last, in expected steps until that pull
-ROUNDING = 1e-12  # of w⁻
+ROUNDING = 1e-12  # relative rounding of w⁻
 _NARROWER = 0.25  # factor on the radius where the region must decide whether to stop, and does not
 _NARROWEST = 0.06
-_EXACT_STEPS = 16  # to make where no region will do
+_EXACT_STEPS = 16  # exact steps to make where no region will do
 
 # Entries of `now`, what else is known between two events: two flags; the probability of an event; silent steps whose
-# boosts have not been counted; steps between pulls of other arms, about; exact steps to make before a region is tried.
+# boosts have not been counted; an estimate of the steps between pulls of other arms; exact steps to make before trying
+# a region.
 INSIDE, IS_CALM, RATE, SILENT, BETWEEN, WAIT = 0, 1, 2, 3, 4, 5
 
 

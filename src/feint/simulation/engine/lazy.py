@@ -40,7 +40,7 @@ from feint.simulation.engine.watch import begin, observing, see
 
 # Build a region only where D is pulled with more than this probability: otherwise it would not last.
 _CALM = 0.85
-_CALM_WITH_TANGENTS = 0.75  # since a region then takes no evaluation
+_CALM_WITH_TANGENTS = 0.75  # lower, since a region then takes no evaluation
 
 
 class Lazy(NamedTuple):
@@ -106,7 +106,7 @@ def _draw_arm(run: Run, space: Lazy, dominant: int, t: int, boosted: int, u: flo
 
 @part
 def _advance(run: Run, space: Lazy, follows_posterior: bool, r: int, t: int, row: int, t_end: int) -> tuple[int, int]:
-    """See `advance_lazily`. D's posteriors wait until something reads them; `flush_update` comes before that."""
+    """Advance one replication. D's posteriors wait until something reads them; `flush_update` comes before that."""
     problem, known, s, uniforms = run.problem, run.known, run.space, run.rewards.uniforms
     region, c = space.region, space.comparison
     if t == 0:

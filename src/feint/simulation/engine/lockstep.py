@@ -3,7 +3,7 @@
 Only the choice is made in Python (`explorers.together`). Everything else is compiled, from the same parts as in the
 eager method, so the trajectories are those of one replication after the other.
 
-Each replication needs what it knows, its draws and its observer for itself. All arrays of one run are therefore laid
+Each replication needs its own knowledge, draws and observer. All arrays of one run are therefore laid
 out in one row of memory, with one row per replication. Kernels receive the run of row 0 and move to that of row i
 (`shifted`): every array that lies in row 0 lies in row i at the same place.
 """
@@ -29,9 +29,9 @@ _ALIGNMENT = 64  # bytes
 class Rows(NamedTuple):
     """Where the rows of n replications lie in memory, and what `choose_many` sees of them."""
 
-    start: int  # the address of row 0,
-    end: int  # and of what follows it
-    bytes: int  # of a row
+    start: int  # the address of row 0
+    end: int  # the address of what follows row 0
+    bytes: int  # the size of a row
     first: int  # the replication of row 0 in the records
     running: BoolArray  # (n,) whether it has not stopped yet
     pulls: IntArray  # (n, K)
@@ -106,7 +106,7 @@ def _fill_expected(run: Run, rows: Rows, t: int) -> None:
 
 
 class Lockstep:
-    """Some replications that are moved forward together; of one thread."""
+    """Some replications that are moved forward together; owned by one thread."""
 
     def __init__(self) -> None:
         self._run: Any = None

@@ -60,7 +60,7 @@ def sure_exactly(run: Run) -> bool:
 
 @shared_inlined
 def sure_by_logs(run: Run) -> bool:
-    """Return the same from the exact log probabilities that are already in the space's logs."""
+    """Return what `sure_exactly` does, from the exact log probabilities that are already in the space's logs."""
     return log_rest(run.space.logs[EXACT], likeliest(run.space.logs)) <= math.log(run.delta)
 
 

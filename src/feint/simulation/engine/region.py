@@ -38,10 +38,10 @@ from feint.numerics._jit import inlined, part
 from feint.numerics.boost_kernel import boost_scalar
 from feint.numerics.sorting import find_largest
 
-_RADIUS = 5.0  # of a region, in units of s·n^(−1/3); tuned on the paper's instance
+_RADIUS = 5.0  # radius of a region, in units of s·n^(−1/3); tuned on the paper's instance
 WIDEST = 0.5  # the largest radius, in units of s
 _COUNT = 9.0  # a region lasts at most radius/9 of D's pulls: they widen the bounds as much as the radius does
-_DEEP = 0.2  # of the slack, per nat of |log p|: the kernel's error in deep tails, there and back
+_DEEP = 0.2  # share of the slack that each nat of |log p| adds: the kernel's error in deep tails, there and back
 
 # Rows of the reference's bounds; the private bounds have the rows of `explorers.base`.
 PI_LOW, PI_HIGH, LOG_PI_LOW, LOG_PI_HIGH = 0, 1, 2, 3

@@ -18,8 +18,8 @@ from feint.simulation.engine.region import region
 
 _ARM_STEPS_PER_PIECE = 400_000  # arms × steps, well below a second, so that Ctrl-C and the progress bar are served soon
 _EVENTS_PER_PIECE = 20_000
-_SLOWER = 10  # how much slower a step is where every step is evaluated,
-_SLOWEST = 1000  # and in plain Python
+_SLOWER = 10  # how much slower a step is where every step is evaluated
+_SLOWEST = 1000  # how much slower a step is in plain Python
 _IN_PYTHON = "plain", "lockstep"
 MOST_TOGETHER = 250  # replications in lockstep: a call in Python is little for so many, and memory stays small
 
@@ -128,7 +128,7 @@ def _run_block(
     t, row = 0, 0
     at_once = last - first > 1 and course.method != "lockstep"
     while not stop.is_set():
-        whole = at_once or course.method == "event"  # which returns by itself
+        whole = at_once or course.method == "event"  # the event method returns in between by itself
         t_end = course.horizon if whole else min(t + piece, course.horizon)
         problem = run.problem._replace(budget=budget.settings(t, t_end))
         before = t

@@ -15,11 +15,11 @@ BLOCK = 128  # steps whose draws are made at once
 
 
 class Rewards(NamedTuple):
-    """The instance's means, the stream, whose public samples count, and space for the draws of a block of steps."""
+    """The instance's means, the stream, and space for the draws of a block of steps."""
 
     public: FloatArray
     private: FloatArray
-    own_samples: bool
+    own_samples: bool  # whether the observer has public samples of its own
     normal: bool  # whether a side draws from normal numbers
     uniform: bool  # whether a side draws from uniform numbers, or a feedback does
     seed: Word

@@ -6,9 +6,9 @@ sum passes one of its two lines, mean = MEAN_LOW or MEAN_HIGH, straight in the n
 both sums at the end. If the bridges between the known ends pass any of the four lines with probability at most e⁻⁴⁵
 in all (`families.base.nats_to_cross`), assume that they do not; this is the only approximation here. Otherwise draw the
 middle of the bridges and look at the left half, then at the right half, down to single pulls, which are inside or not.
-So the first exit is found to the pull. What was drawn beyond it is forgotten: the walks have no memory of it.
+So the very pull of the first exit is found. What was drawn beyond it is forgotten: the walks have no memory of it.
 
-A bridge whose certificate fails is refined, never drawn again: to throw away those that might have crossed would favour
+A bridge whose certificate fails is refined, never drawn again: throwing away those that might have crossed would favour
 those that wander less.
 """
 

@@ -61,7 +61,7 @@ def _begin_watch(watch: "Watch", r: int) -> None:
 
 @shared
 def _fill_boost_chances(watch: "Watch", problem: Problem, known: Known, s: Space, boosted: int, t: int) -> None:
-    """Fill in with which probability the t-th pull boosts each arm, for one who does not know the agent's draws."""
+    """Fill in the probability that the t-th pull boosts each arm, for one who does not know the agent's draws."""
     if problem.uses_posterior:
         fill_log_best(known.private.family, known.private.posterior, known.private.ws, watch.log_best)
         fill_shares(problem.explorer, view_of(known, s.explorer, t - 1), watch.log_best, watch.shares)
@@ -72,7 +72,7 @@ def _fill_boost_chances(watch: "Watch", problem: Problem, known: Known, s: Space
 @part
 def _see(watch: "Watch", r: int, problem: Problem, known: Known, s: Space, boosted: int, pulled: int, t: int) -> None:
     watch.now[r, KL_SPENT] += spent(problem.explorer, s.pi, s.log_pi, boosted, s.policy)
-    # The most powerful test, by Neyman and Pearson: of an observer who knows the policy, boosted arm and all.
+    # The most powerful test, by Neyman and Pearson, of an observer who knows the policy and the boosted arm.
     watch.now[r, LOG_LIKELIHOOD_RATIO] += math.log(s.policy[pulled]) - s.log_pi[pulled]
     _fill_boost_chances(watch, problem, known, s, boosted, t)
     epsilon = epsilon_at(problem.budget, t)

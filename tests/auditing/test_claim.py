@@ -131,7 +131,7 @@ def test_the_command_line_says_the_same():
 
 
 def test_claims_that_differ_are_told_apart():
-    """A saved audit goes on with the same claim only; how the file is read makes no other claim."""
+    """A saved audit continues only with the same claim; how the file is read makes no other claim."""
     assert Claim().identity() == Claim(skip_bad=True, ignore_time=True, delimiter=";", n_arms=2).identity()
     others = [
         {"reference": feint.ThompsonSampling((0.0, 1.0))}, {"sigma": 2.0}, {"batch": 2}, {"floor": 0.01},

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ModeName = Literal["probabilities", "propensities", "rewards"]  # the strongest claim first
 MODE_NAMES: tuple[ModeName, ...] = get_args(ModeName)
 MOST_ARMS = 10_000
-NO_TIME = ""  # in the place of a column's name
+NO_TIME = ""  # stands in for a column's name
 
 
 def _thompson_sampling() -> Any:
@@ -45,11 +45,11 @@ class Names:
     reward: str = field(default="reward", metadata=_about("Column of public rewards."))
     propensity: str = field(default="propensity", metadata=_about("Column of the pulled arm's probability."))
     prefix: str = field(
-        default="p_", metadata=_about("Columns of all probabilities: this and the arm's number or label.")
+        default="p_", metadata=_about("Columns of all probabilities: this prefix and the arm's number or label.")
     )
     probabilities: str = field(default="probabilities", metadata=_about("Column with a list of all probabilities."))
     time: str | None = field(  # NO_TIME stands for none
-        default=None, metadata=_about("Column of times; otherwise time or timestamp, if there.", kind=str | None)
+        default=None, metadata=_about("Column of times; if not given, time or timestamp if it exists.", kind=str | None)
     )
     reward_time: str | None = field(
         default=None, metadata=_about("Column of the times from which rewards are known.", kind=str | None)
@@ -60,7 +60,7 @@ class Names:
     context: str | None = field(
         default=None,
         metadata=_about(
-            "Columns of the context, as A,B; if arms have their own, A stands for A_<arm>.", kind=str | None
+            "Columns of the context, such as A,B; if arms have their own, A stands for A_<arm>.", kind=str | None
         ),
     )
     stage: str | None = field(
@@ -115,12 +115,12 @@ class Claim:
     discount: float = field(default=1.0, metadata=_about("What is known fades by this factor with every row."))
     initial_round: bool = field(
         default=True,
-        metadata=_about("Whether every arm was pulled once first: then the first rows are not tested."),
+        metadata=_about("Whether every arm was first pulled once; those rows are not tested."),
     )
     burn_in: BurnIn | int | str | tuple[int, Sequence[float]] | None = field(
         default=None,
         metadata=_about(
-            "An agent's first N rows are drawn uniformly, or with shares: N or N:SHARES, as 150:0.5,0.3,0.2.",
+            "An agent's first N rows are drawn uniformly, or with shares: N or N:SHARES, such as 150:0.5,0.3,0.2.",
             kind=str | None,
         ),
     )
@@ -139,7 +139,10 @@ class Claim:
     within: float = field(
         default=0.0,
         metadata=_about(
-            "Each probability is claimed only up to this relative error, as 1%.", kind=str, usual="0", parse=share_of
+            "Each probability is claimed only up to this relative error, such as 1%.",
+            kind=str,
+            usual="0",
+            parse=share_of,
         ),
     )
     alpha: float = field(default=0.05, metadata=_about("A true claim is rejected with at most this probability."))
@@ -158,11 +161,9 @@ class Claim:
         ),
     )
     mode: ModeName | None = field(
-        default=None, metadata=_about("Test probabilities, propensities or rewards.", kind=str | None)
+        default=None, metadata=_about("What to test: probabilities, propensities or rewards.", kind=str | None)
     )
-    names: Names = field(
-        default=Names(), metadata=_about("What the columns are called, as Names(arm=…).", in_shell=False)
-    )
+    names: Names = field(default=Names(), metadata=_about("The names of the columns, as Names(arm=…).", in_shell=False))
     ignore_time: bool = field(default=False, metadata=_about("Do not check that times increase.", distinguishes=False))
     delimiter: str | None = field(
         default=None,
@@ -171,7 +172,7 @@ class Claim:
     encoding: str | None = field(
         default=None,
         metadata=_about(
-            "Encoding of a text file, as latin-1; UTF-8 if not given.", kind=str | None, distinguishes=False
+            "Encoding of a text file, such as latin-1; UTF-8 if not given.", kind=str | None, distinguishes=False
         ),
     )
     decimal: str = field(
@@ -185,7 +186,7 @@ class Claim:
     shards: int | None = field(
         default=None,
         metadata=_about(
-            "Audit groups in this many shards; 1, or 16 with workers.",
+            "Audit groups in this many shards; if not given, 1, or 16 with workers.",
             kind=int | None, distinguishes=False,
         ),
     )  # fmt: skip
@@ -243,7 +244,7 @@ class Claim:
             )
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):
-            raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+            raise ValueError("UCB does not draw its arms, so its logs cannot be tested here; see Observer.")
         object.__setattr__(self, "reference", read_short_reference(self.reference, prior, split, clip))
         object.__setattr__(self, "burn_in", read_burn_in(self.burn_in))
         for name in ("initial_round", "skip_bad", "ignore_time", "dependent_groups"):
@@ -271,7 +272,7 @@ class Claim:
 
     @property
     def is_usual(self) -> bool:
-        """Return whether nothing was said about how a reference is recomputed."""
+        """Return whether everything that says how a reference is recomputed has its default."""
         usual = Claim()
         mine, its = ((c.reference, c.family, c.timing, c.burn_in) for c in (self, usual))
         return mine == its
@@ -280,8 +281,8 @@ class Claim:
         return repr_of_changes(self)
 
     def identity(self) -> dict[str, Any]:
-        """Return all that distinguishes this claim from others, as plain JSON types: a saved audit goes on with the
-        same claim only.
+        """Return all that distinguishes this claim from others, as plain JSON types: a saved audit continues only with
+        the same claim.
         """
         found = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata["option"].distinguishes}
         texts = {name: short_repr(found[name]) for name in ("reference", "family")}
@@ -366,7 +367,7 @@ def list_options(known: type) -> str:
 
 
 def shell_options(described: type) -> dict[str, Option]:
-    """Return the options of a shell by the fields of `Claim` or `Names` that they set; all of their parts are known."""
+    """Return the options of a shell by the fields of `Claim` or `Names` that they set, with kind, default and name."""
     found = {}
     for f in fields(described):
         option: Option = f.metadata["option"]

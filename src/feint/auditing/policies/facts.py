@@ -29,7 +29,7 @@ def _meaning(report: PolicyReport) -> str:
     if (impossible := report.audit.impossible) is not None:
         return (
             f"Step {impossible.row:,} pulled arm {impossible.arm}, after the policy had said that its probability "
-            "was 0. If it rounds what it says, it must say more digits."
+            "was 0. If it rounds what it says, it must give more digits."
         )
     if report.rejected:
         return f"A policy that draws what it says is rejected with probability at most {level}."
@@ -40,7 +40,7 @@ def _meaning(report: PolicyReport) -> str:
         )
     return (
         "That does not show that it draws what it says: mean departures of up to "
-        f"{report.largest_departure:.2g} per step may be there."
+        f"{report.largest_departure:.2g} per step may remain."
     )
 
 
@@ -62,7 +62,7 @@ def _explanation(report: PolicyReport) -> str:
         lag = f"{report.replay.lag} step{'' if report.replay.lag == 1 else 's'} before"
         if report.replay.kind == "repeats":
             return f"its pulls repeat those of {lag}: is a seed set again?"
-        return f"its pulls fit the probabilities that it said {lag}: is an arm drawn too early?"
+        return f"its pulls fit the probabilities that it stated {lag}: is an arm drawn too early?"
     if report.audit.diagnosis is None or report.audit.diagnosis.kind == UNCLEAR:
         return ""
     return report.audit.diagnosis.words

@@ -1,4 +1,4 @@
-"""What has been read of a log that grows, so that another run can tell whether it has the same log before it."""
+"""What has been read of a log that grows, so that another run can tell whether it reads the same log."""
 
 import hashlib
 from collections import deque
@@ -28,7 +28,7 @@ class SeenLines:
             self._waiting.append((text, 1))
 
     def count_rows(self, count: int) -> None:
-        """Say that the next lines of those that were read have become rows."""
+        """Note that the next of the lines that were read have become rows."""
         for _ in range(count):
             text, times = self._waiting[0]
             if times == 1:

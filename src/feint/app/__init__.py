@@ -7,11 +7,11 @@ page is built anew for every visitor. All scripts come from its own server, so t
 
     unfolding.py   an agent and its honest twin, pull by pull, each before its observer: no widgets
     presets.py  choices.py  claims.py  logs.py      what can be chosen: stories, goals and feedbacks, claims, logs
-    instance.py    the settings: means of both sides, family, ε, explorer, seed
+    instance_form.py   the settings: means of both sides, family, ε, explorer, seed
     explore.py  plan.py  audit.py      one verb each
     charts.py      what they draw
     messages.py    the line in which they say what happened
-    intro.py  style.py  access.py      what a stranger sees first, colours, and what a screen reader says
+    intro.py  style.py  access.py      what a newcomer sees first, colours, and what a screen reader says
     page.py        the three verbs on one page
     serving.py     on loopback only
 """

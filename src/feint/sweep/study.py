@@ -110,7 +110,7 @@ class Study:
 
     @property
     def most_arms(self) -> int:
-        """The largest number of arms; bandits with fewer are padded to it."""
+        """Return the largest number of arms; bandits with fewer are padded to it."""
         return _most_arms(self.axes["bandit"])
 
     def cell(self, index: CellIndex) -> Scenario:
@@ -128,8 +128,8 @@ class Study:
         yield from map(tuple, np.argwhere(self.wanted).tolist())
 
     def labelled_as(self, stored: Mapping[str, Any]) -> Self:
-        """Return this study with the labels that a stored one (its `config`) has for the same parts, in the same order,
-        where the user gave none: how parts are written may have changed since.
+        """Return this study with the labels of a stored one (its `config`), if that has the same parts in the same
+        order and the user gave no labels: how parts are written may have changed since.
         """
         config, same = self.config(), copy.copy(self)
         same.axes = dict(self.axes)
@@ -247,7 +247,9 @@ def _most_arms(bandits: dict[str, Bandit]) -> int:
 
 def _check_bandits(bandits: Any) -> dict[str, Bandit]:
     if not isinstance(bandits, Mapping) or not bandits:
-        raise ValueError(f'bandits is {short_repr(bandits)}; give a dict of one or more, as {{"mine": Bandit(…)}}.')
+        raise ValueError(
+            f'bandits is {short_repr(bandits)}; give a dict of one or more, such as {{"mine": Bandit(…)}}.'
+        )
     for label, bandit in bandits.items():
         _check_label(label, "bandit")
         with blaming(f"Bandit {label!r} is invalid: "):

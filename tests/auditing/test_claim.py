@@ -60,7 +60,7 @@ def test_an_unknown_option_is_refused_with_the_nearest():
         ({"ignore_time": 1}, "ignore_time"),
         ({"reference": feint.ObservedUCB()}, "UCB does not draw its arms"),
         ({"reference": feint.Softmax(0.1), "prior": (1, 1)}, "write Softmax(…) with its prior"),
-        ({"split": [0.5, 0.5], "prior": (1, 1)}, "`split` is a claim by itself"),
+        ({"split": [0.5, 0.5], "prior": (1, 1)}, "`split` is a claim of its own"),
         ({"clip": (0.1, 0.5, 0.9)}, "give the least probability, or (least, largest)"),
         ({"clip": 0.1, "reference": feint.Clipped(feint.ThompsonSampling(), 0.1)}, "is clipped already"),
     ],

@@ -144,7 +144,7 @@ class TestOrder:
         refuse(*words[:-1], "nothing", says="There is no column 'nothing'")
         empty = [*map(str, cells[:60]), "", *map(str, cells[61:])]
         path = write(tmp_path / "log.csv", ["step", "arm", "reward"], empty, ARMS, REWARDS)
-        refuse(*words, says="line 62: its place is '', neither a number nor a date")
+        refuse(*words, says="line 62: its order is '', neither a number nor a date")
 
     def test_within_groups(self, tmp_path):
         users = np.repeat([0, 1, 2], N // 3)
@@ -167,7 +167,7 @@ class TestOrder:
             file.write("7,0,0.5\n")
         done = typed(*words, cwd=tmp_path)
         assert done.returncode == 2
-        assert re.search("'7' comes after 30 of row 30", done.stderr)
+        assert re.search("'7' comes after 30 in row 30", done.stderr)
 
 
 def test_claims_with_other_answers_are_told_apart():

@@ -213,7 +213,7 @@ class Auditor:
             )
         if self._times.back:
             found.append(
-                f"Rows with a time before that of another group's row above them: {self._times.back:,}. The log's own "
+                f"Rows that are earlier than a row of another group above them: {self._times.back:,}. The log's own "
                 "order was used. That is right if no group's pulls depend on another's; otherwise sort the log by "
                 "time."
             )

@@ -108,7 +108,7 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
         *_evidence(report, power),
     ]
     if report.cause is not None:
-        found.append(("rejected since", _cause(report, report.cause)))
+        found.append(("rejected because", _cause(report, report.cause)))
     kind = None if report.diagnosis is None else report.diagnosis.kind
     # Where something else explains the log, this would name the wrong reason.
     caused = report.cause is None or report.boosted_arm in report.cause.arms

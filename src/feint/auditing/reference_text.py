@@ -26,7 +26,7 @@ def read_reference(
     """
     if split is not None:
         if find(reference, "reference") is not ThompsonSampling:  # by any of its names
-            raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")
+            raise ValueError(f"--split is a claim of its own; leave --reference {reference} out.")
         reference = f"split:{split}"
     written = reference
     reference, implied = imply_family(reference)

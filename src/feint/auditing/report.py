@@ -58,9 +58,9 @@ class Shards(NamedTuple):
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
-    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − 0.19·α
-    (1 − 0.171·α where groups are tested) for all arms and all times at once, so that beyond ±`allowed` (0 unless the
-    claim is one `within` a share) they mean a rejection. None where only propensities were logged.
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities. It holds at level
+    1 − 0.19·α (1 − 0.171·α where groups are tested) for all arms and all times at once. So an interval beyond
+    ±`allowed` (0 unless the claim is one `within` a share) means a rejection. None where only propensities were logged.
     """
 
     arm: int

@@ -257,12 +257,14 @@ def _check_order(chunk: Chunk, times: Times, findings: RowProblems) -> None:
         group = "" if chunk.groups is None else label_of(chunk.groups[i])
         last = times.order.get(group)
         if moment is None:
-            findings.add([i], ORDER, lambda i, item=item: f"its place is {shown(item)}, neither a number nor a date")
+            findings.add([i], ORDER, lambda i, item=item: f"its order is {shown(item)}, neither a number nor a date")
         elif last is not None and moment < last[0]:
             findings.add(
                 [i],
                 ORDER,
-                lambda i, item=item, last=last: f"{shown(item)} comes after {shown(last[0])} of row {last[1]}",
+                lambda i, item=item, last=last: (
+                    f"its order {shown(item)} comes after {shown(last[0])} in row {last[1]}"
+                ),
             )
         else:
             times.order[group] = (moment, int(chunk.rows[i]))

@@ -19,7 +19,7 @@ def read_short_reference(
     is_usual = reference == ThompsonSampling()
     if split is not None:
         if not is_usual or prior is not None:
-            raise ValueError("`split` is a claim by itself; leave `reference` and `prior` out.")
+            raise ValueError("`split` is a claim of its own; leave `reference` and `prior` out.")
         reference = Split(split)
     if prior is not None:
         if not is_usual:

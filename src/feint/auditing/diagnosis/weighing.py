@@ -7,11 +7,11 @@ whole log or on a stretch of it (`kernel`). Kinds have equal weight too, except 
 as much: a boosted arm is pulled too often, and so is the likeliest arm of an agent that is too greedy.
 Where the claimed probabilities hardly change, nobody can tell which it was, and the name that claims less comes first.
 
-Other claims may be given roughly first. A kind of them is left out where it explains the log so much worse than
-others do that it cannot be named, and where all its claims are themselves rejected, so that none is an option to
-suggest. Otherwise its claims are made exactly, and weighed again.
+Other claims may be given roughly first. A kind of them is left out if it explains the log so much worse than others do
+that it cannot be named, and if all its claims are themselves rejected. None of them is then an option to suggest.
+Otherwise its claims are made exact, and weighed again.
 
-This compares explanations after the fact. It is no test, and the best size of a departure is sought on the same rows.
+This compares explanations after the fact. It is not a test: the best size of a departure is sought on the same rows.
 But every expert's probabilities are fixed before the pull: one that saw it would explain any log. Two kinds that differ
 by 3 nats share the evidence 95 to 5, however much both win over the claim; so the shares, not the gains, say how sure
 the name is.

@@ -71,7 +71,7 @@ def _explanation(report: PolicyReport) -> str:
 def _arms(report: PolicyReport) -> FactTable:
     intervals = "* leaves out 0" if any(arm.departs for arm in report.arms) else "each includes 0"
     return FactTable(
-        head=("arm", "share of pulls", "mean said", "departure", "interval"),
+        head=("arm", "share of pulls", "mean stated", "departure", "interval"),
         rows=[_arm(arm) for arm in report.arms],
         marks=["*" if arm.departs else "" for arm in report.arms],
         notes=[f"Means over the steps. The intervals hold for all arms and all steps at once; {intervals}."],

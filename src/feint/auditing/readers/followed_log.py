@@ -111,7 +111,7 @@ class FollowedLog:
         if columns != self.columns:
             raise ValueError(
                 f"the file that has taken its place has the columns {', '.join(map(repr, columns[:12]))}, not those "
-                "that it had; audit it by itself."
+                "that it had; audit it separately."
             )
 
 

@@ -21,7 +21,7 @@ Ville's inequality covers all of them; it may miss a row at which E was larger.
 **Dependent groups.** If draws are fresh only given their own group's rows (one user's page shows what another chose),
 neither of the first two holds: bets that are learnt from one group win in another that follows it, within a shard as
 well as between shards. Then each shard has Σ_i γ_i·E_i over its own groups in place of E_s, i their rank in the shard.
-E is the mean of the average of these and of M, and is read once, at the end, since even E_j alone is not an e-process
+E is the mean of the average of these and of M. It is read once, at the end, since even E_j alone is not an e-process
 of the whole log then (E[E_j] ≤ 1 holds at a length fixed beforehand, not at a stopping time). The order in which groups
 arrive must not depend on pulls.
 

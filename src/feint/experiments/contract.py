@@ -1,7 +1,7 @@
 """The contract of an experiment: a module, with its name and title in this folder's `__init__`, that has
 
-- `SETTINGS`, the paper's parameters and our horizons, `QUICK`, what a quick run changes, and `FULL`, what a full run
-  changes, which has as many runs as a pilot on other seeds asked for (docs/samples.md);
+- `SETTINGS`: the paper's parameters and our horizons; `QUICK`: what a quick run changes; `FULL`: what a full run
+  changes, with as many runs as a pilot on other seeds asked for (docs/samples.md);
 - `CAPTION`, what the figure shows, with names of settings in braces;
 - `steps(settings)`: how much there is to do, in the units with which `run` calls `tick`;
 - `run(settings, seed, tick) -> Dataset`: simulate, nothing else;

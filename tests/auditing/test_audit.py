@@ -285,7 +285,7 @@ class TestWarnings:
 
     def test_skipped_rows(self):
         arms, rewards = [0, 1, 0, 1, 0, 1], [0.1, 0.2, math.nan, 0.3, 0.4, 0.5]
-        assert "no valid test" in self.warnings_of(arms, rewards, skip_bad=True, n_arms=2)
+        assert "not a valid test" in self.warnings_of(arms, rewards, skip_bad=True, n_arms=2)
 
     def test_arms_that_count_from_one(self):
         text = self.warnings_of([1, 2, 1, 2, 1], [1, 0, 1, 1, 0], family=feint.Bernoulli())

@@ -263,7 +263,7 @@ def _check_order(chunk: Chunk, times: Times, findings: RowProblems) -> None:
                 [i],
                 ORDER,
                 lambda i, item=item, last=last: (
-                    f"its order {shown(item)} comes after {shown(last[0])} in row {last[1]}"
+                    f"its order {shown(item)} lies before {shown(last[0])}, that of row {last[1]}"
                 ),
             )
         else:

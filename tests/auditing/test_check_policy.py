@@ -44,7 +44,7 @@ class TestMutations:
     @pytest.mark.parametrize(
         ("mutation", "words"),
         [
-            (policies.SaysNextRow, "its pulls fit the probabilities that it said 1 step before"),
+            (policies.SaysNextRow, "its pulls fit the probabilities that it stated 1 step before"),
             (policies.ReusesSeed, "its pulls repeat those of 50 steps before: is a seed set again?"),
             (policies.SaysUniform, "arm 0 pulled too often"),
         ],

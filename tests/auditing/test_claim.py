@@ -60,7 +60,7 @@ def test_an_unknown_option_is_refused_with_the_nearest():
         ({"ignore_time": 1}, "ignore_time"),
         ({"reference": feint.ObservedUCB()}, "UCB does not draw its arms"),
         ({"reference": feint.Softmax(0.1), "prior": (1, 1)}, "write Softmax(…) with its prior"),
-        ({"split": [0.5, 0.5], "prior": (1, 1)}, "`split` is a claim by itself"),
+        ({"split": [0.5, 0.5], "prior": (1, 1)}, "`split` is a claim of its own"),
         ({"clip": (0.1, 0.5, 0.9)}, "give the least probability, or (least, largest)"),
         ({"clip": 0.1, "reference": feint.Clipped(feint.ThompsonSampling(), 0.1)}, "is clipped already"),
     ],
@@ -131,7 +131,7 @@ def test_the_command_line_says_the_same():
 
 
 def test_claims_that_differ_are_told_apart():
-    """A saved audit goes on with the same claim only; how the file is read makes no other claim."""
+    """A saved audit continues only with the same claim; how the file is read makes no other claim."""
     assert Claim().identity() == Claim(skip_bad=True, ignore_time=True, delimiter=";", n_arms=2).identity()
     others = [
         {"reference": feint.ThompsonSampling((0.0, 1.0))}, {"sigma": 2.0}, {"batch": 2}, {"floor": 0.01},

@@ -70,7 +70,7 @@ def test_other_bytes_are_refused_with_their_line_and_byte(name, tmp_path):
         result = typed("audit", tmp_path / name, "--arms", "2", *skip)
         assert result.returncode == 2
         assert says in result.stderr
-        assert "--encoding, as latin-1" in result.stderr
+        assert "--encoding, such as latin-1" in result.stderr
     with pytest.raises(ValueError, match=r"0xe9|0xfc"):
         list(open_growing_log(io.BytesIO(content)).batches(["arm"], 10, lambda done: None))
 
@@ -133,7 +133,7 @@ def test_unknown_encodings_are_refused_in_a_sentence(name, tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward\n0,1\n1,0\n")
     result = typed("audit", tmp_path / "log.csv", "--encoding", name)
     assert result.returncode == 2
-    assert result.stderr.startswith(f"feint: --encoding is {name!r}, which is not a text encoding; give one, as")
+    assert result.stderr.startswith(f"feint: --encoding is {name!r}, which is not a text encoding; give one, such as")
     assert result.stderr.count("\n") == 1
 
 

@@ -336,7 +336,7 @@ class TestStates:
         state.write_text(json.dumps(json.loads(state.read_text()) | {"feint_auditor": 2}))
         code, said = resumed(path, state)
         assert code == 2
-        assert "it is of format 2, which another version of feint wrote; begin a new one, in another file" in said
+        assert "it is of format 2, which another version of feint wrote; begin a new audit with another file" in said
 
     @pytest.mark.parametrize(
         ("content", "says"),

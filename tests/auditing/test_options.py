@@ -190,7 +190,7 @@ def test_the_probability_of_one_arm(tmp_path):
     assert [arm.label for arm in feint.audit_log(path).arms] == ["1", "2", "3"]
     with pytest.raises(ValueError, match="if p_yes is the probability of one of two arms, give both labels"):
         feint.audit_log(tmp_path / "p_yes.csv")
-    with pytest.raises(ValueError, match="The log has the probability of arm 1 alone, and 3 arms"):
+    with pytest.raises(ValueError, match="The log has 3 arms, but only the probability of arm 1"):
         feint.audit(arms, propensities=p, n_arms=3, probability_of=1)
     with pytest.raises(ValueError, match="`probability_of` is 'x', which is none of the arms 0, 1"):
         feint.audit(arms, propensities=p, n_arms=2, probability_of="x")

@@ -124,7 +124,7 @@ class TestBadRows:
             assert malformed == {
                 3: "the line is empty",
                 4: "it has 1 fields, the header 2",
-                5: "a quoted text goes on to line 6; is its quote closed where it should?",
+                5: "a quoted text goes on to line 6; is its quote closed where it should be?",
                 7: "it has 3 fields, the header 2",
                 9: "the line is empty",
                 10: "the line is empty",

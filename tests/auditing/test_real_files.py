@@ -87,7 +87,7 @@ class TestSortedByUser:
         path = write(tmp_path / "log.csv", "user,time,arm,p_0,p_1", self.rows())
         report = feint.audit_log(path, names=self.NAMES)
         assert (report.tested, report.n_groups) == (200, 5)
-        assert "time before that of another group's row above them: 152." in " ".join(report.warnings)
+        assert "earlier than a row of another group above them: 152." in " ".join(report.warnings)
         with pytest.raises(ValueError, match="line 42: time '1' lies before that of row 40"):
             feint.audit_log(path)
 

@@ -142,9 +142,9 @@ class TestSeveralFiles:
             (paths[0], tmp_path / "none.csv"): "There is no file",
             (tmp_path / "no*.csv",): "There is no file that matches",
             (tmp_path / "empty",): "There is no file in the folder",
-            (paths[0], tmp_path / "other.csv"): "other.csv has no column 'p_1', which others of the files have",
+            (paths[0], tmp_path / "other.csv"): "other.csv has no column 'p_1', which other files have",
             (paths[0], tmp_path / "bad.csv"): "bad.csv, line 6: arm is 'x'",
-            (paths[0], paths[1], "--follow"): "--follow reads one log as it grows, but 2 are given",
+            (paths[0], paths[1], "--follow"): "--follow reads one log as it grows, but 2 were given",
         }.items():
             done = command(*words)
             assert done.returncode == 2, (words, done.stderr)

@@ -213,7 +213,7 @@ class TestAlarms:
         assert code == 1
         assert out.startswith("rejected at row ")
         assert "--on-alarm" in err
-        assert err.endswith("ended with 7.\n")
+        assert err.endswith("ended with exit code 7.\n")
         assert json.loads(state.read_text())["rejected_at"] is not None
 
     @pytest.mark.parametrize("command", ["", "nobody-has-this --x", "'", " "])

@@ -144,18 +144,18 @@ class TestOrder:
         refuse(*words[:-1], "nothing", says="There is no column 'nothing'")
         empty = [*map(str, cells[:60]), "", *map(str, cells[61:])]
         path = write(tmp_path / "log.csv", ["step", "arm", "reward"], empty, ARMS, REWARDS)
-        refuse(*words, says="line 62: its place is '', neither a number nor a date")
+        refuse(*words, says="line 62: its order is '', neither a number nor a date")
 
     def test_within_groups(self, tmp_path):
         users = np.repeat([0, 1, 2], N // 3)
         steps = np.tile(np.arange(N // 3), 3)
         path = write(tmp_path / "log.csv", ["step", "user", "arm", "reward"], steps, users, ARMS, REWARDS)
         words = (path, "--delimiter", ";", "--arms", "3", "--order-by", "step")
-        refuse(*words, says=f"'0' comes after {N // 3 - 1} of row {N // 3}")
+        refuse(*words, says=f"'0' lies before {N // 3 - 1}, that of row {N // 3}")
         assert typed("audit", *words, "--group", "user", "--reference", "uniform").returncode == 0
         steps[N // 2] = 0
         path = write(path, ["step", "user", "arm", "reward"], steps, users, ARMS, REWARDS)
-        refuse(*words, "--group", "user", says=f"line {N // 2 + 2}: '0' comes after")
+        refuse(*words, "--group", "user", says=f"line {N // 2 + 2}: its order '0' lies before")
 
     def test_a_followed_log_goes_on_in_order(self, tmp_path):
         """The state has the last place, so that a restart refuses what lies before it."""
@@ -167,7 +167,7 @@ class TestOrder:
             file.write("7,0,0.5\n")
         done = typed(*words, cwd=tmp_path)
         assert done.returncode == 2
-        assert re.search("'7' comes after 30 of row 30", done.stderr)
+        assert re.search("'7' lies before 30, that of row 30", done.stderr)
 
 
 def test_claims_with_other_answers_are_told_apart():

@@ -102,7 +102,7 @@ class TestVerdicts:
         page = claims_page({"x": [chance, sure], "y": [chance]}, "hand", 0)
         assert page.count("2 × 0.1 % = 0.2 %") == 1
         assert "seed 0 had been seen" in page
-        assert "Of seed 27 no data had been seen" in claims_page({"x": [chance]}, "hand", 27)
+        assert "No data of seed 27 had been seen" in claims_page({"x": [chance]}, "hand", 27)
 
     @pytest.mark.parametrize(("low", "high", "how"), [(-2.0, -1.0, "contradict"), (-1.0, 1.0, "do not decide")])
     def test_words_of_the_paper_that_are_not_shown_are_named_with_what_would_have_to_be_true(self, low, high, how):

@@ -330,7 +330,7 @@ def test_command_takes_an_explorer_and_a_reference():
     ("arguments", "sentence"),
     [
         (["--epsilon", "0"], "exponent is zero"),
-        (["--epsilon", "0.1", "--time", "100"], "Give one of --epsilon"),
+        (["--epsilon", "0.1", "--time", "100"], "Give exactly one of --epsilon"),
         (["--epsilon", "0.1", "--horizon", "100"], "with --total or --unseen"),
         (["--unseen", "0.5", "--horizon", "1.5"], "whole number of pulls"),
         (["--epsilon", "0.1", "--public", "0.6,x"], "--public is '0.6,x'"),

@@ -39,7 +39,7 @@ def test_an_interrupted_client_goes_on(number, study, tmp_path):
     _, said = client.communicate(timeout=HANGS)
     if number == signal.SIGINT:
         assert client.returncode == 130
-        assert said.splitlines()[-1] == "feint: interrupted; what is recorded stays, and the same command goes on."
+        assert said.splitlines()[-1] == "feint: interrupted; what is recorded stays, and the same command continues."
     else:
         assert client.returncode == -signal.SIGKILL
     assert 0 < missing_blocks(sweep, out) < 12

@@ -11,7 +11,7 @@ page is built anew for every visitor. All scripts come from its own server, so t
     explore.py  plan.py  audit.py      one verb each
     charts.py      what they draw
     messages.py    the line in which they say what happened
-    intro.py  style_sheet.py  access.py  what a stranger sees first, colours, and what a screen reader says
+    intro.py  style_sheet.py  access.py  what a newcomer sees first, colours, and what a screen reader says
     page.py        the three verbs on one page
     serving.py     on loopback only
 """

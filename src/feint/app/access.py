@@ -1,6 +1,4 @@
-"""What screen readers hear of widgets that do not say it themselves: names of sliders and boxes, and which button of
-a group is pressed.
-"""
+"""What screen readers need but widgets lack: names of sliders and boxes, and which button of a group is pressed."""
 
 from typing import Any
 

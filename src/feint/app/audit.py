@@ -1,4 +1,4 @@
-"""Audit: drop a log, see what was recognised, choose the claim, get the verdict and what to keep of it."""
+"""Audit: drop a log, see what was recognised, choose the claim, get the verdict and files to keep."""
 
 import io
 import json
@@ -40,7 +40,7 @@ class Audit:
     def __init__(self) -> None:
         self._line, self._verdict = MessageLine(), MessageLine()
         self._directory = tempfile.mkdtemp(prefix="feint-")
-        # The directory also goes at the end of the server, whose last visitors do not leave by themselves.
+        # The directory is also removed when the server ends, since its last visitors do not leave by themselves.
         self.close = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         self._log: Path | None = None
         self._report: AuditReport | None = None
@@ -148,7 +148,7 @@ class Audit:
         self._log, self.ask.disabled = path, False
 
     def _recognise(self, path: Path) -> None:
-        """Say what the columns allow."""
+        """Show what the columns allow."""
         log = open_log(path)
         columns = [str(column) for column in log.columns]
         if not all(column.isprintable() for column in columns):
@@ -184,9 +184,9 @@ class Audit:
         """Return the claim that the fields describe."""
         choice, number = CLAIMS[self.claim.value], self.number.value.strip()
         if choice.number is not None and number == "":
-            raise ValueError(f"{NUMBERS[choice.number]} is empty; give it, as {choice.usual}.")
+            raise ValueError(f"{NUMBERS[choice.number]} is empty; give a value such as {choice.usual}.")
         if choice.has_context and not self.context.value.strip():
-            raise ValueError("The columns of the context are empty; name them, as age,clicks.")
+            raise ValueError("“Columns of the context” is empty; give their names, such as age,clicks.")
         arms = self.arms.value.strip()
         if arms.isdecimal():
             number_of(arms, "The number of arms", int, 2, _MOST_ARMS)
@@ -228,7 +228,7 @@ class Audit:
                 if log is self._log and asked == self.asked():
                     self._tell(report, log.name, asked.command(log.name))
                 else:
-                    self._verdict.say("What was asked has changed since: audit it again.")
+                    self._verdict.say("The settings have changed since: audit it again.")
 
             def end() -> None:
                 self.ask.loading = False
@@ -241,8 +241,8 @@ class Audit:
         self._verdict.say(str(report), "bad" if report.rejected else "good")
         why = "" if report.diagnosis is None else f"<p>Diagnosis: {escape(report.diagnosis.words)}</p>"
         self._command.object = f"{why}<p>The same in a shell:</p><pre class='command'>{shell_words(command)}</pre>"
-        # The page itself, in a frame that may run nothing: its style and this page's stay apart. Its height is read
-        # from outside, which is what "same origin" allows, again whenever the window gets another width.
+        # The page itself, in a frame that may run no scripts, so that its style and this page's stay apart. "Same
+        # origin" lets its height be read from outside, again whenever the window gets another width.
         self._found.object = (
             f"<iframe title='The audit' sandbox='allow-same-origin' srcdoc='{escape_markup(self._text)}' "
             'onload="const content = this.contentDocument.body; new ResizeObserver(() => '

@@ -27,7 +27,7 @@ from feint.support.figure_style import COLOURS
 _POINTS = 300  # more points are thinned out: a screen has no room for them
 _HEIGHT = 230
 _FIRST = 20  # a chart has room for at least this many pulls
-_PURPLE, _GREY = "#8a63d2", "#8c8c8c"  # arms have the other colours; these can be seen on light and on dark
+_PURPLE, _GREY = "#8a63d2", "#8c8c8c"  # arms have the other colours; these can be seen in light and in dark mode
 _PAIR = (("A", "B"), (_PURPLE, _GREY), ("solid", "dashed"))
 
 
@@ -165,7 +165,7 @@ class TimeChart:
     def __init__(self, low: float, high: float) -> None:
         self._names = [f"{what}_{point}" for what in _TIMES for point in _POINTS_OF_TIMES]
         self.source = ColumnDataSource()
-        # Ranges of its own: Bokeh's would complain of logarithms of nothing until there is a point.
+        # It has its own ranges: Bokeh's would complain about logarithms of nothing until there is a point.
         self._y = LogRange()
         self._rows: list[tuple[float, ...]] = []
         self.clear()

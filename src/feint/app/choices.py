@@ -1,4 +1,4 @@
-"""Goals and feedbacks to choose: a list in words, and a field for what the chosen one has to be told."""
+"""Goals and feedbacks to choose: a list in words, and a field for the argument of the chosen one."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from feint.registry import parse, registered, signature
 
 
 class OfferedPart(NamedTuple):
-    """An entry of the list: the part's name, and what its argument is called and usually is."""
+    """An entry of the list: the part's name, and the label and the usual value of its argument."""
 
     name: str
     argument: str = ""

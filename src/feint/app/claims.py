@@ -32,9 +32,9 @@ def _example(cls: Any) -> str:
 
 
 def _choice(name: str, cls: Any) -> Choice:
-    """Return the choice of a reference, or of Thompson Sampling with a family, which is named alike."""
+    """Return the choice of a reference, or of Thompson Sampling with the family of this name."""
     example = _example(cls)
-    # Of a reference around another it is a property, which only an object can answer.
+    # For a reference around another this is a property, which only an object can answer.
     always_has_context = getattr(cls, "takes_contexts", False) is True
     return Choice("rewards", name, "reference" if example else None, example, always_has_context)
 
@@ -48,7 +48,7 @@ _REWARDS = {
 }
 OF_FAMILY = {
     name: f"Thompson Sampling, {_REWARDS.get(name, f'{name} rewards')}"
-    for name in dict.fromkeys((*_REWARDS, *registered("family")))  # the others after those that have words
+    for name in dict.fromkeys((*_REWARDS, *registered("family")))  # families without words come last
 }
 CLAIMS = {
     STRONGEST: Choice(None, "thompson-sampling", "sigma", "1"),

@@ -68,9 +68,9 @@ class Explore:
         pn.state.onload(self.restart)
 
     def restart(self) -> None:
-        """Start a new run with the settings as they are now, as long as the one that is shown, which is greyed."""
+        """Start a new run with the present settings, as long as the one that is shown, which is greyed."""
         self._pause()
-        self._run = None  # until the new one is there, and for good where a setting is wrong
+        self._run = None  # until the new one is there, and for good if a setting is wrong
         self._asked += 1
         asked, pulls = self._asked, self._pulls
         self._grey(True)
@@ -95,7 +95,7 @@ class Explore:
         self.restart()
 
     def _grey(self, old: bool) -> None:
-        """Mark what is shown as that of other settings, or as that of these."""
+        """Mark what is shown as outdated, or as current."""
         for pane in (self._head, self._charts):
             pane.css_classes = ["old"] if old else []
 
@@ -113,7 +113,7 @@ class Explore:
             )
         self._line.say("")
         self._draw()
-        if fresh:  # only now: Bokeh complains of charts without data
+        if fresh:  # only now: Bokeh complains about charts without data
             self._charts.objects = [*shown, *self._hidden]
         self._grey(False)
 
@@ -149,7 +149,7 @@ class Explore:
         if not self._told:
             return (
                 f"<div class='cell'><b>{name}</b> is either the deceiver or its honest twin.<br>"
-                "<span class='muted'>The evidence is shown when you have accused one.</span></div>"
+                "<span class='muted'>The evidence is shown once you have accused one.</span></div>"
             )
         deceives = f"deceives, ε = {run.setting.epsilon:g}"
         role = deceives if trace is run.deceiver else "is its honest twin"
@@ -201,7 +201,7 @@ class Explore:
             if run is self._run:
                 self._draw()
                 if run.deceiver.detected_at is None:
-                    self._line.say(f"No alarm in {run.time:,} pulls: give it more pulls or more budget.")
+                    self._line.say(f"No alarm in {run.time:,} pulls: allow more pulls or a larger budget.")
 
         def end() -> None:
             self._working = self.jump.loading = False

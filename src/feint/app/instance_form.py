@@ -25,7 +25,7 @@ _OWN = "Your own"
 class InstanceForm:
     """Widgets whose values make a `Setting`; `on_change` functions are called when one of them changes.
 
-    `story` goes above what is computed, and `view`, with all else, beside it.
+    `story` goes above what is computed; `view`, with everything else, goes beside it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a stranger sees first: two sentences, and a picture of what is hidden from whom."""
+"""What a newcomer sees first: two sentences, and a picture of what is hidden from whom."""
 
 from feint.version import VERSION
 

@@ -43,7 +43,7 @@ def _of_agent(name: str, epsilon: float) -> ReadyLog:
 
 
 def _of_split() -> ReadyLog:
-    """Return a test of two variants of which the second one gets 45 % of the visitors, not a half."""
+    """Return a test of two variants in which the second gets 45 % of the visitors instead of half."""
     chance = np.random.default_rng(1)
     arms = (chance.random(_VISITORS) < 0.45).astype(int)
     table = {"time": np.arange(1, _VISITORS + 1), "arm": arms}

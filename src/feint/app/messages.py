@@ -43,10 +43,10 @@ class MessageLine:
 
     @contextmanager
     def wrong(self) -> Iterator[None]:
-        """Say here, in one sentence, what goes wrong inside; the page goes on."""
+        """Show here, in one sentence, what goes wrong inside the block; the page keeps working."""
         try:
             yield
-        except Exception as error:  # a mistake of ours must not leave a page that does not answer
+        except Exception as error:  # a bug in feint must not leave a page that does not respond
             if is_users(error):
                 self.say(in_words_of_the_page(str(error)), "wrong")
                 return

@@ -1,4 +1,4 @@
-"""Plan: time to be sure against ε, what can be learnt unseen, and which arm costs what."""
+"""Plan: time to be sure against ε, what can be learnt unseen, and what each arm costs."""
 
 import math
 import time
@@ -32,8 +32,8 @@ _POWERS = (0.1, 0.5, 0.9)
 _SECONDS = 60
 _UNSEEN = (
     "<h2>What can be learnt unseen</h2><p>The <i>power</i> of a test is the probability that it catches the agent; a "
-    f"test at level {ALPHA:g} accuses an honest one with probability {ALPHA:g}. If no such test may have more than a "
-    "certain power, this much KL may be spent in all, and gains so many pulls.</p>"
+    f"test at level {ALPHA:g} accuses an honest one with probability {ALPHA:g}. If no such test may exceed a certain "
+    "power, only this much KL may be spent in all, which gains this many pulls.</p>"
 )
 # Explorers that say with which probability they boost an arm.
 _PLANNED = [
@@ -91,7 +91,7 @@ class PlanTab:
         self._line.say("Plan it: how many pulls until the agent knows, and until it is noticed, for seven budgets ε.")
 
     def _stop(self) -> None:
-        """Leave what is still to be planned."""
+        """Drop what is still to be planned."""
         self._asked += 1
 
     def _changed(self) -> None:
@@ -103,7 +103,7 @@ class PlanTab:
                 self._line.say("The settings have changed since: plan it again.")
 
     def _grey(self, old: bool) -> None:
-        """Mark the answers as those to another question, or as those to this one."""
+        """Mark the answers as outdated, or as current."""
         self._old = old
         self._answers.css_classes = ["old"] if old else []
 
@@ -121,7 +121,7 @@ class PlanTab:
         return self._form.bandit(), explorer, self.delta.value, self._form.goal.part()
 
     def _into_explore(self, epsilon: float) -> None:
-        """Take a plan into Explore, with as many pulls as nine runs of ten need, if Explore goes that far."""
+        """Take a plan into Explore, with as many pulls as nine runs in ten need, if Explore goes that far."""
         pulls = min(MOST_PULLS, math.ceil(min(self._plans[epsilon].quantiles[2], MOST_PULLS)))
         self._take(epsilon, self._explorer, pulls)
 
@@ -197,12 +197,12 @@ class PlanTab:
         in_background(work, show, self._line, end)
 
     def _planned_words(self) -> str:
-        """Return what was planned, and what of the settings could not be."""
+        """Return what was planned, and which settings could not be used."""
         chosen, words = self._form.explorer.value, f"Planned with {self._explorer}."
         if chosen != self._explorer:
-            words = f"Planned with {self._explorer}, since plans do not know {chosen}."
+            words = f"Planned with {self._explorer}, since plans cannot use {chosen}."
         if not isinstance(self._form.goal.part(), BestArm):
-            words += " What can be had unseen is planned for the best arm only."
+            words += " What can be learnt unseen is planned for the best arm only."
         return words
 
     def _planned(self, chosen: float, answer: Any) -> None:

@@ -45,7 +45,7 @@ PRESETS = {
     ),
     "Nothing to hide": Preset(
         "gaussian", (0.6, 0.3, 0.0), (0.6, 0.3, 0.1),
-        "One arm is best on both sides, so that an honest agent, too, pulls the arm that it wants to know.",
+        "One arm is best on both sides, so even an honest agent pulls the arm that it wants to know.",
     ),
     "Counts": Preset(
         "poisson", (2.0, 1.5, 1.0), (1.0, 1.5, 2.5),

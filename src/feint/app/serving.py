@@ -14,10 +14,10 @@ PORT = 5006
 
 
 def serve(port: int = PORT, *, show: bool = True, say: Callable[[str], object] = print) -> None:
-    """Serve the page on loopback until interrupted; port 0 takes any that is free.
+    """Serve the page on loopback until interrupted; port 0 takes any free one.
 
     It answers only requests for this address, and only scripts of pages that it sent. Another site's script gets
-    nothing, and neither does a name of that site that leads to this machine.
+    nothing, even if a name of that site leads to this machine.
     """
     port = _free(port)
     need("panel", "The page")
@@ -98,5 +98,5 @@ def _free(port: int) -> int:
         except (OSError, OverflowError) as error:
             taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
             why = "is in use" if taken else "cannot be used"
-            raise ValueError(f"Port {port} {why}; choose another with `port`, or 0 for any that is free.") from None
+            raise ValueError(f"Port {port} {why}; choose another with `port`, or 0 for any free one.") from None
         return int(trial.getsockname()[1])

@@ -49,7 +49,7 @@ class Unfolding:
         self.setting = setting
         self.deceiver, self.twin = Watched(setting, setting.epsilon), Watched(setting, 0.0)
         self.advance(max(pulls, setting.bandit.n_arms))
-        self.deceiver.policy()  # which compiles what the first drawing asks for
+        self.deceiver.policy()  # compiles what the first drawing needs
 
     @property
     def time(self) -> int:
@@ -89,9 +89,9 @@ class Unfolding:
             bent = f"{boosts:,} of its {self.time:,} pulls were bent, most often towards arm {most}" if boosts else ""
             first = f"Right: {name} deceives; {bent or 'it has not bent a pull yet'}."
         elif deceiver:
-            first = f"Wrong: {name} has a budget of 0, so that it is as honest as its twin: both are."
+            first = f"Wrong: {name} has a budget of 0, so it is as honest as its twin."
         else:
-            other = "so is the other, whose budget is 0" if epsilon == 0 else "the other one deceives"
+            other = "and so is the other, whose budget is 0" if epsilon == 0 else "the other one deceives"
             first = f"Wrong: {name} is honest, {other}."
         trace = self.deceiver if deceiver else self.twin
         evidence = f"its e-value is {math.exp(min(trace.log_e_values[-1], 700.0)):,.3g} of the {1 / ALPHA:g} needed"

@@ -31,7 +31,7 @@ _HOME = {
 
 __all__ = [*_HOME]
 
-if not TYPE_CHECKING:  # a checker that saw it would take every name for one of ours
+if not TYPE_CHECKING:  # a type checker that saw this would accept any name
 
     def __getattr__(name: str) -> Any:
         if name not in _HOME:

@@ -10,7 +10,7 @@ from feint.auditing.claim import MOST_ARMS
 from feint.auditing.numbers import Column, as_column
 from feint.numerics._validate import is_whole
 
-ANY_ARM = 2**53  # in the place of the number of arms, while it is unknown: larger ones are no whole float64
+ANY_ARM = 2**53  # stands for an unknown number of arms; float64 cannot hold every larger whole number
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?", re.ASCII)
 _WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
@@ -28,7 +28,7 @@ class LogArms:
             raise ValueError(f"Two of the arms {', '.join(labels[:6])} are the same number; name each arm once.")
 
     def names(self) -> list[str]:
-        """Return what to call them."""
+        """Return the name of each arm."""
         return [str(a) for a in range(self.n)] if self.labels is None else list(self.labels)
 
     def key(self, label: str) -> str:
@@ -36,7 +36,7 @@ class LogArms:
         return as_whole(label) if self._are_numbers else label
 
     def column(self, cells: Any) -> Column:
-        """Return cells as numbers of arms."""
+        """Return cells as arm numbers."""
         if self.labels is None:
             return as_column(cells)
         found = [label_of(cell) for cell in cells]
@@ -78,5 +78,5 @@ def given_labels(n_arms: Any) -> list[str] | None:
         return None
     labels = [label_of(label) for label in n_arms] if isinstance(n_arms, Sequence | np.ndarray) else []
     if not 2 <= len(set(labels)) == len(labels) <= MOST_ARMS or not all(labels):
-        raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or the different labels of two or more.")
+        raise ValueError(f"`n_arms` is {n_arms!r}; give a number of arms, or two or more different labels.")
     return labels

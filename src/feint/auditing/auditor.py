@@ -44,7 +44,7 @@ class Auditor:
 
     @property
     def only_changed(self) -> bool:
-        """Return whether rows that do not repeat their unit's first are all that refutes the claim."""
+        """Return whether the claim is refuted only by rows that do not repeat their unit's first row."""
         tests = self._impossible is not None or self._readings.highest >= -math.log(self.alpha)
         return self._units.changed is not None and not tests
 
@@ -82,7 +82,9 @@ class Auditor:
             if all(row.kind == TIME for row in bad):
                 advice = "Sort the log, or ignore its times (`ignore_time`)."
             elif unordered:
-                advice = "The rows are not in the order of `order_by`; sort them, within each group, or correct it."
+                advice = (
+                    "The rows are not in the order of `order_by`; sort them within each group, or correct `order_by`."
+                )
             elif any(row.reason == "reward is missing" for row in bad):
                 advice += " If such rewards were never received, say so with `missing`='never'."
             raise ValueError(f"{shown}{more}. {advice}")
@@ -199,7 +201,7 @@ class Auditor:
             if skipped == self._rows:
                 why = "all rows are bad" if skipped else "the log has no rows"
             elif not never:
-                why = "it is no longer than the initial round"
+                why = "the log is no longer than the initial round"
             found.append(f"No row could be tested: {why}")
         elif self._observed[0] == 0 and self.mode.arms.labels is None:
             found.append("Arm 0 was never pulled: do the arms of this log count from 1? Here they count from 0.")
@@ -207,11 +209,11 @@ class Auditor:
         if tested and untested > self.n_arms * max(1, len(self._groups)):
             found.append(
                 f"{untested:,} rows came before a reward of every arm was known. Under a flat prior there is no "
-                "posterior then, so those rows were not tested."
+                "posterior until then, so those rows were not tested."
             )
         if self._times.back:
             found.append(
-                f"Rows with a time before that of another group's row above them: {self._times.back:,}. The log's own "
+                f"Rows that are earlier than a row of another group above them: {self._times.back:,}. The log's own "
                 "order was used. That is right if no group's pulls depend on another's; otherwise sort the log by "
                 "time."
             )
@@ -230,7 +232,7 @@ class Auditor:
         return found
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on identically, as plain JSON types."""
+        """Return everything needed to continue identically, as plain JSON types."""
         facts = {name: getattr(self, "_" + name) for name in _FACTS}
         return {
             "feint_auditor": _VERSION,
@@ -246,18 +248,18 @@ class Auditor:
         }
 
     def _identity(self) -> dict[str, Any]:
-        """Return what must be the same for an audit to go on."""
+        """Return what must be the same for an audit to continue."""
         return {**self.mode.claim.identity(), "mode": self.mode.NAME, "arms": self.mode.arms.names()}
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken, if it is of the same audit."""
+        """Continue from a saved `state` of the same audit."""
         if not isinstance(state, dict) or state.get("feint_auditor") != _VERSION:
             found = state.get("feint_auditor") if isinstance(state, dict) else None
             other = (
                 f"it is of format {found}, which another version of feint wrote" if found else "it is something else"
             )
             raise ValueError(
-                f"This is not the state of an audit of format {_VERSION}: {other}; begin a new one, in another file "
+                f"This is not the state of an audit of format {_VERSION}: {other}; begin a new audit with another file "
                 "(`state`)."
             )
         mine, saved = self._identity(), state.get("identity")
@@ -291,7 +293,7 @@ class Auditor:
 
 
 def _selection(chosen: BoolArray) -> BoolArray | slice:
-    """Return what selects these rows: a slice, which copies nothing, where all are chosen."""
+    """Return an index of the chosen rows: a slice, which copies nothing, if all are chosen."""
     return slice(None) if chosen.all() else chosen
 
 

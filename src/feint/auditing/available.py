@@ -1,8 +1,8 @@
-"""Arms that could be drawn in a row, where others were down, sold out or not yet open.
+"""The arms that could be drawn in each row, where others were down, sold out or not yet open.
 
-A reference is recomputed among the available arms alone. Each says by its method `among(arms)` what it is for these
-arms: Thompson Sampling draws the best among them, a softmax and ε-greedy look at their means only, and the shares of a
-split are divided by their sum. A reference without that method is refused, and one in plain Python is asked as ever and
+A reference is recomputed among the available arms alone. Its method `among(arms)` returns what it is for these arms:
+Thompson Sampling draws the best among them, a softmax and ε-greedy look only at their means, and the shares of a split
+are divided by their sum. A reference without that method is refused, but one in plain Python is called as usual and
 sees `view.available`. A posterior of an arm that could not be drawn is not needed. Logged probabilities must be 0 for
 arms that were not available.
 """
@@ -21,8 +21,8 @@ from feint.support.strict_json import parse_json
 
 
 def read_available(cells: Any, arms: LogArms, malformed: dict[int, str]) -> BoolArray:
-    """Return which arms could be drawn, (n, K), from lists of labels, texts of them, or a table of booleans; note in
-    `malformed` what is none of these.
+    """Return which arms could be drawn, (n, K), from lists of labels, lists written as text, or a table of booleans.
+    Other cells are noted in `malformed`.
     """
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
         if cells.shape[1] != arms.n:

@@ -1,7 +1,7 @@
 """A burn-in: the first rows of every agent are drawn with fixed shares, whatever the reference says.
 
-These rows are tested by their shares, and their rewards are known later as all rewards are. Where not every arm could
-be drawn (`available`), the shares of the others are divided by their sum. NumPy waits inside, as in `claim`.
+These rows are tested by their shares, and their rewards become known like all others. Where not every arm could be
+drawn (`available`), the shares of those that could are divided by their sum. NumPy is imported late, as in `claim`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BurnIn:
-    """The first `rows` rows of an agent, drawn with these `shares`, or uniformly without.
+    """The first `rows` rows of an agent, drawn with these `shares`, or uniformly if there are none.
 
     >>> str(BurnIn(150)), str(BurnIn(20, (0.5, 0.3, 0.2)))
     ('150', '20:0.5,0.3,0.2')
@@ -47,7 +47,7 @@ class BurnIn:
     def overlay(
         self, numbers: IntArray, log_pi: FloatArray, tested: BoolArray, available: BoolArray | None
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the tested rows and which rows these are, (n,), with those of the burn-in in place.
+        """Return log π (m, K) of the tested rows and which rows these are, (n,), with the burn-in's rows filled in.
 
         `numbers` (n,) counts the rows of each agent from 0; `log_pi` and `tested` are what the reference says.
         """
@@ -86,7 +86,7 @@ def read_burn_in(given: Any) -> BurnIn | None:
         rows, found = 0, None
     if not is_whole(rows, 1, 10**9):
         raise ValueError(
-            f"`burn_in` is {given!r}; give a number of rows, 1 or more, or rows and shares, as 150:0.5,0.3,0.2."
+            f"`burn_in` is {given!r}; give a number of rows, 1 or more, or rows and shares, such as 150:0.5,0.3,0.2."
         )
     if found is not None and not (all(share > 0 for share in found) and abs(math.fsum(found) - 1) <= SUM_TOLERANCE):
         raise ValueError(f"`burn_in` is {given!r}; its shares must be numbers above 0, one per arm, that sum to 1.")

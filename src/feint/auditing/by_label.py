@@ -1,4 +1,4 @@
-"""A number for every label of a column, found once per different cell: most cells have been seen before."""
+"""A number for every label of a column, found once per distinct cell, since most cells have been seen before."""
 
 from abc import abstractmethod
 from typing import Any
@@ -29,5 +29,5 @@ class ByLabel(dict[Any, int]):
         plain = isinstance(cells, np.ndarray) and (cells.dtype.kind in "iu" or cells.dtype == np.float64)
         items = cells.tolist() if plain else list(cells)
         if not plain and not {*map(type, items)} <= {str}:
-            items = [label_of(item) for item in items]  # True and 1 are two groups, and one key
+            items = [label_of(item) for item in items]  # True and 1 are two groups, but one key
         return np.fromiter(map(self.__getitem__, items), dtype=np.int64, count=len(items))

@@ -59,7 +59,7 @@ class _Won(NamedTuple):
 
 
 def find_cause(chunks: Iterable[Chunk], mode: Any, grouped: bool, rejected_at: int) -> Cause | None:
-    """Return what caused the rejection at this row; None where that was a pull of probability 0. `mode` is new."""
+    """Return what caused the rejection at this row; None if that was a pull of probability 0. `mode` is a new one."""
     replay = _Replay(mode, grouped=grouped)
     for chunk in chunks:
         inside = int((chunk.rows <= rejected_at).sum())

@@ -39,7 +39,7 @@ def make_chunk(columns: LogColumns, arms: LogArms, batch: Batch, first: int) -> 
 
     def cells(name: str | None) -> Any:
         found = None if name is None else table[name]
-        return list(found) if isinstance(found, Texts) else found  # each is looked at: quicker as Python's own
+        return list(found) if isinstance(found, Texts) else found  # each cell is inspected, which is faster in a list
 
     if columns.listed is not None:
         probabilities = _columns_of_lists(cells(columns.listed), arms, malformed, columns.decimal)
@@ -100,7 +100,7 @@ def _columns_of_lists(cells: Any, arms: LogArms, malformed: dict[int, str], deci
 
 
 def as_list(cell: Any, decimal: str) -> Any:
-    """Return a list, also from its text: [0.9, 0.1], or numbers with blanks or semicolons between."""
+    """Return a list, or one written as text: [0.9, 0.1], or numbers with blanks or semicolons between them."""
     if isinstance(cell, np.ndarray | tuple):
         return list(cell)
     if not isinstance(cell, str):

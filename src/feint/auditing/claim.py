@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ModeName = Literal["probabilities", "propensities", "rewards"]  # the strongest claim first
 MODE_NAMES: tuple[ModeName, ...] = get_args(ModeName)
 MOST_ARMS = 10_000
-NO_TIME = ""  # as the name of the column of times: there is none
+NO_TIME = ""  # stands in for the name of the column of times where there is none
 _WHOLE = {  # options that are whole numbers, if they are given
     "propensity_draws": "number of Monte Carlo draws",
     "n_groups": "number of groups",
@@ -49,12 +49,14 @@ class Names:
     arm: str = option("arm", "Column of arms: numbers from 0, or labels.")
     reward: str = option("reward", "Column of public rewards.")
     propensity: str = option("propensity", "Column of the pulled arm's probability.")
-    prefix: str = option("p_", "Columns of all probabilities: this and the arm's number or label.")
+    prefix: str = option("p_", "Columns of all probabilities: this prefix and the arm's number or label.")
     probabilities: str = option("probabilities", "Column with a list of all probabilities.")
-    time: str | None = option(None, "Column of times; otherwise time or timestamp, if there.")
+    time: str | None = option(None, "Column of times; if not given, time or timestamp if it exists.")
     reward_time: str | None = option(None, "Column of the times from which rewards are known.")
     group: str | None = option(None, "Column that names the agent; each has its own past.")
-    context: str | None = option(None, "Columns of the context, as A,B; if arms have their own, A stands for A_<arm>.")
+    context: str | None = option(
+        None, "Columns of the context, such as A,B; if arms have their own, A stands for A_<arm>."
+    )
     stage: str | None = option(None, "Column of stages: rewards become known when it changes.")
     available: str | None = option(None, "Column that lists the arms that could be drawn in its row.")
     unit: str | None = option(None, "Column of units, or UNIT,VERSION: later rows of a unit repeat its first.")
@@ -88,9 +90,9 @@ class Claim:
     batch: int = option(1, "The posterior is updated once per this many rows.")
     delay: int = option(0, "A reward is known this many rows later.")
     discount: float = option(1.0, "What is known fades by this factor with every row.")
-    initial_round: bool = option(True, "Whether every arm was pulled once first: then the first rows are not tested.")
+    initial_round: bool = option(True, "Whether every arm was first pulled once; those rows are not tested.")
     burn_in: BurnIn | int | str | tuple[int, Sequence[float]] | None = option(
-        None, "An agent's first N rows are drawn uniformly, or with shares: N or N:SHARES, as 150:0.5,0.3,0.2."
+        None, "An agent's first N rows are drawn uniformly, or with shares: N or N:SHARES, such as 150:0.5,0.3,0.2."
     )
     probability_of: str | int | None = option(None, "All propensities are probabilities of this arm, one of two.")
     propensity_draws: int | None = option(
@@ -99,7 +101,7 @@ class Claim:
     floor: float = option(0.0, "Probabilities logged below this were rounded and may have been anything up to it.")
     within: float = option(
         0.0,
-        "Each probability is claimed only up to this relative error, as 1%.",
+        "Each probability is claimed only up to this relative error, such as 1%.",
         kind=str, usual="0", parse=share_of,
     )  # fmt: skip
     alpha: float = option(0.05, "A true claim is rejected with at most this probability.")
@@ -113,17 +115,22 @@ class Claim:
         "Number of groups, if known before the log was seen; otherwise groups are weighted by order of arrival.",
         kind=int | None,
     )
-    mode: ModeName | None = option(None, "Test probabilities, propensities or rewards.")
-    names: Names = option(Names(), "What the columns are called, as Names(arm=…).", in_shell=False)
+    mode: ModeName | None = option(None, "What to test: probabilities, propensities or rewards.")
+    names: Names = option(Names(), "The names of the columns, as Names(arm=…).", in_shell=False)
     ignore_time: bool = option(False, "Do not check that times increase.", distinguishes=False)
     delimiter: str | None = option(None, "Delimiter of a CSV file; a comma if not given.", distinguishes=False)
-    encoding: str | None = option(None, "Encoding of a text file, as latin-1; UTF-8 if not given.", distinguishes=False)
+    encoding: str | None = option(
+        None, "Encoding of a text file, such as latin-1; UTF-8 if not given.", distinguishes=False
+    )
     decimal: str = option(".", "Decimal mark of numbers in texts: a point or a comma.", distinguishes=False)
     missing: Literal["never"] | None = option(None, "never: empty rewards were never received.")
     tolerance: float = option(1e-6, "How far probabilities may be from summing to 1.")
     skip_bad: bool = option(False, "Leave bad rows out and count them.", distinguishes=False)
     shards: int | None = option(
-        None, "Audit groups in this many shards; 1, or 16 with workers.", kind=int | None, distinguishes=False
+        None,
+        "Audit groups in this many shards; if not given, 1, or 16 with workers.",
+        kind=int | None,
+        distinguishes=False,
     )
     blocks: int | None = option(
         None,
@@ -178,7 +185,7 @@ class Claim:
             )
         check_within(self.within)
         if isinstance(self.reference, ObservedUCB):
-            raise ValueError("UCB does not draw its arms, so no log of it can be tested here; see Observer.")
+            raise ValueError("UCB does not draw its arms, so its logs cannot be tested here; see Observer.")
         object.__setattr__(self, "reference", read_short_reference(self.reference, prior, split, clip))
         object.__setattr__(self, "burn_in", read_burn_in(self.burn_in))
         for name in ("initial_round", "skip_bad", "ignore_time", "dependent_groups"):
@@ -206,7 +213,7 @@ class Claim:
 
     @property
     def is_usual(self) -> bool:
-        """Return whether nothing was said about how a reference is recomputed."""
+        """Return whether everything that says how a reference is recomputed has its default."""
         usual = Claim()
         mine, its = ((c.reference, c.family, c.timing, c.burn_in) for c in (self, usual))
         return mine == its
@@ -215,8 +222,8 @@ class Claim:
         return repr_of_changes(self)
 
     def identity(self) -> dict[str, Any]:
-        """Return all that distinguishes this claim from others, as plain JSON types: a saved audit goes on with the
-        same claim only.
+        """Return all that distinguishes this claim from others, as plain JSON types: a saved audit continues only with
+        the same claim.
         """
         found = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata["option"].distinguishes}
         texts = {name: short_repr(found[name]) for name in ("reference", "family")}
@@ -293,7 +300,7 @@ def list_options(known: type) -> str:
 
 
 def shell_options(described: type) -> dict[str, Option]:
-    """Return the options of a shell by the fields of `Claim` or `Names` that they set; all of their parts are known."""
+    """Return the options of a shell by the fields of `Claim` or `Names` that they set, with kind, default and name."""
     found = {}
     for f in fields(described):
         given: Option = f.metadata["option"]

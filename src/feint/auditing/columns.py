@@ -33,12 +33,12 @@ class LogColumns(NamedTuple):
     time: str | None
     reward_time: str | None
     group: str | None
-    labels: list[str] | None  # of the arms, where the columns of probabilities tell
+    labels: list[str] | None  # of the arms, if the columns of probabilities name them
     unused: list[str]  # columns that look like a claim
     stage: str | None = None
     available: str | None = None
     units: Sequence[str] = ()
-    probability_of: str | int | None = None  # the arm whose probability `propensity` holds, where it is always the same
+    probability_of: str | int | None = None  # the arm whose probability `propensity` holds, if it is always the same
     order: str | None = None  # by which the rows are in order
     decimal: str = "."
     contexts: list[str] = []  # noqa: RUF012 - never changed; by arm and then by feature where arms have their own
@@ -53,7 +53,7 @@ class LogColumns(NamedTuple):
 
 
 def with_spare_columns(found: LogColumns, columns: Sequence[str]) -> LogColumns:
-    """Return the columns that matter, and those that no option names: few, since all of them are read."""
+    """Return the columns that matter, and those that no option names: only a few, since all of them are read."""
     used = {*found.used(), *found.unused}
     return found._replace(spare=[name for name in columns if name not in used][:_MOST_SPARE])
 
@@ -66,7 +66,7 @@ def choose_columns(columns: list[str], claim: Claim) -> LogColumns:
     others = (names.prefix, names.propensity)
     labels = [name[len(names.prefix) :] for name in columns if name.startswith(names.prefix) and name not in others]
     numbered = [label for label in labels if label.isdecimal() and label.isascii()]
-    if numbered:  # p_0, p_1, … count, and what else begins so is something else
+    if numbered:  # p_0, p_1, … count; other columns with this prefix are something else
         labels = sorted(set(numbered), key=int)
     numbers = [int(label) for label in labels] if numbered else []
     from_0, from_1 = (bool(numbers) and numbers == [*range(first, first + len(numbers))] for first in (0, 1))
@@ -157,12 +157,12 @@ def _with_contexts(found: LogColumns, columns: list[str], written: str, claim: C
     contexts = [f"{name}_{label}" for label in labels for name in wanted]
     if missing := [name for name in contexts if name not in columns]:
         raise ValueError(
-            f"There is no column {missing[0]!r} among {_name_columns(columns)}; every arm needs its own context, as "
-            f"{wanted[0]}_<arm> (`context`, `n_arms`)."
+            f"There is no column {missing[0]!r} among {_name_columns(columns)}; every arm needs its own context, such "
+            f"as {wanted[0]}_<arm> (`context`, `n_arms`)."
         )
     if len(labels) < 2:
         raise ValueError(
-            f"There are no columns {wanted[0]}_<arm> of two arms or more among {_name_columns(columns)}; correct "
+            f"There are no columns {wanted[0]}_<arm> for two or more arms among {_name_columns(columns)}; correct "
             "`context`."
         )
     from_0 = labels == [str(a) for a in range(len(labels))]

@@ -15,8 +15,8 @@ from feint.registry import USUAL_REFERENCE
 # How a reference is written with its rewards: `read_reference` reads all of these together.
 _REFERENCE = {
     "reference": Option(
-        "What is claimed where nothing is logged, NAME[:ARGUMENTS] of a reference below; normal, beta and the like are "
-        "thompson-sampling with that --family.",
+        "What is claimed if no probabilities are logged: NAME[:ARGUMENTS] of a reference below; normal, beta and the "
+        "like are thompson-sampling with that --family.",
         kind=str,
         usual=USUAL_REFERENCE,
     ),
@@ -24,11 +24,11 @@ _REFERENCE = {
     "sigma": Option("Standard deviation of normal rewards, or unknown; 1 if not given.", kind=str | None),
     "prior": Option(
         "normal: MEAN,SD (flat if not given), with an unknown sigma MEAN,PULLS,SHAPE,SCALE; beta: "
-        "SUCCESSES,FAILURES (1,1); otherwise SHAPE,RATE. For a prior per arm, put ; between them, or name a file with "
-        "one line per arm.",
+        "SUCCESSES,FAILURES (1,1 if not given); otherwise SHAPE,RATE. For one prior per arm, put ; between them, or "
+        "name a file with one line per arm.",
         kind=str | None,
     ),
-    "split": Option("A split test: the arms' shares, as 0.5,0.5.", kind=str | None),
+    "split": Option("A split test: the arms' shares, such as 0.5,0.5.", kind=str | None),
     "clip": Option("LOW or LOW,HIGH: no arm has a smaller or a larger probability than these.", kind=str | None),
 }
 
@@ -77,7 +77,7 @@ def _typed_value(flag: str, text: str, option: Option) -> Any:
 
 
 class WrittenClaim:
-    """A claim by the options of `feint audit`; those that are left out are as usual.
+    """A claim by the options of `feint audit`; options that are left out have their defaults.
 
     >>> written = WrittenClaim(reference="beta", arms="3", skip_bad=True)
     >>> written.command("log.csv")
@@ -92,10 +92,10 @@ class WrittenClaim:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WrittenClaim) and self._options == other._options
 
-    __hash__ = None  # type: ignore[assignment]  # as of every dictionary
+    __hash__ = None  # type: ignore[assignment]  # as for every dictionary
 
     def claim(self, folder: Path | None = None) -> Claim:
-        """Return what is claimed; `folder` is where files with classes of the user's own are, None if none may be."""
+        """Return what is claimed; `folder` is where the user's own classes are found, None if they are not allowed."""
         from feint.auditing.reference_text import read_reference
 
         reference, family = read_reference(**{name: self._options[name] for name in _REFERENCE}, folder=folder)

@@ -1,6 +1,6 @@
 """What explains a rejection: its cause, and the departure from the claim that fits the log best.
 
-For this the log is read again, up to the rejection for the cause, and with some rows after it for the departure.
+For this the log is read again: up to the rejection for the cause, and somewhat further for the departure.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,8 +16,8 @@ from feint.auditing.report import AuditReport
 from feint.auditing.row_checks import Chunk
 
 READ_ONCE = (
-    "What explains the rejection was not looked for: for this the log is read again, and its batches can be read only "
-    "once. Give a file, a dataset or a table for a diagnosis."
+    "The rejection was not explained: for this the log must be read again, but its batches can be read only once. Give "
+    "a file, a dataset or a table for a diagnosis."
 )
 
 

@@ -108,7 +108,7 @@ def _number_facts(report: "AuditReport", power: Power) -> list[tuple[str, str]]:
         *_evidence(report, power),
     ]
     if report.cause is not None:
-        found.append(("rejected since", _cause(report, report.cause)))
+        found.append(("rejected because", _cause(report, report.cause)))
     kind = None if report.diagnosis is None else report.diagnosis.kind
     # Where something else explains the log, this would name the wrong reason.
     caused = report.cause is None or report.boosted_arm in report.cause.arms
@@ -163,8 +163,8 @@ def _explanation(diagnosis: "Diagnosis") -> FactTable:
         ],
         says=diagnosis.words,
         notes=[
-            f"Explanations compared after the fact, on {diagnosis.rows:,} rows; this is no test. The rows are those in "
-            "which an explanation won most.",
+            f"Explanations compared after the fact, on {diagnosis.rows:,} rows; this is not a test. The rows are those "
+            "in which an explanation won most.",
             *_suggestion([found.option for found in diagnosis.explanations if found.option]),
         ],
     )
@@ -229,7 +229,7 @@ def _groups(report: "AuditReport", power: Power) -> FactTable:
     if report.n_named:
         notes.append(f"At most a share of {report.alpha:g} of the groups named is expected to be honest.")
     if len(report.groups) < report.n_groups:
-        notes.append(f"The {len(report.groups)} with most evidence are shown.")
+        notes.append(f"The {len(report.groups)} with the most evidence are shown.")
     return FactTable(
         head=("group", "pulls tested", "e-value"),
         rows=[(group.group, f"{group.tested:,}", power(group.log_e_value)) for group in report.groups],
@@ -255,7 +255,7 @@ def power_of_ten(exponent: int) -> str:
 
 
 def superscript(log_value: float) -> str:
-    """Return exp(log_value) with a superscript, as 2.5·10³⁰."""
+    """Return exp(log_value) with a superscript, such as 2.5·10³⁰."""
     digits, exponent = _digits_and_exponent(log_value)
     if exponent is None:
         return digits
@@ -263,7 +263,7 @@ def superscript(log_value: float) -> str:
 
 
 def caret(log_value: float) -> str:
-    """Return exp(log_value) as every terminal can show it, as 2.5·10^30."""
+    """Return exp(log_value) in letters that every terminal has, such as 2.5·10^30."""
     digits, exponent = _digits_and_exponent(log_value)
     return digits if exponent is None else f"{digits}·10^{exponent}"
 

@@ -52,7 +52,7 @@ def find_arms(log: Log, columns: LogColumns, claim: Claim, warnings: list[str], 
     if claim.skip_bad and columns.listed is None:
         raise ValueError("If bad rows are left out, they must not decide how many arms there are: give `n_arms`.")
     if progress is None:
-        raise ValueError("How many arms there are cannot be seen while a log grows: give `n_arms`.")
+        raise ValueError("The number of arms cannot be found while a log grows: give `n_arms`.")
     weights = claim.reference.weights if isinstance(claim.reference, Split) else None
     if weights is not None and columns.listed is None and _begins_with_numbers(log, columns):
         return LogArms(len(weights))
@@ -63,7 +63,7 @@ def _begins_with_numbers(log: Log, columns: LogColumns) -> bool:
     """Return whether the arms of a log's first rows are whole numbers; the audit checks those of all."""
     for batch in log.batches([columns.arm], _FIRST_ROWS, lambda done: None):
         values = LogArms(ANY_ARM).column(batch.table[columns.arm]).values
-        return bool((values == np.floor(values)).all())  # which NaN is not
+        return bool((values == np.floor(values)).all())  # false for NaN
     return False
 
 
@@ -107,7 +107,7 @@ def _count_arms(
     called = sorted(labels) if labels else None
     shown = f" ({', '.join(called[:6])}{', …' if count > 6 else ''})" if called else ""
     warnings.append(
-        f"That there are {count} arms{shown} was taken from the log; the level α is exact where it was known before "
+        f"The number of arms, {count}{shown}, was taken from the log; the level α is exact if it was known beforehand "
         "(`n_arms`)."
     )
     return LogArms(count, called)

@@ -73,12 +73,12 @@ class LogGroups:
 
     @property
     def log_e_value(self) -> float | None:
-        """log E of the bet on all groups; None where they are not tested."""
+        """Return log E of the bet on all groups; None if they are not tested."""
         return None if self._test is None else self._test.log_e_value
 
     @property
     def strongest(self) -> tuple[int, int, float]:
-        """The group whose test makes the bet on all groups largest, and the arm and the tilt that won most in it."""
+        """Return the group that adds most to the bet on all groups, and the arm and the tilt that won most in it."""
         assert self._test is not None
         return self._test.strongest
 
@@ -99,25 +99,25 @@ class LogGroups:
             self._test.refute(groups)
 
     def extend(self, groups: IntArray, arms: IntArray, log_pi: FloatArray, log_e: FloatArray) -> FloatArray:
-        """Test pulls, and return log E after each from that without groups."""
+        """Test pulls, and return log E after each; `log_e` is log E without groups."""
         if self._test is None:
             return log_e
         log_m = self._test.extend(groups, arms, log_pi)
         return np.asarray(np.logaddexp(log_e + math.log(1.0 - GROUPS_SHARE), log_m + math.log(GROUPS_SHARE)))
 
     def reports(self, alpha: float) -> tuple[GroupReport, ...]:
-        """Return every group that has arrived, those that are named first and then by evidence."""
+        """Return every group that has arrived, named ones first, then by evidence."""
         if self._test is None:
             return ()
         log_e, named = self._test.log_e_values(), self._test.name_groups(alpha)
         return report_groups(list(self._numbers.ids), self._test.tested, log_e, named)
 
     def state(self) -> dict[str, Any]:
-        """Return everything needed to go on identically, as plain JSON types."""
+        """Return everything needed to continue identically, as plain JSON types."""
         return {"labels": list(self._numbers.ids), "test": self._test and self._test.state()}
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved `state`."""
         self._numbers = GroupNumbers(map(str, state["labels"]))
         if self._test is not None:
             self._test.recall(state["test"])
@@ -128,7 +128,7 @@ class LogGroups:
 def report_groups(
     labels: Sequence[str], tested: IntArray, log_e: FloatArray, named: IntArray
 ) -> tuple[GroupReport, ...]:
-    """Return one report per group, those that are named (by their numbers) first and then by evidence."""
+    """Return one report per group, those with numbers in `named` first, then by evidence."""
     is_named = np.zeros(log_e.size, dtype=bool)
     is_named[named] = True
     order = np.lexsort((-log_e, ~is_named))

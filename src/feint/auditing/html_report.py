@@ -79,7 +79,7 @@ def fragment(report: AuditReport) -> str:
     """Return what the page says, without figures, for a notebook."""
     facts = facts_of(report, superscript)
     head = f"<b>{escape(_capital(facts.verdict))}</b> (α = {report.alpha:g}). {escape(facts.meaning)}"
-    # A table, since notebooks let terms of a list float, which run into each other where they are long.
+    # A table, since notebooks let the terms of a list float, and long terms run into each other.
     rows = "".join(
         f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.numbers
     )
@@ -157,7 +157,7 @@ def _numbered(report: AuditReport) -> str:
 def _evidence_section(report: AuditReport) -> str:
     goal = superscript(-math.log(report.alpha))
     words = (
-        "E is what bets against the claim have made of a stake of 1; were the claim true, they would be fair. Once E "
+        "E is what bets against the claim have made of a stake of 1. If the claim is true, the bets are fair. Once E "
         f"reaches 1/α = {goal}, the claim is rejected."
     )
     return f"<p>{escape(words)}</p>" + _figure("evidence", draw_evidence, report)

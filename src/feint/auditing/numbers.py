@@ -1,4 +1,4 @@
-"""Columns of a log as numbers, with what is missing or no number marked instead of guessed."""
+"""Columns of a log as numbers; cells that are missing or not numbers are marked, never guessed."""
 
 import math
 import re
@@ -17,7 +17,7 @@ _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}(\d{1,3})")
 _DECIMALS = re.compile(r"[+-]?\d*\.?(\d*)(?:[eE]([+-]?\d+))?")
 _ZONE_NAME = re.compile(r"\s*(UTC|GMT)$", re.IGNORECASE)
 NEVER = np.iinfo(np.int64).max  # a moment that does not come, among whole numbers; NaN among others
-_END_OF_TIME = 1e300  # what a float64 cannot hold is no time
+_END_OF_TIME = 1e300  # a number that float64 cannot hold is not a time
 _WORDS = {"true": 1.0, "false": 0.0}
 _MISSING = {"", "na", "nan", "null", "none"}
 
@@ -162,8 +162,8 @@ def as_moments(items: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 def decimals(cell: Any) -> int:
-    """Return how many digits after the point a number was printed with; 16 where that says nothing about its rounding:
-    a number that was no text may have one digit and no more.
+    """Return how many digits after the point a number was printed with. Return 16 if that says nothing about rounding:
+    a number that was never text may show a single digit.
     """
     text = cell if isinstance(cell, str) else repr(_number(cell))
     digits = _DECIMALS.fullmatch(text.strip())

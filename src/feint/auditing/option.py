@@ -23,7 +23,7 @@ def option(default: Any, help: str, **more: Any) -> Any:
 
 
 def arms_of(text: str | None) -> Any:
-    """Return the number of arms, or their labels; None if the log is to tell."""
+    """Return the number of arms, or their labels; None to take them from the log."""
     if text is None:
         return None
     return int(text) if text.strip().isdecimal() else [label.strip() for label in text.split(",")]
@@ -34,4 +34,4 @@ def share_of(text: str) -> float:
     try:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        raise ValueError(f"--within is {text!r}; give a share, as 1% or 0.01.") from None
+        raise ValueError(f"--within is {text!r}; give a share, such as 1% or 0.01.") from None

@@ -56,7 +56,7 @@ def draw_arms(report: AuditReport) -> "Figure":
 
 
 def shown_as(arm: ArmReport) -> str:
-    """Return an arm's label in a figure: shortened, or its number, as #3, where the font lacks a letter."""
+    """Return an arm's label in a figure: shortened, or its number, such as #3, if the font lacks a letter."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     label = printable(re.sub(r"\s+", " ", arm.label).strip())

@@ -37,7 +37,7 @@ def audit_source(
 
 
 def audit_opened(log: Log, claim: Claim, *, explain: bool = True, progress: Progress = no_progress) -> AuditReport:
-    """Feed an `Auditor`, and look for reasons where it rejects."""
+    """Feed an `Auditor`, and look for reasons if it rejects."""
     claim, columns, arms, warnings = _prepare(log, claim, progress)
     grouped = columns.group is not None
     mode = make_mode(columns.mode, claim, arms, grouped=grouped)
@@ -64,8 +64,8 @@ def follow_log(
     """Audit a log that grows: yield the auditor before the first row, after every few rows, and at the end.
 
     `state` is what `followed_state` gave in an earlier run. For a file it is about its first rows, for a pipe about
-    the rows that came before. `keep` is called where another file has taken the place of the one that was followed: the
-    state is then about the new one, whose first row may be long in coming.
+    the rows that came before. `keep` is called when another file takes the place of the one that was followed: the
+    state is then about the new one, whose first row may take long to come.
     """
     with naming(log.name):
         claim = _recomputed_if_it_needs_no_rewards(claim)
@@ -85,12 +85,12 @@ def follow_log(
 
 
 def followed_state(auditor: Auditor, log: FollowedLog) -> dict[str, Any]:
-    """Return all that `follow_log` needs to go on identically, as plain JSON types."""
+    """Return all that `follow_log` needs to continue identically, as plain JSON types."""
     return {**auditor.state(), "seen": log.seen.state()}
 
 
 def _prepare(log: Log, claim: Claim, progress: Progress) -> tuple[Claim, LogColumns, LogArms, list[str]]:
-    """Return the claim, the columns that matter, the arms, and what should be known of these."""
+    """Return the claim, the columns that matter, the arms, and warnings about them."""
     claim, columns = _choose_columns(log, claim)
     warnings: list[str] = []
     arms = find_arms(log, columns, claim, warnings, progress)
@@ -111,7 +111,7 @@ def _recomputed_if_it_needs_no_rewards(claim: Claim) -> Claim:
 
 
 def _unused(claim: Claim, columns: LogColumns) -> list[str]:
-    """Return a warning for everything that was given and plays no part."""
+    """Return a warning for everything that was given but plays no part."""
     found = []
     if columns.mode != RecomputedReference.NAME and not claim.is_usual:
         found.append(f"Reference, prior and rewards are not used: the log has {columns.mode} of its own (see `mode`).")

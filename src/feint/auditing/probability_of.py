@@ -1,4 +1,4 @@
-"""A propensity column that holds the probability of one and the same arm of two, as trials log P(treatment)."""
+"""A propensity column that always holds the probability of the same one of two arms, as in trials: P(treatment)."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def named_place(arm: str | int, arms: LogArms) -> int:
     names = arms.names()
     if arms.n != 2:
         raise ValueError(
-            f"The log has the probability of arm {arm} alone, and {arms.n} arms: those of the others are unknown. "
+            f"The log has {arms.n} arms, but only the probability of arm {arm}: the others are unknown. "
             "Log them all, or correct the number or the labels of the arms (`n_arms`)."
         )
     if label_of(arm) not in names:

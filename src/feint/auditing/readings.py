@@ -77,11 +77,11 @@ class Readings:
         self.history.add(rows, log_e)
 
     def state(self) -> dict[str, Any]:
-        """Return everything needed to go on identically, as plain JSON types."""
+        """Return everything needed to continue identically, as plain JSON types."""
         return {name: getattr(self, place) for name, (place, _) in _FACTS.items()} | {"history": self.history.state()}
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved `state`."""
         for name, (place, kinds) in _FACTS.items():
             value = state[name]
             if not isinstance(value, kinds) or (isinstance(value, list) and len(value) != 2):

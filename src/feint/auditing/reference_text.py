@@ -26,7 +26,7 @@ def read_reference(
     """
     if split is not None:
         if find(reference, "reference") is not ThompsonSampling:  # by any of its names
-            raise ValueError(f"--split is a claim by itself; leave --reference {reference} out.")
+            raise ValueError(f"--split is a claim of its own; leave --reference {reference} out.")
         reference = f"split:{split}"
     written = reference
     reference, implied = imply_family(reference)
@@ -66,7 +66,9 @@ def _limits(text: str) -> list[float]:
     except ValueError:
         found = []
     if not 1 <= len(found) <= 2:
-        raise ValueError(f"--clip is {text!r}; give the least probability, or the least and the largest, as 0.05,0.9.")
+        raise ValueError(
+            f"--clip is {text!r}; give the least probability, or the least and the largest, such as 0.05,0.9."
+        )
     return found
 
 
@@ -95,7 +97,7 @@ def _priors(text: str, size: int, folder: Path | None) -> list[tuple[float, ...]
             "two numbers, as 0,1 (mean and sd) or 1,1 (successes, failures)" if size == 2 else "MEAN,PULLS,SHAPE,SCALE"
         )
         raise ValueError(
-            f"--prior is {text!r}; give {what}. For a prior per arm, put ; between them, or name a file with one line "
-            "per arm."
+            f"--prior is {text!r}; give {what}. For one prior per arm, put ; between them, or name a file with one "
+            "line per arm."
         )
     return found

@@ -58,9 +58,9 @@ class Shards(NamedTuple):
 class ArmReport:
     """One arm: pulls observed and expected, and by how much the agent departed from its claim.
 
-    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities: at level 1 − 0.19·α
-    (1 − 0.171·α where groups are tested) for all arms and all times at once, so that beyond ±`allowed` (0 unless the
-    claim is one `within` a share) they mean a rejection. None where only propensities were logged.
+    `low` and `high` are a confidence sequence for Σ (p_t − π_t), true less claimed probabilities. It holds at level
+    1 − 0.19·α (1 − 0.171·α where groups are tested) for all arms and all times at once. So an interval beyond
+    ±`allowed` (0 unless the claim is one `within` a share) means a rejection. None where only propensities were logged.
     """
 
     arm: int
@@ -100,9 +100,9 @@ class AuditReport:
     rejected_at, impossible
         The row at which E reached 1/α; pulls of arms to which the claim gives probability 0. None where there is none.
     arms
-        One `ArmReport` an arm: `observed`, `expected`, `excess` and its interval `low`, `high`.
+        One `ArmReport` per arm: `observed`, `expected`, `excess` and its interval `low`, `high`.
     all_groups, n_groups
-        One `GroupReport` per group, those named first and then by evidence (empty where none can be tested), and how
+        One `GroupReport` per group, named ones first, then by evidence (empty where none can be tested), and how
         many groups there are. `groups` has the first 20.
     boosted_arm, boosted_epsilon
         The constant boost that explains the pulls best, however poorly.
@@ -115,7 +115,7 @@ class AuditReport:
     history_rows, history_log_e_values
         (n,) rows and log E there, for a figure.
     cause
-        The bet by which the log was rejected, a `Cause`; None where nothing was to be explained.
+        The bet by which the log was rejected, a `Cause`; None if there is nothing to explain.
     repeated, changed
         How many rows are not the first of their unit, and those among them that do not have its arm; None if all do.
     shards
@@ -171,12 +171,12 @@ class AuditReport:
 
     @property
     def groups(self) -> tuple[GroupReport, ...]:
-        """The worst groups: those named and with most evidence."""
+        """Return the worst groups: named ones first, then those with the most evidence."""
         return self.all_groups[:_WORST]
 
     @property
     def n_named(self) -> int:
-        """How many groups are named."""
+        """Return how many groups are named."""
         return sum(group.named for group in self.all_groups)
 
     @property
@@ -186,7 +186,7 @@ class AuditReport:
 
     @property
     def confidence(self) -> str:
-        """What the arms' intervals promise, in words."""
+        """Return, in words, what the arms' intervals promise."""
         if self.shards is not None and self.shards.dependent_groups:
             return "no intervals, since groups may depend on each other"
         share = intervals_share(self.log_e_values)
@@ -251,7 +251,7 @@ class AuditReport:
         }
 
     def plot(self) -> "Figure":
-        """Draw log E over the rows with the line log 1/α, and what each arm's pulls say."""
+        """Draw log E over the rows with the line log 1/α, and each arm's departure from the claim."""
         from feint.auditing.picture import draw
 
         return draw(self)

@@ -1,4 +1,4 @@
-"""Which rows of a log cannot be tested, and why: found one by one, never dropped in silence."""
+"""Which rows of a log cannot be tested, and why: found one by one, never dropped silently."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -125,7 +125,7 @@ def _comma_hint(cell: Any) -> str:
 
 
 class Times:
-    """The times of good rows so far. They must not go back, or within a group if there are groups."""
+    """The times of good rows so far. They must not go back; if there are groups, not within any group."""
 
     def __init__(self) -> None:
         self.latest: Any = None  # (moment, row) of the last good row, or of the latest where there are groups
@@ -136,11 +136,11 @@ class Times:
         self.order: dict[str, Any] = {}  # (moment, row) of each group's last row, by the column of the order
 
     def state(self) -> dict[str, Any]:
-        """Return everything needed to go on, as plain JSON types."""
+        """Return everything needed to continue, as plain JSON types."""
         return dict(vars(self))
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved `state`."""
         if type(state["previous"]) not in (int, float, type(None)):
             raise damaged("previous", state["previous"])
         for moment in (state["latest"], *state["by_group"].values(), *state["order"].values()):
@@ -257,12 +257,14 @@ def _check_order(chunk: Chunk, times: Times, findings: RowProblems) -> None:
         group = "" if chunk.groups is None else label_of(chunk.groups[i])
         last = times.order.get(group)
         if moment is None:
-            findings.add([i], ORDER, lambda i, item=item: f"its place is {shown(item)}, neither a number nor a date")
+            findings.add([i], ORDER, lambda i, item=item: f"its order is {shown(item)}, neither a number nor a date")
         elif last is not None and moment < last[0]:
             findings.add(
                 [i],
                 ORDER,
-                lambda i, item=item, last=last: f"{shown(item)} comes after {shown(last[0])} of row {last[1]}",
+                lambda i, item=item, last=last: (
+                    f"its order {shown(item)} lies before {shown(last[0])}, that of row {last[1]}"
+                ),
             )
         else:
             times.order[group] = (moment, int(chunk.rows[i]))

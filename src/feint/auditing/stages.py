@@ -20,7 +20,7 @@ class Stages:
         self._reached: dict[int, tuple[str, int]] = {}  # group -> (what its last row had in the column, its number)
 
     def number(self, cells: Sequence[Any], groups: IntArray) -> IntArray:
-        """Return the number of each row's stage, (n,), and go on from there."""
+        """Return the number of each row's stage, (n,), and remember the last ones."""
         found = np.empty(groups.size, dtype=np.int64)
         for i, group in enumerate(groups.tolist()):
             label = label_of(cells[i])
@@ -30,9 +30,9 @@ class Stages:
         return found
 
     def state(self) -> list[list[Any]]:
-        """Return everything needed to go on, as plain JSON types."""
+        """Return everything needed to continue, as plain JSON types."""
         return [[group, label, number] for group, (label, number) in self._reached.items()]
 
     def recall(self, state: list[list[Any]]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved `state`."""
         self._reached = {int(group): (str(label), int(number)) for group, label, number in state}

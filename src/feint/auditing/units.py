@@ -1,6 +1,6 @@
 """Units that are shown the same arm again: a visitor who comes back, or a patient with several visits.
 
-The first row of a unit is a draw and is tested. Later rows are no draws: they must have the arm of the first, with
+The first row of a unit is a draw and is tested. Later rows are not draws: they must have the arm of the first, with
 probability 1 under the claim. A row that does not refutes it, as a pull of probability 0 does. Units of different
 groups are different. Of every unit a digest of 16 bytes and its arm are kept, so that labels of any length may be
 units; any two of 10⁹ units share a digest with probability 10⁻²¹.
@@ -58,11 +58,11 @@ class Units:
         return first, np.array(changed, dtype=np.int64)
 
     def state(self) -> dict[str, Any]:
-        """Return everything needed to go on, as plain JSON types."""
+        """Return everything needed to continue, as plain JSON types."""
         return dict(vars(self)) | {"_arms": dict(self._arms)}
 
     def recall(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved `state`."""
         self._arms, self.repeated = dict(state["_arms"]), state["repeated"]
         self.changed = None if state["changed"] is None else ChangedUnit(*of_length(state["changed"], 5, "changed"))
 

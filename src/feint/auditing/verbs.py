@@ -186,7 +186,7 @@ def audit_log(
         `progress(what, total)` returns a function to call with progress.
     scheduler, workers, out
         With `group`, audit shards on a Dask cluster at this address, or on this many processes.
-        What is done is kept in the folder `out`, and the same audit goes on with the rest.
+        Finished shards are kept in the folder `out`; the same audit continues with the rest.
     options
         - arm, reward, group, …: names of columns, the fields of `feint.auditing.Names`.
         OPTIONS

@@ -19,7 +19,7 @@ from feint.support.errors import is_users
 from feint.support.printable import printable
 from feint.version import VERSION
 
-# Typer has click's exceptions, of its own copy or of the package click, and exports the lowest ones.
+# Typer uses the exceptions of click, either its own copy or the package, and exports only the most specific ones.
 _UsageError: Any = typer.BadParameter.__base__
 _WrongCommandLine: Any = _UsageError.__base__
 
@@ -42,12 +42,12 @@ def _options(
 
 
 def main() -> None:
-    """Run the command and end the program: 0, or what the command chose (1: `feint audit` and `feint check` reject).
+    """Run the command and exit with 0, or with 1 if `feint audit` or `feint check` rejects.
 
-    Wrong input ends with one clear line and 2, an interrupt with 130, a reader that left with 141, and a bug of feint
-    with 3. Nothing else ends with 1. A traceback is shown only if FEINT_DEBUG is set.
+    Wrong input prints one clear line and exits with 2, an interrupt exits with 130, a closed pipe with 141, and a bug
+    in feint with 3. Nothing else exits with 1. A traceback is shown only if FEINT_DEBUG is set.
     """
-    # Imports and compiling make a million objects that stay: looking through them was a twentieth of a first use.
+    # Imports and compiling create a million objects that stay; scanning them took a twentieth of a first use.
     gc.set_threshold(1_000_000, 20, 100)
     try:
         code = _run_command(sys.argv[1:] or ["--help"])
@@ -55,13 +55,13 @@ def main() -> None:
         if os.environ.get("FEINT_DEBUG"):
             traceback.print_exc()
         code = _report_error(error)
-    if interrupts.arrived():  # also where a library swallowed it, or made it an error of its own
+    if interrupts.arrived():  # even if a library swallowed it or turned it into its own error
         code = 130
     sys.exit(code)
 
 
 def _run_command(arguments: list[str]) -> int:
-    """Run a command as click does, but let exceptions pass: click would end with 1 for some of them."""
+    """Run a command as click does, but let exceptions pass: click would exit with 1 for some of them."""
     command = typer.main.get_command(app)
     try:
         with command.make_context("feint", arguments) as context:
@@ -73,19 +73,19 @@ def _run_command(arguments: list[str]) -> int:
 
 
 def _report_error(error: BaseException) -> int:
-    """Say in one line what went wrong, and return the exit code."""
+    """Print in one line what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort) or interrupts.arrived():
-        if not isinstance(error, SystemExit):  # otherwise the command has said it
+        if not isinstance(error, SystemExit):  # otherwise the command has already said so
             typer.echo("feint: interrupted", err=True)
         return 130
-    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):  # Rich ends with 1 there
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):  # Rich would exit with 1
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush succeeds
         return 141
-    if isinstance(error, SystemExit):  # a command's own, or a library's
+    if isinstance(error, SystemExit):  # raised by a command, or by a library
         return error.code if isinstance(error.code, int) and error.code in (0, 2, 130) else 3
     line = " ".join(_message(error).split())
     if isinstance(error, _UsageError):
-        if not line:  # the help of a group that was given no command: it is printed already
+        if not line:  # a group without a command: its help is already printed
             return 2
         line += f" See {error.ctx.command_path} --help." if error.ctx is not None else ""
     if isinstance(error, _WrongCommandLine) or is_users(error):
@@ -97,7 +97,7 @@ def _report_error(error: BaseException) -> int:
 
 
 def _message(error: BaseException) -> str:
-    """Return what an error says; the system's own errors without their numbers."""
+    """Return the message of an error, without the number that errors of the system carry."""
     if isinstance(error, _WrongCommandLine):
         return str(error.format_message())
     if not isinstance(error, OSError) or error.strerror is None:

@@ -33,21 +33,22 @@ def audit(
         typer.Argument(
             metavar="LOG...",
             help="One row per pull, in order: files, patterns, folders or URLs of .csv, .tsv, .parquet, .feather, "
-            ".sqlite::TABLE, .jsonl or dsjson, also .gz, .zst, .bz2, .xz or .zip; or -.",
+            ".sqlite::TABLE, .jsonl or dsjson, also .gz, .zst, .bz2, .xz or .zip; or - for standard input.",
         ),
     ],
     follow: Annotated[
-        bool, typer.Option("--follow", help="Read a log as it grows; one line when it is rejected.")
+        bool, typer.Option("--follow", help="Read a log as it grows; print a line when it is rejected.")
     ] = False,
     until_end: Annotated[
-        bool, typer.Option("--until-end", help="With --follow: stop at the end of a file, and do not wait for more.")
+        bool,
+        typer.Option("--until-end", help="With --follow: stop at the end of the file instead of waiting for more."),
     ] = False,
     on_alarm: Annotated[
         str | None,
         typer.Option(help="With --follow: run this command when the log is rejected, with the report as JSON."),
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="With --follow: file that keeps the state of the audit (.json).")
+        Path | None, typer.Option(help="With --follow: keep the state of the audit in this file (.json).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the evidence and the arms (.pdf, .png or .svg).")] = None,
@@ -56,7 +57,7 @@ def audit(
         str | None, typer.Option(help="With --group: audit shards on the Dask cluster at this address, tcp://….")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="With --group: or on this many local processes, started by Dask.")
+        int | None, typer.Option(help="With --group: audit shards on this many local processes, started by Dask.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Keep finished shards in this folder, and continue from those already there.")
@@ -65,15 +66,15 @@ def audit(
         Path | None, typer.Option(help="With --group: write all groups and their e-values (.csv).")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite --plot, --html and --groups files that exist.")
+        bool, typer.Option("--force", help="Overwrite existing files of --plot, --html and --groups.")
     ] = False,
     **claimed: Any,
 ) -> None:
     """Test whether the agent behind a log does what it claims.
 
     Exit code 0: no evidence against the claim. 1: rejected. 2: the log or an
-    option is wrong, or a file could not be written. 3: a bug of feint. The
-    verdict is printed before files are written: a rejected log ends with 1.
+    option is wrong, or a file could not be written. 3: a bug in feint. A
+    rejected log exits with 1, even if a file could not be written.
     """
     check_output(plot, FIGURES, force)
     check_output(html, (".html",), force)
@@ -85,28 +86,28 @@ def audit(
         if follow:
             if plot or html or as_json or claim.names.group:
                 raise ValueError(
-                    "--follow prints a line when the log is rejected; leave --plot, --html, --json, --group out."
+                    "--follow prints a line when the log is rejected; leave out --plot, --html, --json and --group."
                 )
             for given, option in ((scheduler, "--scheduler"), (workers, "--workers"), (out, "--out")):
                 if given is not None:
-                    raise ValueError(f"{option} is for complete logs; leave out either it or --follow.")
+                    raise ValueError(f"{option} is for complete logs; leave out {option} or --follow.")
             if len(logs) > 1:
                 raise ValueError(
-                    f"--follow reads one log as it grows, but {len(logs)} are given; follow each by itself."
+                    f"--follow reads one log as it grows, but {len(logs)} were given; follow each separately."
                 )
             code = follow_growing(logs[0], claim, state, wait=not until_end, on_alarm=check_command(on_alarm))
         else:
             for given, option in ((state, "--state"), (on_alarm, "--on-alarm"), (until_end or None, "--until-end")):
                 if given is not None:
-                    raise ValueError(f"{option} is for --follow; add that, or leave it out.")
+                    raise ValueError(f"{option} needs --follow; add --follow, or leave {option} out.")
             files = ((plot, _save_plot), (html, partial(_save_page, ", ".join(logs))), (groups, _save_groups))
             code = _whole(logs, claim, (scheduler, workers, out), as_json, files, force)
     except KeyboardInterrupt:
         # Exit code 1 says "rejected" here; an interrupt must not.
         typer.echo("feint: interrupted, nothing was decided.", err=True)
         sys.exit(130)
-    except (EOFError, SystemExit) as error:  # of a library: click and Python would end with 1
-        raise RuntimeError(f"{type(error).__name__} where none belongs: {error}") from error
+    except (EOFError, SystemExit) as error:  # raised by a library: click and Python would exit with 1
+        raise RuntimeError(f"unexpected {type(error).__name__}: {error}") from error
     raise typer.Exit(code)
 
 
@@ -118,7 +119,7 @@ def _whole(
     files: "Sequence[tuple[Path | None, _Save]]",
     force: bool,
 ) -> int:
-    """Print the verdict, then write the files: what cannot be written must not hide it. Return the exit code."""
+    """Print the verdict, then write the files, so that a failed write cannot hide it. Return the exit code."""
     from feint.auditing import pipeline
     from feint.auditing.sharded import Where
     from feint.support.progress import progress_bars
@@ -126,7 +127,7 @@ def _whole(
     with progress_bars() as progress:
         report = pipeline.audit_source(logs, claim, progress=progress, where=Where(*where))
     log = ", ".join(logs)
-    if report.tested == 0:  # "no evidence" would be true, and misleading
+    if report.tested == 0:  # "no evidence" would be true but misleading
         raise ValueError(f"{log}: {' '.join(report.warnings)}")
     failures: list[str] = []
     with saying(failures), naming_output("Standard output"):  # Rich writes to it too

@@ -24,7 +24,7 @@ def report_text(report: "AuditReport") -> str:
     from feint.auditing.facts import caret, facts_of
 
     console = Console()
-    with console.capture() as text:  # into a closed pipe, Rich itself would end with exit code 1
+    with console.capture() as text:  # if the pipe is closed, Rich itself would exit with code 1
         _print_report(console, report, facts_of(report, caret))
     return text.get()
 
@@ -41,7 +41,7 @@ def _print_report(console: "Console", report: "AuditReport", facts: "Facts") -> 
     console.print(_number_lines(facts, report.left_out))
     if facts.explanation is not None:
         console.print(_rich_table(facts.explanation, justify="left"))
-        for suggestion in facts.explanation.notes[1:]:  # the first says how the table was made, as the guide does
+        for suggestion in facts.explanation.notes[1:]:  # the first says how the table was made, as does the guide
             console.print(Padding(f"{plain(suggestion)}\n", (0, 0, 0, 1)), highlight=False)
     chosen = sorted(report.arms, key=lambda arm: -abs(arm.observed if arm.excess is None else arm.excess))
     arms = _rows_of(facts.arms, sorted(arm.arm for arm in chosen[:_MOST_ARMS]))

@@ -1,4 +1,4 @@
-"""`feint check`: does a policy draw its arms with the probabilities that it says?"""
+"""`feint check`: does a policy draw its arms with the probabilities that it states?"""
 
 import json
 import sys
@@ -21,23 +21,24 @@ def check(
     policy: Annotated[
         str, typer.Argument(help="Your policy, FILE.py:NAME or MODULE:NAME: a class, a function or an object.")
     ],
-    public: Annotated[str, typer.Option(help="Mean rewards of the arms, as 0.7,0.5,0.3.")],
+    public: Annotated[str, typer.Option(help="Mean rewards of the arms, such as 0.7,0.5,0.3.")],
     family: Annotated[str | None, typer.Option(help="Rewards: {family} or {mine}; gaussian if not given.")] = None,
-    steps: Annotated[str, typer.Option(help="The largest number of steps.")] = "20000",
+    steps: Annotated[str, typer.Option(help="The maximum number of steps.")] = "20000",
     alpha: Annotated[float, typer.Option(help="An honest policy is rejected with at most this probability.")] = 0.001,
     precision: Annotated[
-        float | None, typer.Option(help="Also end when every mean departure is known to be at most this, as 0.02.")
+        float | None,
+        typer.Option(help="Also stop once every mean departure is known to be at most this, such as 0.02."),
     ] = None,
     contexts: Annotated[
-        str | None, typer.Option(help="FILE.py:NAME or MODULE:NAME of contexts: a list, an array or a function.")
+        str | None, typer.Option(help="Contexts, FILE.py:NAME or MODULE:NAME: a list, an array or a function.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of rewards and contexts.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Test whether a policy draws its arms with the probabilities that it says.
+    """Test whether a policy draws its arms with the probabilities that it states.
 
     Exit code 0: no evidence against it. 1: rejected. 2: the policy failed, or
-    an option is wrong. 3: a bug of feint.
+    an option is wrong. 3: a bug in feint.
     """
     from feint.auditing import check_policy
     from feint.bandit import Bandit
@@ -46,12 +47,12 @@ def check(
 
     means = numbers(public, "--public")
     rewards = Gaussian() if family is None else parse(family, "family", folder=Path())
-    # Private means play no part; they only must not tie.
+    # Private means play no part, but they must not tie.
     bandit = Bandit(means, range(len(means)), family=(rewards, Gaussian()))
     found = find_own(policy, "The policy", Path())
     given: Any = None if contexts is None else find_own(contexts, "--contexts", Path())
     try:
-        with redirect_stdout(sys.stderr):  # what the policy prints is no part of the report
+        with redirect_stdout(sys.stderr):  # what the policy prints is not part of the report
             report = check_policy(
                 found,
                 bandit,

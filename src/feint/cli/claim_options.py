@@ -1,4 +1,4 @@
-"""Options of a command from the fields of `Claim`, so that none is written twice."""
+"""Make the options of a command from the fields of `Claim`, so that none is written twice."""
 
 import inspect
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def with_claim_options(command: _Command) -> _Command:
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:
-    # What is off is switched on by its name alone; what is on needs --no-… beside it.
+    # A flag that is off by default needs only its name; one that is on also needs --no-….
     flag = [f"--{name.replace('_', '-')}"] if option.kind is bool and not option.usual else []
     described = typer.Option(option.usual, *flag, help=option.help)
     return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=described, annotation=option.kind)

@@ -114,9 +114,9 @@ OF_FAMILIES: dict[str, Callable[[Bandit], None]] = {
 
 
 def tasks_of(families: str | None) -> list[tuple[str, str]]:
-    """Return what is to be compiled, as (task, families): by default what commands use with normal rewards.
+    """Return what to compile, as pairs (task, families): by default, what commands use with normal rewards.
 
-    `families` is one family, or the public and the private one, as `feint run --family` has them; "all" is every pair.
+    `families` is one family, or the public and the private one, as in `feint run --family`; "all" means every pair.
     """
     if families is None:
         return [(task, "") for task in TASKS]
@@ -129,9 +129,9 @@ def tasks_of(families: str | None) -> list[tuple[str, str]]:
 
 
 def compile_tasks(families: str | None, say: Callable[[str], object]) -> tuple[float, list[str]]:
-    """Compile for these families (see `tasks_of`); return the seconds it took and the tasks that failed, each with why.
+    """Compile for these families (see `tasks_of`); return the seconds it took and the failed tasks with their reasons.
 
-    Kernels that the package's present sources cannot use are removed.
+    Kernels that the current sources cannot use are removed.
     """
     start = time.monotonic()
     tasks = tasks_of(families)
@@ -143,7 +143,7 @@ def compile_tasks(families: str | None, say: Callable[[str], object]) -> tuple[f
         if done.returncode == 0:
             say(f"feint: compiled for {_name(task)} ({time.monotonic() - began:.0f} s)")
             return None
-        last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+        last = (done.stderr.strip() or "no message").splitlines()[-1]
         return f"{_name(task)} (exit code {done.returncode}: {last})"
 
     with ThreadPoolExecutor(thread_count()) as pool:

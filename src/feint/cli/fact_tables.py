@@ -1,4 +1,4 @@
-"""Facts as tables of a terminal."""
+"""Facts as tables for a terminal."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plain(text: str) -> str:
-    """Return someone else's text so that Rich shows it as it is, without markup or control characters."""
+    """Return a user's text so that Rich shows it as it is, without markup or control characters."""
     from rich.markup import escape
 
     return escape(printable(text))
@@ -34,7 +34,7 @@ def fact_table(facts: "FactTable", title: str | None = None, justify: "JustifyMe
 
 
 def number_table(numbers: Iterable[tuple[str, str]]) -> "Table":
-    """Return numbers with what they are, one per row."""
+    """Return a table of numbers and their names, one per row."""
     from rich.table import Table
 
     table = Table(box=None, show_header=False, pad_edge=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_command(text: str | None) -> list[str] | None:
-    """Return the words of a command, which is run without a shell; refuse one that cannot be run, before the work."""
+    """Return the words of a command, which runs without a shell. Refuse a missing program before the audit starts."""
     if text is None:
         return None
     try:
@@ -79,4 +79,4 @@ def _give_alarm(command: list[str], auditor: "Auditor") -> None:
     except OSError as error:
         raise OSError(f"--on-alarm cannot be run: {error.strerror}.") from None
     if ended:
-        raise ValueError(f"--on-alarm {shlex.join(command)!r} ended with {ended}.")
+        raise ValueError(f"--on-alarm {shlex.join(command)!r} ended with exit code {ended}.")

@@ -1,4 +1,4 @@
-"""`feint plan`: what it will take, from theory."""
+"""`feint plan`: what theory says a run will take."""
 
 import json
 import math
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
     from feint.planning import Plan, Unseen
 
 _QUESTIONS = (
-    "Give one of --epsilon (a KL budget per step), --time (to finish by), --total with --horizon (a total KL budget) "
-    "and --unseen with --horizon (the power that a test may have)."
+    "Give exactly one of --epsilon (a KL budget per step), --time (to finish by), --total with --horizon (a total KL "
+    "budget) and --unseen with --horizon (the power that a test may have)."
 )
 
 
 @app.command(cls=CommandWithNames)
 def plan(
-    public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
+    public: Annotated[str | None, typer.Option(help="Public means, such as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
     epsilon: Annotated[
         str | None, typer.Option(help="KL budget per step, in nats: a number, inf, {budget} or {mine}.")
     ] = None,
     time: Annotated[
-        float | None, typer.Option(help="Instead of --epsilon: find the budget that is enough to finish by this time.")
+        float | None, typer.Option(help="Instead of --epsilon: find the budget that suffices to finish by this time.")
     ] = None,
     total: Annotated[float | None, typer.Option(help="Or a total KL budget, spent evenly until --horizon.")] = None,
     unseen: Annotated[
-        float | None, typer.Option(help="Or the power that no test may exceed: what can be learnt by --horizon?")
+        float | None, typer.Option(help="Or the power that no test may exceed: find what can be learnt by --horizon.")
     ] = None,
     horizon: Annotated[float | None, typer.Option(help="Pulls, for --total and --unseen.")] = None,
     explorer: Annotated[
         str | None,
-        typer.Option(help="Which arm to boost, top-two if not given: {explorer}, if its shares of boosts are known."),
+        typer.Option(help="Which arm to boost: {explorer}, if its shares of boosts are known; top-two if not given."),
     ] = None,
     goal: Annotated[str, typer.Option(help="What to learn of the private means: {goal} or {mine}.")] = "best-arm",
     reference: Annotated[
-        str, typer.Option(help="What the observer expects: thompson-sampling, also by the name of a family.")
+        str, typer.Option(help="What the observer expects: thompson-sampling, or the name of a family.")
     ] = USUAL_REFERENCE,
     delta: Annotated[float, typer.Option(help="Error at which to stop.")] = 0.001,
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
@@ -65,7 +65,7 @@ def plan(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """Say how long confidence 1 - delta takes, how to share the boosts, what it costs and who notices when."""
+    """Say how long confidence 1 - delta takes, how to share the boosts, what it costs and when it is noticed."""
     from feint.budgets import Constant, TotalBudget
     from feint.planning import plan as make_plan
     from feint.planning import plan_epsilon, plan_unseen
@@ -82,7 +82,7 @@ def plan(
     if sum(value is not None for value in (epsilon, time, total, unseen)) != 1:
         raise ValueError(_QUESTIONS)
     if (horizon is None) == (total is not None or unseen is not None):
-        raise ValueError("Give --horizon, a number of pulls, with --total or --unseen, and not without them.")
+        raise ValueError("--horizon, a number of pulls, goes with --total or --unseen; give both, or neither.")
     answer: Plan | Unseen
     if unseen is not None:
         if plot is not None:

@@ -24,9 +24,9 @@ def _list_names(names: dict[str, str]) -> str:
     return "\n".join(("\n\b", *lines, ""))  # \b keeps the lines as they are
 
 
-_HELP = f"""Rerun the paper's figures and what it says of them, or our own experiments.
+_HELP = f"""Rerun the paper's figures and its claims about them, or our own experiments.
 
-An interrupted run goes on where it stopped. Without a name, or with the name paper, the paper's figures are run:
+An interrupted run continues where it stopped. Without a name, or with the name paper, the paper's figures are run:
 {_list_names(PAPER_FIGURES)}
 With the name all, these are run after them:
 {_list_names(OWN_EXPERIMENTS)}
@@ -40,11 +40,13 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Short horizons and few seeds: a minute or two.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="As many seeds as decide the claims: within an hour on two cores.")
+        bool, typer.Option("--full", help="Enough seeds to decide the claims: within an hour on two cores.")
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder for data, figures, claims and report.")] = Path("results"),
     seed: Annotated[int, typer.Option(help="Seed of every experiment.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace a run with other settings in the folder.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a run in the folder that had other settings.")
+    ] = False,
 ) -> None:
     """Run experiments and print their claims."""
     from rich.console import Console
@@ -53,7 +55,9 @@ def reproduce(
     from feint.experiments.reproduce import reproduce as run
 
     if quick and full:
-        raise typer.BadParameter("a run is either --quick or --full; give one of them, or neither for some minutes")
+        raise typer.BadParameter(
+            "a run is either --quick or --full; give one of them, or neither for a run of some minutes"
+        )
     console = Console()
     size: Size = "quick" if quick else "full" if full else "usual"
     show = partial(ticking, True, unit="")
@@ -69,11 +73,11 @@ def reproduce(
 
 _STYLES = {"shown": "green", "refuted": "red", "undecided": "yellow", "measured": "cyan"}
 _NAME = 50  # columns of the longest name
-_LINE = 69  # of a name and its interval
+_LINE = 69  # columns of a name and its interval
 
 
 def claim_lines(claims: "list[Finding]") -> list[str]:
-    """Return one line per claim, of at most 80 columns, by kind, and how many of each kind have which verdict."""
+    """Return one line of at most 80 columns per claim, sorted by kind, then the number of each verdict per kind."""
     from rich.markup import escape
 
     from feint.experiments.claims_page import marked

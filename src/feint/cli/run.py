@@ -1,4 +1,4 @@
-"""`feint run`: the user's own instance."""
+"""`feint run`: simulate the user's own instance."""
 
 import json
 import math
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @app.command(cls=CommandWithNames)
 def run(
-    public: Annotated[str | None, typer.Option(help="Public means, as 0.6,0.3,0,0.2.")] = None,
+    public: Annotated[str | None, typer.Option(help="Public means, such as 0.6,0.3,0,0.2.")] = None,
     private: Annotated[str | None, typer.Option(help="Private means, in the same order.")] = None,
     family: Annotated[str | None, typer.Option(help=FAMILY_HELP)] = None,
     feedback: Annotated[str | None, typer.Option(help=FEEDBACK_HELP)] = None,
@@ -44,7 +44,7 @@ def run(
     sigma: Annotated[float | None, typer.Option(help="Short for --family gaussian:SIGMA; 1 if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")] = 0,
     observe: Annotated[bool, typer.Option("--observe", help="Run the observer's test beside the agent.")] = False,
-    alpha: Annotated[float | None, typer.Option(help="Level of that test; 0.05 if not given.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Level of the observer's test; 0.05 if not given.")] = None,
     method: Annotated[str, typer.Option(help="How to simulate: lazy, eager, or event for very long runs.")] = "lazy",
     save: Annotated[Path | None, typer.Option(help="Write the runs as a Zarr store.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the error over time (.pdf, .png or .svg).")] = None,
@@ -53,7 +53,7 @@ def run(
     ] = None,
     log: Annotated[
         Path | None,
-        typer.Option(help="Write what the observer saw of the first run, for feint audit (.csv, .parquet)."),
+        typer.Option(help="Write what the observer saw in the first run, for feint audit (.csv, .parquet)."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
@@ -126,7 +126,7 @@ def run(
 
 
 def _command(given: dict[str, Any], observe: bool) -> list[str]:
-    """Return the arguments of `feint` that run this again: what was given, the defaults, and no files to write."""
+    """Return the arguments of `feint` that repeat this run: all options and their defaults, but no files to write."""
     if not observe:
         del given["alpha"]
     options = [text for name, value in given.items() if value is not None for text in (f"--{name}", str(value))]

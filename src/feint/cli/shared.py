@@ -1,4 +1,4 @@
-"""What every command uses: the application they register with, how they read options and how they speak of them."""
+"""What every command uses: the application, how options are read, and how messages name them."""
 
 import re
 from collections.abc import Iterator
@@ -35,19 +35,19 @@ _PARAMETER = re.compile(r"`([a-z_]+)`")
 _SORT = re.compile(r"\{(explorer|reference|family|budget|feedback|goal)\}")
 _KNOWN = ("arms", "horizon")  # arguments that a run knows by itself
 _WIDEST_NAME = 44  # letters; --help has no room for more in 80 columns
-FAMILY_HELP = "Rewards: {family}, {mine}, or public,private."
+FAMILY_HELP = "Rewards: {family}, {mine}, or a pair PUBLIC,PRIVATE."
 FEEDBACK_HELP = "What the agent sees of private rewards, if not all: {feedback}."
 
 
 def in_options(text: str) -> str:
-    """Return the library's words for a terminal: options by their names, no control characters."""
+    """Return a message of the library for a terminal: options have their names, control characters are gone."""
     return _PARAMETER.sub(lambda found: _OPTIONS.get(found[1], "--" + found[1].replace("_", "-")), printable(text))
 
 
 class CommandWithNames(TyperCommand):
     """A command whose help lists what is registered: {explorer}, {reference}, {family}, {budget}, {feedback}, {goal}
-    and {mine} stand for it in the help of its options and in its epilog. The list takes a second, and is made when the
-    help is shown.
+    and {mine} stand for it in the help of its options and in its epilog. Making the list takes a second, so it waits
+    until the help is shown.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -83,7 +83,7 @@ def numbers(text: str, name: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(f"{name} is {text!r}; give numbers separated by commas, as 0.6,0.3,0,0.2.") from None
+        raise ValueError(f"{name} is {text!r}; give numbers separated by commas, such as 0.6,0.3,0,0.2.") from None
 
 
 def read_bandit(
@@ -96,7 +96,7 @@ def read_bandit(
     feedback: str | None = None,
 ) -> "tuple[Bandit, Any]":
     """Return the instance of --public and --private with --sigma or --family and --feedback, or of --instance; and
-    --reference. The family that the reference implies, or is about, is that of the rewards if nothing else says it.
+    --reference. If nothing else gives the family of the rewards, it is the one that the reference implies.
     """
     from feint.bandit import Bandit
     from feint.registry import imply_family, is_family_of, parse, parse_families, show_part, usual_family
@@ -128,7 +128,7 @@ def read_bandit(
 
 
 def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> None:
-    """Check before the work is done that a file can be written: its kind is known here, and it does not exist yet."""
+    """Check before any work that a file can be written: its ending is known, and it does not exist yet."""
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
@@ -145,7 +145,7 @@ def check_output(path: Path | None, suffixes: tuple[str, ...], force: bool) -> N
 
 @contextmanager
 def naming_output(path: Path | str) -> Iterator[None]:
-    """Say which file could not be written."""
+    """Name the file in the error if it cannot be written."""
     try:
         yield
     except ImportError as error:
@@ -157,5 +157,5 @@ def naming_output(path: Path | str) -> Iterator[None]:
 
 
 def save_figure(figure: "Figure", path: Path, force: bool) -> None:
-    """Write a figure, whole or not at all."""
+    """Write a figure completely or not at all."""
     write_whole(path, lambda name: figure.savefig(name, dpi=200), force=force)

@@ -1,4 +1,4 @@
-"""`feint sweep`: a study of many cells, from a file into a store, and what it found."""
+"""`feint sweep`: run a study of many cells from a file into a store, and show what it found."""
 
 import math
 import sys
@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from feint.cli.shared import FIGURES, app, check_output, save_figure
 from feint.support.printable import printable
 
-_WIDEST = 10_000  # letters of a table that is not folded
+_WIDEST = 10_000  # characters per line of a table that is not folded
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,7 +30,7 @@ class _RunsByDefault(TyperGroup):
 
 
 commands = typer.Typer(cls=_RunsByDefault, no_args_is_help=True)
-app.add_typer(commands, name="sweep", help="Run a study of many cells into a store, here or on a cluster; show it.")
+app.add_typer(commands, name="sweep", help="Run a study of many cells into a store, here or on a cluster, or show one.")
 
 
 @commands.command("run")
@@ -38,18 +38,18 @@ def run(
     study: Annotated[
         Path, typer.Argument(help="A TOML file with bandits, explorers, epsilons, horizon (docs/sweeps.md).")
     ],
-    out: Annotated[str, typer.Option(help="Store to write or to go on with: a folder, or a URL such as s3://….")],
+    out: Annotated[str, typer.Option(help="Store to write or to continue: a folder, or a URL such as s3://….")],
     scheduler: Annotated[str | None, typer.Option(help="Run on the Dask cluster at this address, tcp://….")] = None,
     workers: Annotated[int | None, typer.Option(help="Or on this many local processes, started by Dask.")] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also run again what failed before.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also rerun what failed before.")] = False,
     no_verify: Annotated[
-        bool, typer.Option("--no-verify", help="Check only the sizes of what is there, not its checksums.")
+        bool, typer.Option("--no-verify", help="Check only the sizes of the files that are there, not their checksums.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be done and how long it may take.")
     ] = False,
 ) -> None:
-    """Run what is missing of a study; interrupted, the same command goes on. `run` can be left out."""
+    """Run what is missing from a study; after an interrupt, the same command continues. `run` can be left out."""
     import warnings
 
     from feint.sweep import SweepWarning
@@ -72,7 +72,7 @@ def run(
                 progress=sys.stderr.isatty(),
             )
         except KeyboardInterrupt:
-            typer.echo("feint: interrupted; what is recorded stays, and the same command goes on.", err=True)
+            typer.echo("feint: interrupted; what is recorded stays, and the same command continues.", err=True)
             sys.exit(130)
     done = int(runs["complete"].sum())
     typer.echo(f"{done:,} replications are in {out}; see them with: feint sweep show {out}")
@@ -102,7 +102,7 @@ def show(
     table = _sweep_table(data, rows, " ")
     if console.measure(table, options=wide).maximum > console.width:
         table = _sweep_table(data, rows, "\n")
-    if not console.is_terminal:  # a file or a pipe has no width that labels would have to be folded for
+    if not console.is_terminal:  # a file or a pipe has no width, so labels need no folding
         console.width = max(console.width, console.measure(table, options=wide).maximum)
     console.print(table)
     if plot is not None:
@@ -111,8 +111,8 @@ def show(
 
 
 def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "Table":
-    """Return a table with one section per bandit; what is the same everywhere stands in the title. A blank before each
-    interval puts it beside its median, a new line below it.
+    """Return a table with one section per bandit; what is the same everywhere stands in the title. `before_interval`
+    is a blank to put intervals beside their medians, or a new line to put them below.
     """
     from rich import box
     from rich.markup import escape

@@ -15,7 +15,7 @@ _REJECTED, _NOT_WRITTEN = 1, 2  # wrong input ends with 2, in `main`
 
 @contextmanager
 def saying(failures: list[str]) -> Iterator[None]:
-    """Say what could not be written, note it and go on: the verdict stands."""
+    """Report what could not be written, note it and continue: the verdict stands."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -31,11 +31,11 @@ def exit_code(rejected: bool, failures: list[str]) -> int:
 
 
 def write_now(text: str) -> None:
-    """Print at once. A closed pipe is no error: nobody reads on, and the exit code still holds."""
+    """Print at once. A closed pipe is not an error: nobody reads any more, and the exit code still holds."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails at its end, with 120
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python would exit with 120
         if not isinstance(error, BrokenPipeError):
             raise OSError(f"Standard output cannot be written: {error.strerror}.") from None

@@ -11,7 +11,7 @@ from feint.cli.shared import CommandWithNames, app
 def warm(
     family: Annotated[
         str | None,
-        typer.Option(help="Compile for this family of rewards ({family}), or a pair, as bernoulli,gaussian."),
+        typer.Option(help="Compile for this family of rewards ({family}), or a pair such as bernoulli,gaussian."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Compile for every pair of families; this takes minutes.")
@@ -28,9 +28,9 @@ def warm(
         removed, left = remove(stale_only=False)
         typer.echo(f"feint: removed {len(removed)} folders of kernels", err=True)
         if left:
-            raise ValueError(f"{', '.join(map(str, left))} cannot be removed; do it as the user who owns it.")
+            raise ValueError(f"{', '.join(map(str, left))} cannot be removed; remove it as the user who owns it.")
         return
-    if writable_folder() is None:  # which has said so
+    if writable_folder() is None:  # it has said why
         raise typer.Exit(2)
     seconds, failed = compile_tasks("all" if everything else family, lambda line: typer.echo(line, err=True))
     if failed:

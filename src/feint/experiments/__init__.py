@@ -1,4 +1,4 @@
-"""The paper's figures and ours, one file each (`contract` says of what shape), named as in `feint reproduce`.
+"""The paper's figures and ours, one file each (`contract` says what it must have), named as in `feint reproduce`.
 
 The command and the book import this folder.
 """

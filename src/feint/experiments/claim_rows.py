@@ -1,4 +1,4 @@
-"""The claims of one experiment as a table of HTML: one row per claim, which its arms, or its instances, share."""
+"""The claims of one experiment as an HTML table: one row per claim, shared by its arms or its instances."""
 
 import html
 import re

@@ -23,9 +23,9 @@ def write_claims(out: Path, claims: dict[str, list[Finding]], *, seed: int, size
 
 
 def level_words(claims: dict[str, list[Finding]], seed: int) -> str:
-    """Return what the verdicts mean, with which probability any of them is wrong, and what the star says."""
+    """Return what the verdicts mean, the probability that any of them is wrong, and what the star means."""
     fresh = (
-        f"Of seed {seed} no data had been seen by then, so their intervals keep their level here."
+        f"No data of seed {seed} had been seen by then, so their intervals keep their level here."
         if seed not in SEEDS_SEEN
         else f"Data of seed {seed} had been seen by then, so the level of these is not guaranteed here."
     )
@@ -70,7 +70,7 @@ def _quantities(claims: dict[str, list[Finding]]) -> Iterable[str]:
 
 
 def _escape_markup(text: str) -> str:
-    """Escape stars and underscores, so that they are no markup."""
+    """Escape stars and underscores, so that they are not markup."""
     return text.replace("*", "\\*").replace("_", "\\_")
 
 

@@ -25,8 +25,8 @@ SETTINGS: dict[str, Any] = {
 QUICK: dict[str, Any] = {"horizon": 1_000}
 FULL: dict[str, Any] = {}
 CAPTION = (
-    "What each step of one live agent spends, as a share of what it may, over {horizon} pulls; a budget of which "
-    "every step spends all is not drawn."
+    "What each step of one live agent spends, as a share of what it may, over {horizon} pulls; a budget that "
+    "every step spends in full is not drawn."
 )
 
 
@@ -63,7 +63,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
 
 
 def plot(data: xr.Dataset) -> "Figure":
-    """Draw the share of the budget that each step spends, for budgets that are not always spent whole."""
+    """Draw the share of the budget that each step spends, for budgets that are not always spent in full."""
     figure = new_figure(7.2, 2.6)
     varied = [e for e in data.epsilon.values if float(data.spent.sel(epsilon=e).min()) < 0.99]
     chosen = varied or list(data.epsilon.values)

@@ -1,7 +1,7 @@
 """The contract of an experiment: a module, with its name and title in this folder's `__init__`, that has
 
-- `SETTINGS`, the paper's parameters and our horizons, `QUICK`, what a quick run changes, and `FULL`, what a full run
-  changes, which has as many runs as a pilot on other seeds asked for (docs/samples.md);
+- `SETTINGS`: the paper's parameters and our horizons; `QUICK`: what a quick run changes; `FULL`: what a full run
+  changes, with as many runs as a pilot on other seeds asked for (docs/samples.md);
 - `CAPTION`, what the figure shows, with names of settings in braces;
 - `steps(settings)`: how much there is to do, in the units with which `run` calls `tick`;
 - `run(settings, seed, tick) -> Dataset`: simulate, nothing else;
@@ -76,13 +76,13 @@ def settings_of(experiment: Experiment, size: Size) -> dict[str, Any]:
 
 
 def digest_settings(size: Size) -> str:
-    """Return a short digest of the settings of all experiments: data and pages of other settings have another."""
+    """Return a short digest of the settings of all experiments, which tells data and pages of other settings apart."""
     settings = json.dumps([settings_of(load_experiment(name), size) for name in TITLES])
     return sha256(settings.encode()).hexdigest()[:8]
 
 
 def join_words(texts: Sequence[str]) -> str:
-    """Return a list as it is read.
+    """Join texts as in a sentence.
 
     >>> join_words(["2", "3", "4"]), join_words(["2"])
     ('2, 3 and 4', '2')
@@ -91,8 +91,8 @@ def join_words(texts: Sequence[str]) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Return a setting as it is read: numbers of runs that differ from point to point as a range, and lists in a list
-    apart from each other.
+    """Return a setting in words: numbers of runs that differ from point to point become a range, and lists in a list
+    are kept apart.
 
     >>> in_words(100_000), in_words((60, 60)), in_words((150, 700, 500)), in_words((0.2, 0.5, 0.0))
     ('100,000', '60', '150 to 700', '0.2, 0.5 and 0')

@@ -57,7 +57,7 @@ _CHANGED_WATCH = ("3ae282a", "ae8dca9")  # how long the observer watches
 _CHANGED_WRONG = ("7b1734e",)  # one claim per δ
 _CHANGED_SLOPE = ("7b1734e", *_CHANGED_WATCH, "9c71bac")  # the statistic
 _CHANGED_PLANNER = ("9c71bac",)  # the statistic
-_CHANGED_FLOOR = ("2aec69e", *_CHANGED_WATCH)  # of what
+_CHANGED_FLOOR = ("2aec69e", *_CHANGED_WATCH)  # what the observer is compared with
 _NO_RUN = -1  # in `right`, where one δ has fewer runs than another
 
 
@@ -196,9 +196,9 @@ def _detected_first(data: xr.Dataset, delta: float, instance: str) -> Finding:
 
 
 def _power_of_epsilon(data: xr.Dataset, instance: str) -> Finding:
-    """Compare medians at both ends of ε. A median does not ask when runs that were not detected would have been; and
-    two medians have shorter intervals than a line through many has. Whether the power is within 0.1 of −1, an hour does
-    not decide (docs/samples.md).
+    """Compare medians at both ends of ε. A median does not depend on when undetected runs would have been detected, and
+    two medians have shorter intervals than a line through many. A run of an hour does not decide whether the power is
+    within 0.1 of −1 (docs/samples.md).
     """
     times = [times[:runs] for times, runs in _zip(data.detected, data.watched)]
     small, large = float(data.epsilon[0]), float(data.epsilon[-1])
@@ -250,8 +250,8 @@ def _wrong(data: xr.Dataset, k: int, delta: float) -> Finding:
 
 def _detection_bounds(data: xr.Dataset) -> list[Finding]:
     """Compare detection with two bounds. Power ½ needs a total of KL(½ ‖ α), so no median can come earlier. And without
-    seeing the draws no test beats the likelihood ratio of the agent's policy averaged over them: the floor. Whether the
-    observer takes twice its time at most, an hour does not decide (docs/samples.md).
+    seeing the draws no test beats the likelihood ratio of the agent's policy averaged over them: the floor. A run of an
+    hour does not decide whether the observer takes at most twice the floor's time (docs/samples.md).
     """
     alpha, n = data.attrs["alpha"], data.attrs["n_arms"]
     half = bernoulli_kl(0.5, alpha, math.log(alpha))

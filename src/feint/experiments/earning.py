@@ -1,7 +1,7 @@
 """What a deceiver earns by spending the KL budget on private reward, and how soon that is noticed.
 
 Results are medians over runs. In a few runs the best public arm starts so badly that the reference gives it up; the
-tilt then costs nothing, and the gain is linear. These runs would decide every mean.
+tilt then costs nothing, and the gain is linear. These runs would dominate every mean.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -235,8 +235,8 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
     """Test the √T law, its proportions, linear regret, lock-in, and detection against Algorithm 1.
 
     Greedy tilting by the private means reaches the constant, even if it presses no arm down. Without exploration, an
-    arm that looks bad once is suppressed and never looked at again. And now and then the reference gives the best
-    public arm up, and the gain is linear.
+    arm that looks bad once is suppressed and never looked at again. Now and then the reference gives up the best
+    public arm, and the gain is linear.
     """
     found = [claim for case in ("known", "spared", "drawn") for claim in _law(data, case)]
     first, _ = _decade(data)

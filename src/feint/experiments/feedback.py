@@ -97,8 +97,8 @@ def with_spread(settings: dict[str, Any]) -> Bandit:
 
 def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     """Return `log_error(case, replication, time)` with `gamma(case)` and whether the best arm was `found`; `excess(run,
-    spread_time)`, log error less its limit, and its first-order standard deviation `predicted`; and of watched runs
-    `watched_error` and `alarm`.
+    spread_time)`, log error less its limit, and its first-order standard deviation `predicted`; and, for watched
+    runs, `watched_error` and `alarm`.
     """
     seed = int(np.random.SeedSequence((seed, 2)).generate_state(1, np.uint64)[0])
     common: dict[str, Any] = {"epsilon": settings["epsilon"], "seed": seed, "method": "event"}

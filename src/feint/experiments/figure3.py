@@ -126,7 +126,7 @@ def claims(data: xr.Dataset, settings: dict[str, Any]) -> list[Finding]:
         Finding(
             "arms 3 and 4 come closer",
             OURS,
-            f"median fall of that log ratio from t = {settings['early']:,} to {last:,}",
+            f"median fall of the log ratio of arms 4 and 3 from t = {settings['early']:,} to {last:,}",
             *median_interval(early - late, LEVEL),
             at_least=0.0,
             changed=("6917879", *_CHANGED_RUNS),

@@ -25,7 +25,7 @@ KINDS = {
     PAPER_CLAIM: "What the paper says, measured",
     OUR_CLAIM: "What the paper does not say, measured",
     THEOREM: "Theorems: these cannot fail unless the software is wrong",
-    MEASUREMENT: "Measurements: numbers with their intervals, of which nothing is claimed",
+    MEASUREMENT: "Measurements: numbers with their intervals, about which nothing is claimed",
 }
 
 
@@ -76,7 +76,7 @@ class Finding:
 
     @property
     def claimed(self) -> str:
-        """The claimed range in words."""
+        """Return the claimed range in words."""
         if self.verdict == MEASURED:
             return ""
         if math.isinf(self.at_least):
@@ -87,7 +87,7 @@ class Finding:
 
     @property
     def interval(self) -> str:
-        """The interval in words, empty where nothing is random."""
+        """Return the interval in words, or an empty text where nothing is random."""
         return "" if self.level == 0 else f"{self.low:.3g} … {self.high:.3g}"
 
     def to_json(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def family_words(claims: Iterable[Finding]) -> str:
     levels = [claim.level for claim in claims if claim.level > 0]
     return (
         f"An interval misses the truth with probability at most {100 * LEVEL:g} %, whatever the law of the data. "
-        f"{len(levels)} intervals rest on chance: that any of them misses has probability at most {len(levels)} × "
+        f"{len(levels)} intervals rest on chance: the probability that any of them misses is at most {len(levels)} × "
         f"{100 * LEVEL:g} % = {100 * sum(levels):.2g} %."
     )
 

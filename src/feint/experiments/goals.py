@@ -52,8 +52,8 @@ _CHANGED = ("7a8f80b",)  # σ and the longest horizon
 
 
 def take_turns(weights: FloatArray, turns: int) -> list[int]:
-    """Return a cycle of arms in which each keeps to its share, as `FixedBoosting` does; the event-driven method passes
-    cycles at once.
+    """Return a cycle of arms in which each keeps to its share, as in `FixedBoosting`; the event-driven method passes
+    whole cycles at once.
     """
     made: list[int] = []
     counts = np.zeros(weights.size)

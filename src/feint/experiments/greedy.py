@@ -1,4 +1,4 @@
-"""An explorer that earns without exploring: the one that `earning` shows to lock in."""
+"""An explorer that earns without exploring, and so locks in, as `earning` shows."""
 
 from typing import NamedTuple
 
@@ -23,5 +23,5 @@ class Greedy:
     """Tilt by the estimated private means: what `Earn` would be if it did not explore."""
 
     def kernel(self, n_arms: int) -> GreedyKernel:
-        """Return its settings, of which it has none."""
+        """Return its settings for kernels; it has none."""
         return GreedyKernel()

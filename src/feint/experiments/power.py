@@ -37,7 +37,7 @@ CAPTION = (
 )
 _REACHED, _NORMAL = 0.5, 0.1  # shares of the floor's power, and of the normal approximation
 _SPAN, _GRID = 0.4, 31  # where the best test is looked for, in standard deviations of the log ratio, and at how many u
-_CHANGED_FLOOR = ("2aec69e",)  # half of what
+_CHANGED_FLOOR = ("2aec69e",)  # what the observer's power is compared with
 _CHANGED_NORMAL = ("9c71bac",)  # B is what is on offer, not an estimate of what is spent
 
 
@@ -110,7 +110,7 @@ def best_interval(log_ratios: FloatArray, alpha: float, total: float, level: flo
     the level. The upper one is the least upper bound of h at three u. The lower one has bounds of h at all of them and
     of s at the first and the last, together: between two neighbours h falls below both by at most
     gap·a·b/(a + b), where −a and b bound its slope. Before the first u it falls by at most u times its slope there, and
-    after the last it falls until αu = 1 at most. And α is always reached.
+    after the last it falls until αu = 1 at most. The power is never below α.
     """
     spread = math.sqrt(2 * total)
     points = np.exp(spread * (stats.norm.isf(alpha) + np.linspace(-_SPAN, _SPAN, _GRID)) - total)

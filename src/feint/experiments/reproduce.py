@@ -3,7 +3,7 @@
 A piece is one experiment's data, a Zarr store. It is written under a temporary name and renamed when it is complete,
 so a half-written piece is never taken for a finished one. Long simulations of an unfinished piece are kept block by
 block (`resumable`), so that an interrupt loses only seconds. A manifest names the settings; a folder with other
-settings is refused, and so is one that is not ours. Figures, claims and the report are made from the pieces alone.
+settings is refused, and so is one that feint did not make. Figures, claims and the report are made from the pieces.
 """
 
 import json

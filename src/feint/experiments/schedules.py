@@ -74,7 +74,7 @@ def run(settings: dict[str, Any], seed: int, tick: Tick) -> xr.Dataset:
     All are at the same time and with the same seeds, so a schedule's gain is pulls − own_pulls, run by run. Thompson
     Sampling pulls the arm some 40 times by itself, which costs nothing, and a boost that only makes such a pull come
     sooner gains nothing. Medians are compared, since the limit is about almost every run and the fluid prediction about
-    a typical one, and a single run in which the best public arm starts badly can move a mean by half.
+    a typical one. A single run in which the best public arm starts badly can move a mean by half.
     """
     bandit, boosted = Bandit(settings["public"], settings["private"]), settings["boosted"]
     horizon = settings["horizon"]

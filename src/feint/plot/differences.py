@@ -59,7 +59,9 @@ def compare(
     runs = np.intersect1d(one["replication"].values, other["replication"].values)
     times = np.intersect1d(one["time"].values, other["time"].values)
     if not runs.size or not times.size:
-        raise ValueError("a and b have no run or no checkpoint in common; simulate both with the same numbers.")
+        raise ValueError(
+            "a and b have no run or no checkpoint in common; simulate both with the same replications and checkpoints."
+        )
     pair = (data[variable].sel(replication=runs, time=times).transpose("replication", "time") for data in (one, other))
     first, second = (values.values for values in pair)
     is_log = variable.startswith("log_")

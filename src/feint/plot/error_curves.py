@@ -20,8 +20,8 @@ def error_curves(runs: Any, by: By = None, ax: "Axes | None" = None) -> "Axes":
     runs
         What `simulate` or `open_sweep` returns, or a dictionary of label: runs.
     by
-        The coordinate, or several, that curves are told apart by, such as "epsilon". If it is not given, a sweep's are
-        told apart by all in which they differ.
+        The coordinate, or several, that curves are told apart by, such as "epsilon". If not given, the curves of a
+        sweep are told apart by all coordinates in which they differ.
     ax
         Matplotlib axes to draw on; new ones if not given.
 

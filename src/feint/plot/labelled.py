@@ -105,7 +105,7 @@ def colours_of(n: int, *, ordered: bool) -> Sequence[str]:
 
 
 def axes_or_new(ax: "Axes | None", width: float = 6.4, height: float = 4.0) -> "Axes":
-    """Return the axes given, or those of a new figure of pyplot's, which a notebook shows."""
+    """Return the axes given, or those of a new pyplot figure, which a notebook shows."""
     need("matplotlib", "A picture")
     if ax is not None:
         return ax

@@ -1,5 +1,5 @@
-"""The names of explorers, references, families, budgets, goals and feedbacks, which every door reads: commands, files,
-page and states.
+"""The names of explorers, references, families, budgets, goals and feedbacks, as all interfaces read them: commands,
+files, page and states.
 
 A class in a file of `explorers`, `references`, `families`, `budgets`, `goals` or `feedback` names itself: `name` is
 what users write, and the optional `aliases` are other names that are accepted. The fields of its dataclass are its

@@ -22,7 +22,7 @@ from feint.support.saved import damaged
 
 
 def config_of(part: Any, sort: str) -> dict[str, Any]:
-    """Return a JSON-ready description. ∞ is written as "inf". Of a user's own class it has the name; of a class that
+    """Return a JSON-ready description. ∞ is written as "inf". For a user's own class it has the name; for a class that
     holds one, also its other arguments.
     """
     cls: Any = type(part)
@@ -36,7 +36,7 @@ def config_of(part: Any, sort: str) -> dict[str, Any]:
 
 
 def from_config(config: dict[str, Any], sort: str, own: Any = None) -> Any:
-    """Return what `config_of` described; `own` is the user's own object, where it was one."""
+    """Return what `config_of` described; `own` is the user's own object, if it was one."""
     name = config.get("kind") if isinstance(config, dict) else None
     if not isinstance(name, str):
         raise damaged(f"its {sort}", config)
@@ -72,7 +72,8 @@ def families_from_config(configs: list[Any], own: Any = None) -> tuple[Any, ...]
 
 
 def from_table(table: Mapping[str, Any], sort: str, label: str, folder: Path | None, known: Mapping[str, Any]) -> Any:
-    """Return the part of a study's table, as {kind = "round-robin", arms = [1, 2]}; a part in it is a table or a text.
+    """Return the part that a study's table describes, such as {kind = "round-robin", arms = [1, 2]}; a part inside it
+    is a table or a text.
 
     `label` is what an error calls it; `folder` and `known` are those of `parse`.
     """

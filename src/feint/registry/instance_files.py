@@ -20,15 +20,15 @@ def load_bandit(path: Path, usual_family: Any = None) -> Bandit:
 
 
 def usual_arguments(*bandits: Bandit) -> dict[str, Any]:
-    """Return what an explorer may leave out: round robin goes over all arms but the best public one, where these are
-    the same for all bandits.
+    """Return what an explorer may leave out: round robin goes over all arms but the best public one, if these are the
+    same for all bandits.
     """
     others = {tuple(a for a in range(bandit.n_arms) if a != bandit.best_public) for bandit in bandits}
     return {"arms": others.pop()} if len(others) == 1 else {}
 
 
 def bandit_of(fields: Any, folder: Path, what: str = "It", usual_family: Any = None) -> Bandit:
-    """Return a `Bandit` from such fields; `folder` is where files of the user's own families are looked for, and
+    """Return a `Bandit` from the fields of a file; `folder` is where files of the user's own families are sought, and
     `usual_family` the family of rewards if the fields name none.
     """
     given = set(fields) if isinstance(fields, dict) else set()

@@ -92,8 +92,8 @@ def class_of(name: str, sort: str, folder: Path | None) -> Any:
     own = _OWN.fullmatch(name)
     if own and sort == "feedback":
         raise ValueError(
-            f"{name[:80]!r} is no feedback: one of your own cannot be used, since kernels and theory know only those "
-            f"of feint; choose among {', '.join(registered(sort))}."
+            f"{name[:80]!r} is not a feedback: your own cannot be used, since kernels and theory know only those of "
+            f"feint; choose among {', '.join(registered(sort))}."
         )
     if own and folder is not None:
         return _own_class(folder / own[1], own[2])
@@ -181,7 +181,7 @@ def _own_class(path: Path, attribute: str) -> type:
 def find_own(text: str, what: str, folder: Path) -> Any:
     """Return the class, function or object that FILE.py:NAME or MODULE:NAME names; `what` is what it is for.
 
-    Files, and modules before all others, are looked for in `folder`.
+    Files are looked for in `folder`, and modules are looked for there first.
     """
     place, colon, attribute = text.rpartition(":")
     if not colon or not place or not attribute.isidentifier():
@@ -212,7 +212,7 @@ def _run_file(path: Path) -> ModuleType:
 
 @cache
 def _load(path: Path, modified: int) -> ModuleType:
-    """Run a user's file, and again once it was edited. Dask pickles such a module by value, so that workers need
+    """Run a user's file, and again once it has been edited. Dask pickles such a module by value, so that workers need
     not have the file.
     """
     # The module has a name of its own: a user's random.py must not replace Python's, nor another mine.py this one.
@@ -225,7 +225,7 @@ def _load(path: Path, modified: int) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise ValueError(f"{path} cannot be run: {type(error).__name__}: {error}") from None
-    with suppress(ImportError):  # without Dask nothing travels
+    with suppress(ImportError):  # without Dask, nothing is sent to workers
         import cloudpickle
 
         cloudpickle.register_pickle_by_value(module)

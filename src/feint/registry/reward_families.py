@@ -1,7 +1,7 @@
 """Families of rewards as users write them, and those that a reference implies.
 
 A reference that is named by a family is Thompson Sampling with that family's posteriors: `beta` is for Bernoulli
-rewards, and no others. A reference with a `usual_family` is about rewards of that family where none is named.
+rewards only. A reference with a `usual_family` is about rewards of that family if none is named.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from feint.registry.names import arguments, find, registered
 from feint.registry.text import parse, split, unwrap
 from feint.support.own_parts import offers, read
 
-USUAL_REFERENCE = "thompson-sampling"  # what is meant where no reference is named
+USUAL_REFERENCE = "thompson-sampling"  # what is meant if no reference is named
 
 
 def parse_families(given: Any, *, folder: Path | None = None) -> Any:
-    """Return a family by name or as a table of a file, or a pair, as "bernoulli,gaussian:2" or a list of two.
+    """Return a family by name or as a table of a file, or a pair, such as "bernoulli,gaussian:2" or a list of two.
 
     >>> parse_families("bernoulli,gaussian:2")
     (Bernoulli(), Gaussian(sigma=2.0))
@@ -60,7 +60,7 @@ def is_family_of(implied: Any, family: Any) -> bool:
 
 
 def usual_family(reference: Any) -> Any:
-    """Return the family that a reference is about; None if it is about rewards of any.
+    """Return the family that a reference is about; None if it is about rewards of any family.
 
     >>> usual_family(parse("clipped:play-the-winner,0.1", "reference"))
     Bernoulli()
@@ -70,7 +70,7 @@ def usual_family(reference: Any) -> Any:
 
 
 def families_for(reference: Any, family: Any, sigma: float | None = None) -> tuple[Any, Any]:
-    """Return the (public, private) families that are given; where none is, those that the reference is about."""
+    """Return the (public, private) families that are given; if none are, those that the reference is about."""
     from feint.bandit import family_pair  # `feint --help` needs no families
 
     return family_pair(usual_family(reference) if family is None and sigma is None else family, sigma)

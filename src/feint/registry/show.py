@@ -13,7 +13,7 @@ from feint.support.printable import short_repr
 def show_part(part: Any, sort: str) -> str:
     """Return a part as Python writes it, with lists for tuples; one of the user's own with its plain attributes.
 
-    Labels of stores are made of it, and a study goes on only where they are the same.
+    Labels of stores are made of it, and a study continues only if they are the same.
 
     >>> from feint.registry import parse
     >>> show_part(parse("clipped:(split:0.5;0.5),0.05", "reference"), "reference")

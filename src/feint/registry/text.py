@@ -2,8 +2,8 @@
 
 Arguments stand in the constructor's order with commas between them; what is left out at the end has its usual value. A
 part inside a part is written by its name, in parentheses if it has arguments: clipped:(softmax:0.5),0.05. Lists have ;
-between their items, and lists in lists parentheses around them. If the only argument is a list, commas do too:
-split:0.5,0.5, and rows of it are thompson-sampling:0,1;0,2.
+between their items, and lists in lists have parentheses around them. If the only argument is a list, its items may have
+commas between them, as in split:0.5,0.5, or be rows, as in thompson-sampling:0,1;0,2.
 """
 
 import math
@@ -34,8 +34,8 @@ _TYPES = {float: "a number", int: "a whole number", bool: "true or false"}
 def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[str, Any] = _NOTHING) -> Any:
     """Return the explorer, reference, family or budget (`sort`) that a text names; a number is a budget too.
 
-    `folder` is where files of the user's own are looked for; without, no file is run. `known` has values of arguments
-    that the text may leave out, by name, such as the horizon of a run.
+    `folder` is where files of the user's own are looked for; without it, no file is run. `known` has values of
+    arguments that the text may leave out, by name, such as the horizon of a run.
 
     >>> parse("clipped:(softmax:0.5),0.05", "reference")
     Clipped(reference=Softmax(temperature=0.5), low=0.05, high=1.0)
@@ -43,7 +43,7 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
     TotalBudget(total=5.0, horizon=1000)
     """
     if not isinstance(text, str):
-        raise ValueError(f"{text!r} names no {sort}; give a name, as {next(iter(registered(sort)))!r}.")
+        raise ValueError(f"{text!r} names no {sort}; give a name, such as {next(iter(registered(sort)))!r}.")
     text = text.strip()
     if sort == "budget" and is_number(text):
         text = f"constant:{text}"
@@ -58,15 +58,15 @@ def parse(text: Any, sort: str, *, folder: Path | None = None, known: Mapping[st
 
 @contextmanager
 def blaming_part(sort: str, text: str) -> Iterator[None]:
-    """Say which part could not be made; bugs of this package pass as they are."""
+    """Name the part in the error if it cannot be made; bugs in feint pass unchanged."""
     try:
         yield
     except _NotMade as error:
         raise _NotMade(sort, text, error.reason, error.of) from None
     except ValueError as error:
-        if isinstance(error, OwnPartError) or not is_users(error):  # the first says it all
+        if isinstance(error, OwnPartError) or not is_users(error):  # an OwnPartError says it all
             raise
-        # Its arguments are no options, which is what `name` stands for.
+        # In messages `name` stands for an option, but the arguments of a part are not options.
         raise _NotMade(sort, text, str(error).replace("`", ""), text) from None
 
 
@@ -94,7 +94,7 @@ def _settings(cls: Any, written: str | None, folder: Path | None, known: Mapping
 
 
 def fill_in(cls: Any, settings: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of the arguments that `settings` lack; say which of them are missing."""
+    """Return the known values of arguments that `settings` lacks; refuse if any is unknown."""
     needed = [argument.name for argument in arguments(cls) if argument.name not in settings and not argument.optional]
     if missing := [name for name in needed if name not in known]:
         raise ValueError(f"it needs {' and '.join(missing)}; write {signature(cls, known)}.")
@@ -146,7 +146,7 @@ def _of_type(text: str, kind: Any) -> Any:
 
 
 def split(text: str, separator: str) -> list[str]:
-    """Split outside of parentheses."""
+    """Split a text at a separator, outside of parentheses."""
     items, depth, start = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -193,7 +193,7 @@ def parse_whole(text: str, name: str = "it") -> int:
     except (ValueError, OverflowError):
         value, number = 0.5, 0
     if value != number:
-        raise ValueError(f"{name} is {text!r}; give a whole number, as 100000 or 1e5.")
+        raise ValueError(f"{name} is {text!r}; give a whole number, such as 100000 or 1e5.")
     return number
 
 
@@ -216,7 +216,7 @@ def format_part(part: Any, sort: str) -> str:
 
 
 def format_usual(cls: Any) -> str | None:
-    """Return the usual value of a class's first argument as a text; None if it has none, or none but None.
+    """Return the usual value of a class's first argument as a text; None if it has none, or if it is None.
 
     >>> references = registered("reference")
     >>> format_usual(references["permuted-blocks"]), format_usual(references["thompson-sampling"])

@@ -27,7 +27,7 @@ def open_sweep(store: str | os.PathLike[str]) -> xr.Dataset:
     `epsilon` has numbers if all budgets are numbers, otherwise labels; `budget` describes them in words. The attributes
     `study`, `text` and `versions` say what was run: as JSON, as written in its file, and by which versions. A damaged
     or missing chunk is named when it is read; damaged labels and metadata are named at once. Running the same sweep
-    again mends it.
+    again repairs it.
 
     Parameters
     ----------

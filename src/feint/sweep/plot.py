@@ -52,7 +52,7 @@ def draw_sweep(data: "xr.Dataset") -> "Figure":
 
 
 def _add_legend(figure: "Figure", data: "xr.Dataset", kinds: list[tuple[int, ...]], colours: Any) -> None:
-    """Say below the panels which colour is which budget, and which dashes are which explorer."""
+    """Show below the panels which colour is which budget, and which dashes are which explorer."""
     from matplotlib.lines import Line2D
 
     entries = [

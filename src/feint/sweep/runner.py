@@ -1,4 +1,4 @@
-"""Run what is missing of a study, and only that, into its store."""
+"""Run what is missing from a study, and only that, into its store."""
 
 import os
 import sys
@@ -97,7 +97,7 @@ def _run_tasks(store: StoreWriter, plan: Workload, outcomes: Outcomes, progress:
 
 
 def _said(error: Exception) -> str:
-    """Return what the record says of a failure; a user's own part is named in the error itself."""
+    """Return what the record says about a failure; a user's own part is named in the error itself."""
     return str(error) if isinstance(error, OwnPartError) else f"{type(error).__name__}: {error}"
 
 

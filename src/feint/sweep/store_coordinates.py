@@ -64,4 +64,4 @@ def _padded(rows: list[Any], width: int) -> NDArray[np.float64]:
 
 
 def _texts(values: list[str]) -> NDArray[Any]:
-    return np.array(values, dtype=object)  # of variable length: Zarr has no specification of fixed ones
+    return np.array(values, dtype=object)  # of variable length: Zarr does not specify texts of fixed length

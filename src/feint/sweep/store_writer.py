@@ -61,7 +61,7 @@ class StoreWriter:
 
     @property
     def _states(self) -> NDArray[np.int64]:
-        """The state of every block: 0 if it is missing, FAILED, or a size."""
+        """Return the state of every block: 0 if it is missing, FAILED, or a size."""
         return self._records[..., 0, 0]
 
     def missing(self, retry_failed: bool = False) -> BoolArray:
@@ -71,13 +71,13 @@ class StoreWriter:
 
     @property
     def failed(self) -> list[tuple[CellIndex, str]]:
-        """The cells with failed blocks, and why they failed."""
+        """Return the cells with failed blocks, and why they failed."""
         found = map(tuple, np.argwhere((self._states == FAILED).any(axis=4)).tolist())
         return [(index, self._failures[index]) for index in found]
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the store for writing. Metadata, coordinates and records are made first, or mended if damaged."""
+        """Lock the store for writing. Metadata, coordinates and records are made first, or repaired if damaged."""
         if not self.exists:
             self.target.create({**self.layout.fixed, **self.layout.encode_all_records(self._records)})
             self.exists = True

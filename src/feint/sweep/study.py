@@ -99,7 +99,7 @@ class Study:
 
     @property
     def most_arms(self) -> int:
-        """The largest number of arms; bandits with fewer are padded to it."""
+        """Return the largest number of arms; bandits with fewer are padded to it."""
         return int(max(bandit.n_arms for bandit in self.axes["bandit"].values()))
 
     def cell(self, index: CellIndex) -> Scenario:
@@ -117,8 +117,8 @@ class Study:
         yield from map(tuple, np.argwhere(self.wanted).tolist())
 
     def labelled_as(self, stored: Mapping[str, Any]) -> Self:
-        """Return this study with the labels that a stored one (its `config`) has for the same parts, in the same order,
-        where the user gave none: how parts are written may have changed since.
+        """Return this study with the labels of a stored one (its `config`), if that has the same parts in the same
+        order and the user gave no labels: how parts are written may have changed since.
         """
         config, same = self.config(), copy.copy(self)
         same.axes = dict(self.axes)

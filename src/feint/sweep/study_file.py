@@ -61,7 +61,7 @@ class _Reader:
     def bandits(self, tables: Any) -> dict[str, Bandit]:
         """Return the bandits by name. One that names no family has the family of the references, if they agree."""
         if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-            raise ValueError("bandits are tables with names, as [bandits.mine].")
+            raise ValueError("bandits are tables with names, such as [bandits.mine].")
         agree = all(family == self._families[0] for family in self._families)
         usual = self._families[0] if self._families and agree else None
         found = {}
@@ -93,15 +93,17 @@ class _Reader:
         return self._entry(entry, sort)[1]
 
     def _entry(self, entry: Any, sort: str) -> tuple[str, Any]:
-        """Return (label, object) of 0.1, "top-two", "softmax:0.5", "mine.py:Mine" or a table, as {kind = "round-robin",
-        arms = [1, 2], label = "…"}.
+        """Return (label, object) of 0.1, "top-two", "softmax:0.5", "mine.py:Mine" or a table, such as {kind =
+        "round-robin", arms = [1, 2], label = "…"}.
         """
         if isinstance(entry, int | float) and sort == "budget":
             return repr(float(entry)), entry
         if isinstance(entry, str):
             return entry, self._part(entry, entry, sort)
         if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
-            raise ValueError(f'{entry!r} names no {sort}; give a name, or a table as {{kind = "…"}} with its settings.')
+            raise ValueError(
+                f'{entry!r} names no {sort}; give a name, or a table such as {{kind = "…"}} with its settings.'
+            )
         table = {name: value for name, value in entry.items() if name != "label"}
         written = ", ".join(f"{name}={value}" for name, value in table.items() if name != "kind")
         label = entry.get("label", f"{entry['kind']}({written})" if written else entry["kind"])
@@ -110,7 +112,7 @@ class _Reader:
         return label, self._part(table, label, sort)
 
     def _part(self, entry: Any, label: str, sort: str) -> Any:
-        """Return what a text or a table names; of a reference, note which rewards it is about."""
+        """Return what a text or a table names; for a reference, note which rewards it is about."""
         named, implied = imply_family(entry) if sort == "reference" else (entry, None)
         if isinstance(named, str):
             found = parse(named, sort, folder=self._folder, known=self._known)

@@ -117,7 +117,7 @@ def measure(study: Study, wanted: BoolArray) -> FloatArray:
     known = ~np.isnan(seconds)
     pairs = np.where(known, seconds, 0.0).sum(0) / np.maximum(known.sum(0), 1)
     found = np.where(known, seconds, np.where(known.any(0), pairs, math.nan))
-    for plain in (True, False):  # of which one says nothing about the other
+    for plain in (True, False):  # times of one kind say nothing about the other
         like = study.plain == plain
         found[like & np.isnan(found)] = seconds[like & known].mean() if (like & known).any() else TASK_SECONDS
     return found

@@ -1,6 +1,6 @@
 """Why a claim was rejected: kinds of departures and other claims, compared after the fact.
 
-The audit alone imports this folder.
+Only the audit imports this folder.
 """
 
 from feint.auditing.diagnosis.expert_families import Alternative

@@ -51,7 +51,7 @@ _CLEARLY = 10.0  # nats beyond which a claim whose probabilities are known to 1 
 
 
 def rows_looked_at(rejected_at: int, n_arms: int) -> int:
-    """Return how many rows to look at: more than to the rejection, and most where arms are few and hard to tell."""
+    """Return how many rows to look at: beyond the rejection, and most if arms are few, since kinds are hard to tell."""
     fewest = max(_FEWEST_ROWS, _FEWEST_CELLS // n_arms)
     return min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))
 
@@ -142,13 +142,13 @@ class _ReadLog:
         return mode
 
     def recompute(self, other: OtherClaim) -> Alternative | None:
-        """Return another claim with its probabilities, rough ones where they are quick; None where it has none here."""
+        """Return another claim with its probabilities, rough if exact ones take long; None if it has none here."""
         is_rough = self._has_rough(other.setting)
         table = self._table(other.setting, is_rough)
         return None if table is None else Alternative(other.kind, other.words, table, other.setting, is_rough)
 
     def _has_rough(self, setting: Setting) -> bool:
-        """Return whether P(best) takes long under this setting, and is known quickly to about 1 %."""
+        """Return whether P(best) takes long under this setting, but can be found quickly to about 1 %."""
         if not self._recomputed or (self._is_shared and setting[0] in ("delay", "batch", TOP_TWO)):
             return False
         try:
@@ -166,7 +166,7 @@ class _ReadLog:
             log_pi, known = self._read_as(setting, roughly)
         except ValueError:
             return None
-        # Where it is silent nothing speaks for it.
+        # Where it claims nothing, it neither gains nor loses.
         table = np.asarray(np.where(known[:, np.newaxis], log_pi, self._log_pi)[self.tested])
         if not roughly:
             self._exact.append((setting, table))
@@ -198,8 +198,8 @@ class _ReadLog:
         return log_pi, known
 
     def _change(self, other: Claim) -> tuple[FloatArray, BoolArray] | None:
-        """Return what `_read_as` does for a reference around the claimed one, whose probabilities are known; None where
-        it is not around it.
+        """Return what `_read_as` returns, for a reference that wraps the claimed one, whose probabilities are known;
+        None if it does not wrap it.
         """
         claim = self._claim
         is_around = getattr(other.reference, "reference", None) is claim.reference
@@ -234,7 +234,7 @@ class _ReadLog:
         return log_pi, known
 
     def diagnose(self, alternatives: Sequence[Alternative]) -> Diagnosis:
-        """Return the diagnosis, in which settings that would not be rejected are written as options."""
+        """Return the diagnosis; settings that would not be rejected are written as options in it."""
         return diagnose(
             self._pulled[self.tested],
             self._log_pi[self.tested],
@@ -260,7 +260,7 @@ class _ReadLog:
         return write_option(self._claim, setting) if stands else ""
 
     def _is_refuted_by_shares(self, setting: Setting, table: FloatArray, limit: float) -> bool:
-        """Return whether log E of a claim passes a limit by its bet on shares alone, which takes the least time."""
+        """Return whether the bet on shares alone, which is the fastest, takes log E of a claim past a limit."""
         pulled, begins, mode = self._pulled[self.tested], self._past.begins, self._mode(setting)
         if np.isneginf(table[np.arange(pulled.size), pulled]).any():
             return True

@@ -1,4 +1,4 @@
-"""Experts whose probabilities never fall below a limit, or never rise above one, as `Clipped` has them."""
+"""Experts whose probabilities never fall below a limit, or never rise above one, as in `Clipped`."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -16,14 +16,14 @@ _SMALLEST = 1e-300
 class Limited(ExpertFamily[str]):
     """All probabilities are multiplied by one number, and those beyond the limit are set to it.
 
-    The size is the limit from below, or the distance from 1 of that from above. With two arms one is the other. Arms of
+    The size is the lower limit, or 1 minus the upper one. With two arms, each limit implies the other. Arms of
     probability 0 keep it: they may not be available.
     """
 
     SIZES: ClassVar[FloatArray] = np.geomspace(0.005, 0.3, 8)
 
     def labels(self) -> Sequence[str]:
-        """Return which limit there is."""
+        """Return on which side the limit may be."""
         return ("below", "above") if len(self.log.names) > 2 else ("below",)
 
     def _limit(self, label: str, size: float) -> float:

@@ -115,8 +115,8 @@ def powered(arms: IntArray, log_pi: FloatArray, power: float | FloatArray) -> Fl
 def top_two(log_pi: FloatArray, beta: float) -> FloatArray:
     """Return log π (n, K) of `TopTwoThompson` from the logarithms of the probabilities of being the best, log p.
 
-    π_a = p_a·(β + (1 − β)·Σ_{b≠a} p_b/(1 − p_b)); the odds of the likeliest arm are kept apart, so that they swallow
-    no sum from which they are subtracted.
+    π_a = p_a·(β + (1 − β)·Σ_{b≠a} p_b/(1 − p_b)); the odds of the likeliest arm are kept apart, since rounding would
+    lose the others beside them.
     """
     each, leader = np.arange(len(log_pi)), log_pi.argmax(axis=1)
     odds = np.exp(log_pi) / np.maximum(-np.expm1(log_pi), _LEAST)

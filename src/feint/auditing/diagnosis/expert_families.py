@@ -128,7 +128,7 @@ def expert_families(log: Pulls, alternatives: Sequence[Alternative]) -> list[Exp
         found += [Power(GREEDY, log), Power(RANDOM, log), Uniform(RANDOM, log), UniformStart(BURN_IN, log)]
     if varies.any():
         found += [GrowingPower(TEMPERATURE, log), Limited(CLIP, log)]
-    # Where probabilities are constant, an arm that is forced has a wrong share; a multiple of 0 odds would be 0.
+    # With constant probabilities, a forced arm has a wrong share, unless its odds, and so all multiples, are 0.
     refuted = np.bincount(log.arms, log.pulled <= REFUTED, n_arms) > 0
     if (varies | refuted).any():
         found.append(Forced(SHARE, log, np.flatnonzero(varies | refuted).tolist()))
@@ -211,7 +211,7 @@ def _batch_starts(rows: IntArray, size: int) -> IntArray:
 
 
 def _like(log_q: FloatArray, other: FloatArray) -> bool:
-    """Return whether an alternative says the same as another row, as rewards d rows late and the row d before do."""
+    """Return whether an alternative says the same as another row, such as rewards d rows late and the row d before."""
     with np.errstate(invalid="ignore"):
         same: BoolArray = abs(log_q - other) < _SAME
     return bool(same.mean() > 0.8)

@@ -215,7 +215,7 @@ class Power(ExpertFamily[float]):
 
 
 class GrowingPower(ExpertFamily[bool]):
-    """q ∝ π^(n/M), n being the number of rows before: the probabilities are uniform first and sharpen."""
+    """q ∝ π^(n/M), where n is the number of rows before: the probabilities are uniform at first, then sharpen."""
 
     SIZES = _ROWS_TO_1
 
@@ -255,10 +255,10 @@ class Uniform(ExpertFamily[bool]):
 
 
 def _rounded(size: float) -> int:
-    """Return three digits of a number of rows."""
+    """Return a number of rows, rounded to three digits."""
     return int(float(f"{size:.3g}"))
 
 
 def share_text(share: float) -> str:
-    """Return a share as per cent."""
+    """Return a share as a percentage."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

@@ -45,7 +45,7 @@ class Repeats(ExpertFamily[Before]):
 
     def __init__(self, kind: str, log: Pulls) -> None:
         super().__init__(kind, log)
-        # Of two arms, one that alternates repeats the row before the last; the lag 1 alone tells them apart.
+        # With two arms, an agent that alternates also repeats the row before the last; only lag 1 tells the two apart.
         lags = range(1, _LAGS + 1) if len(log.names) > 2 and kind == REPEATS else (1,)
         self._labels = [Before(lag, in_groups) for in_groups in _of_groups(log) for lag in lags]
         self._found = {label: self._look_back(label) for label in self._labels}
@@ -94,7 +94,7 @@ class Avoids(Repeats):
 class Behind(ExpertFamily[bool]):
     """The odds of the arms that were pulled less often than expected so far are e^λ times those claimed.
 
-    Of two even arms this is Efron's biased coin.
+    With two even arms, this is Efron's biased coin.
     """
 
     SIZES = TILTS
@@ -145,8 +145,8 @@ def _coin(tilt: float) -> float:
 class UniformStart(ExpertFamily[bool]):
     """The first N rows of each group are drawn uniformly; all N are equally likely.
 
-    Let S_N be what the first N rows won. Rows in the order of their number within their group, the mean over N until
-    row t is M_t = (Σ_{N≤t} exp S_N + (n − t)·exp S_t)/n, and ℓ_t = log M_t/M_{t−1}.
+    Let S_N be what the first N rows won. With rows in the order of their number within their group, the mean over N
+    until row t is M_t = (Σ_{N≤t} exp S_N + (n − t)·exp S_t)/n, and ℓ_t = log M_t/M_{t−1}.
     """
 
     def __init__(self, kind: str, log: Pulls) -> None:

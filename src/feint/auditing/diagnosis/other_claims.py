@@ -1,4 +1,4 @@
-"""Claims that are often the true one where another is rejected, and how they are written."""
+"""Claims that are often the true one when another is rejected, and how they are written."""
 
 import math
 import shlex
@@ -113,7 +113,7 @@ def _families(claim: Claim, binary: bool) -> Iterator[OtherClaim]:
 
 
 def control_share(claim: Claim, n_arms: int, arm: int, share: float, name: str) -> Iterator[OtherClaim]:
-    """Yield a fixed share for this arm, where Thompson Sampling may draw among the others."""
+    """Yield the claim of a fixed share for this arm, if Thompson Sampling may draw among the others."""
     if isinstance(claim.reference, ThompsonSampling):
         words = f"a share of {share:g} for arm {name}, and Thompson Sampling among the others"
         inside = claim.reference.among([other for other in range(n_arms) if other != arm])

@@ -60,5 +60,5 @@ def read_pulls(
     each = np.arange(arms.size)
     past = past or RowsBefore(np.zeros_like(each), np.ones(each.size, dtype=bool), each)
     if (log_pi[each, arms] < REFUTED).any():
-        log_pi = np.maximum(log_pi, REFUTED)  # in every row: where it is 0 must not tell what was pulled
+        log_pi = np.maximum(log_pi, REFUTED)  # in every row, so that the change does not tell what was pulled
     return Pulls(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms], past)

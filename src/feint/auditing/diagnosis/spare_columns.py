@@ -1,4 +1,4 @@
-"""Columns of a log that no option names, and that look as if one should: of stages, of units, of available arms."""
+"""Columns of a log that no option names, but that look like stages, units or available arms."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _FEWEST = 10  # units, and rows that repeat theirs
 def claims_of_column(
     name: str, cells: Sequence[Any], pulled: IntArray, groups: IntArray, claim: Claim, mode: str, arms: LogArms
 ) -> Iterator[OtherClaim]:
-    """Yield the claims in which a column has a part; `cells`, `pulled` and `groups` are those of the good rows."""
+    """Yield the claims in which a column plays a part; `cells`, `pulled` and `groups` are those of the good rows."""
     recomputed = mode == RecomputedReference.NAME
     if isinstance(cells, np.ndarray) and cells.ndim > 1:
         return
@@ -34,7 +34,7 @@ def claims_of_column(
 
 
 def _are_stages(labels: list[str], groups: IntArray) -> bool:
-    """Return whether a column changes within a group, and seldom."""
+    """Return whether a column changes within a group, but seldom."""
     last: dict[int, str] = {}
     changes = 0
     for label, group in zip(labels, groups.tolist(), strict=True):
@@ -44,7 +44,7 @@ def _are_stages(labels: list[str], groups: IntArray) -> bool:
 
 
 def _are_units(labels: list[str], pulled: IntArray, groups: IntArray) -> bool:
-    """Return whether values come back, and every time with the arm that they had first."""
+    """Return whether values recur, and each time with the arm of their first row."""
     first: dict[tuple[int, str], int] = {}
     for label, arm, group in zip(labels, pulled.tolist(), groups.tolist(), strict=True):
         if first.setdefault((group, label), arm) != arm:

@@ -3,15 +3,15 @@
 Every departure is an expert who says that the pulls were drawn with q_t instead of π_t; its likelihood ratio against
 the claim is Π_t q_t(A_t)/π_t(A_t). The families of a kind have equal weight, and so have a family's experts: a kind
 with many experts pays for them with the logarithm of their number, as it should. An expert may have been right on the
-whole log or on a stretch of it (`kernel`). Kinds have equal weight too, but for a wrong share, which has five times as
-much: a boosted arm is an arm that is pulled too often, and so is the likeliest arm of an agent that is too greedy.
+whole log or on a stretch of it (`kernel`). Kinds have equal weight too, except for a wrong share, which has five times
+as much: a boosted arm is pulled too often, and so is the likeliest arm of an agent that is too greedy.
 Where the claimed probabilities hardly change, nobody can tell which it was, and the name that claims less comes first.
 
-Other claims may be given roughly first. A kind of them is left out where it explains the log so much worse than
-others do that it cannot be named, and where all its claims are themselves rejected, so that none is an option to
-suggest. Otherwise its claims are made exactly, and weighed again.
+Other claims may be given roughly first. A kind of them is left out if it explains the log so much worse than others do
+that it cannot be named, and if all its claims are themselves rejected. None of them is then an option to suggest.
+Otherwise its claims are made exact, and weighed again.
 
-This compares explanations after the fact. It is no test, and the best size of a departure is sought on the same rows.
+This compares explanations after the fact. It is not a test: the best size of a departure is sought on the same rows.
 But every expert's probabilities are fixed before the pull: one that saw it would explain any log. Two kinds that differ
 by 3 nats share the evidence 95 to 5, however much both win over the claim; so the shares, not the gains, say how sure
 the name is.
@@ -35,10 +35,10 @@ from feint.numerics.log_mean import log_mean
 
 UNCLEAR = "unclear"
 _CLEAR = math.log(20)
-_NAMED, _SECOND_NAMED = 0.01, 0.001  # shares of the evidence from which on an explanation, and the second, is named
+_NAMED, _SECOND_NAMED = 0.01, 0.001  # least shares of the evidence with which an explanation, and the second, is named
 _HALVINGS = 9  # of the grid's step at most, where the best size of a family is sought
 _LOG_WEIGHTS = {SHARE: math.log(5)}  # of kinds; 0 of all others
-_SAME = 1e-6  # nats: a family that neither wins nor loses as much is the claim itself
+_SAME = 1e-6  # nats: a family that wins or loses less than this is the claim itself
 _FAR = 30.0  # nats to the best explanation, beyond which an error of 1 % in every probability changes no name
 _PEAK = 1.0  # nats below the peak, within which it is taken for a parabola
 
@@ -79,8 +79,8 @@ class Explanation(NamedTuple):
 class Diagnosis:
     """Explanations of a log, best first.
 
-    Those with less than 1 % of the evidence are left out, but for two: the second best, down to 0.1 %; and where none
-    of the others is a claim that would not be rejected, the best that is.
+    Those with less than 1 % of the evidence are left out, with two exceptions. The second best stays down to 0.1 %. If
+    none of the others is a claim that would not be rejected, the best such claim stays too.
     """
 
     explanations: tuple[Explanation, ...]
@@ -94,7 +94,7 @@ class Diagnosis:
     @property
     def words(self) -> str:
         """Return the words of the best explanation."""
-        return self.explanations[0].words if self._clear else "no departure that is known here explains the log"
+        return self.explanations[0].words if self._clear else "no known departure explains the log"
 
     @property
     def _clear(self) -> bool:
@@ -152,7 +152,7 @@ def diagnose(
     for kind in sorted(gains, key=lambda kind: -shares[kind]):
         best = max((best for _, best in found[kind]), key=lambda best: best.weighed)
         is_named = shares[kind] >= (_NAMED if len(explanations) != 1 else _SECOND_NAMED)
-        # Another claim that would pass is said even if it explains little, unless one is there already.
+        # Another claim that would pass is named even if it explains little, unless one is there already.
         is_claim = isinstance(best.family, Given) and not any(known.option for known in explanations)
         if is_named or is_claim:
             explanation = _as_explanation(best, gains[kind], shares[kind], log, judge)
@@ -164,7 +164,7 @@ def diagnose(
 def _weigh_all(
     log: Pulls, others: Sequence[Alternative], judge: Judge | None
 ) -> list[tuple[ExpertFamily[Any], tuple[float, "_Best"]]]:
-    """Return every family with what `_weigh` finds, but for rough ones that cannot be named; see the module."""
+    """Return every family with what `_weigh` finds, except rough ones that cannot be named; see the module."""
     families = expert_families(log, others)
     with ThreadPoolExecutor(thread_count()) as pool:
         weighed = list(zip(families, pool.map(_weigh, families), strict=True))

@@ -1,6 +1,6 @@
 """The columns by which a claim is tested, one file each: probabilities of all arms, propensities, or rewards.
 
-The audit alone imports this folder.
+Only the audit imports this folder.
 """
 
 from feint.auditing.arms import LogArms

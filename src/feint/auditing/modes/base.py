@@ -45,7 +45,7 @@ class Mode(ABC):
     """A test of a claim by columns of one kind; see the module's docstring."""
 
     NAME: ClassVar[ModeName]
-    # What to do about a pull of probability 0, as a sentence after another.
+    # What to do about a pull of probability 0, as a sentence to append.
     ROUNDED: ClassVar[str] = " If probabilities were rounded, say below which number they were (`floor`)."
 
     def __init__(self, claim: Claim, arms: LogArms, *, grouped: bool = False) -> None:
@@ -58,7 +58,7 @@ class Mode(ABC):
         allowed = {"within": claim.within, "floor": self.floor}
         self.boosts: BoostMixture | PropensityMixture = BoostMixture(arms.n, **allowed)
         self.calibration: Calibration | None = Calibration(arms.n, **allowed)
-        self.shares: ShareBets | None = None  # in its place, where probabilities are estimated
+        self.shares: ShareBets | None = None  # replaces `calibration` where probabilities are estimated
         self.leader: Calibration | None = None
         self.serial = SerialMixture(arms.n, **allowed, n_groups=0 if grouped else None)
 
@@ -108,7 +108,7 @@ class Mode(ABC):
         return {name: (1.0 - SERIAL_SHARE) * share for name, share in shares.items()} | {"serial": SERIAL_SHARE}
 
     def fits(self) -> str:
-        """Return what to make sure of where a pull is all but impossible under the claim, as a clause."""
+        """Return, as a clause, what to make sure of if a pull is all but impossible under the claim."""
         return "the logged probabilities are right"
 
     def order_within_instants(self) -> str:

@@ -74,7 +74,7 @@ def _rounding(chunk: Chunk, i: int) -> float:
 
 
 def sum_rounding(cells: Sequence[Any]) -> float:
-    """Return by how much the sum of these probabilities may be off for that reason."""
+    """Return by how much rounding may put the sum of these probabilities off."""
     return 0.5 * 10.0 ** -max(map(decimals, cells)) * len(cells)
 
 

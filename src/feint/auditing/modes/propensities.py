@@ -103,8 +103,8 @@ class LoggedPropensities(Mode):
                 else ""
             )
             found.append(
-                f"The mean of 1/propensity is at least {total / rows:.3g}, which cannot stay above the number of arms, "
-                f"{self.arms.n}: this is not the probability of the pulled arm{instead}."
+                f"The mean of 1/propensity is at least {total / rows:.3g}, but it cannot stay above the number of "
+                f"arms, {self.arms.n}: this is not the probability of the pulled arm{instead}."
             )
         if not self._two:
             found.append(

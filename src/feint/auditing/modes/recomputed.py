@@ -132,7 +132,7 @@ class RecomputedReference(Mode):
         ignores = getattr(self.expected.reference, "ignores_rewards", False)
         if skipped and not ignores:
             found.append(
-                f"Bad rows left out: {skipped}. If the agent saw their rewards, this is no valid test: the "
+                f"Bad rows left out: {skipped}. If the agent saw their rewards, this is not a valid test: the "
                 "posterior lacks them, and an honest agent may be rejected."
             )
         if self.shares is not None:

@@ -1,4 +1,4 @@
-"""`check_policy`: run a policy, watch it with the audit's test, and end as soon as the answer is known."""
+"""`check_policy`: run a policy, watch it with the audit's test, and stop as soon as the answer is known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REPLAYS = 0.1  # share of E that bets on replays
 
 
 class Policy(Protocol):
-    """What is checked where there are no contexts."""
+    """What a policy must have if there are no contexts."""
 
     def probabilities(self) -> ArrayLike:
         """Return the probability of every arm for the coming pull."""
@@ -45,7 +45,7 @@ class Policy(Protocol):
 
 
 class ContextualPolicy(Protocol):
-    """What is checked with contexts."""
+    """What a policy must have if there are contexts."""
 
     def probabilities(self, context: Any, /) -> ArrayLike:
         """Return the probability of every arm for the coming pull."""
@@ -93,12 +93,12 @@ def check_policy(
     contexts: Any = None,
     seed: int = 0,
 ) -> PolicyReport:
-    """Test whether a policy draws its arms with the probabilities that it says, on simulated rewards.
+    """Test whether a policy draws its arms with the probabilities that it states, on simulated rewards.
 
-    Before every step the policy says its probabilities, then it pulls an arm and learns a reward of `bandit`. The test
-    is that of `audit` with `probabilities`, and adds bets on random numbers that are used again and on probabilities
-    that are out of date. The check ends when the policy is rejected, when it is known to lie within `precision` of what
-    it says, or after `steps` steps.
+    Before every step the policy states its probabilities; then it pulls an arm and learns a reward of `bandit`. The
+    test is that of `audit` with `probabilities`, with more bets: on random numbers that are used again, and on
+    probabilities that are out of date. The check ends when the policy is rejected, when it is known to lie within
+    `precision` of what it says, or after `steps` steps.
 
     Parameters
     ----------
@@ -109,17 +109,17 @@ def check_policy(
     bandit
         Its public rewards are what the policy sees; private ones play no part.
     steps
-        The largest number of steps.
+        The maximum number of steps.
     alpha
         A policy that draws what it says is rejected with at most this probability.
     precision
-        Also end when every arm's mean departure, over the steps so far, is known to be at most this: when its
+        Also stop once every arm's mean departure, over the steps so far, is known to be at most this: once its
         confidence sequence lies within ±precision.
     contexts
         What a contextual policy sees: a list or an array, used in order and then again from its start, or a function
         that draws a context from a NumPy generator. Each method then takes the context as its last argument.
     seed
-        Of rewards and contexts. The policy has random numbers of its own.
+        The seed of rewards and contexts. The policy has random numbers of its own.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def check_policy(
     if not isinstance(bandit, Bandit):
         raise ValueError(f"bandit is {short_repr(bandit)[:80]}; give feint.Bandit(public, private).")
     if not is_whole(steps, 1):
-        raise ValueError(f"steps is {steps!r}; give the largest number of steps, 1 or more.")
+        raise ValueError(f"steps is {steps!r}; give the maximum number of steps, 1 or more.")
     if not is_whole(seed, 0):
         raise ValueError(f"seed is {seed!r}; give a whole number, 0 or more.")
     if precision is not None:
@@ -167,7 +167,7 @@ class _Check:
         self._mode = SaidProbabilities(self._claim, self._arms)
         self._auditor = Auditor(self._mode)
         self._columns: LogColumns = choose_columns(["arm", "probabilities"], self._claim)
-        self._first: list[tuple[IntArray, FloatArray]] = []  # the first steps, by which a rejection is explained
+        self._first: list[tuple[IntArray, FloatArray]] = []  # the first steps, which explain a rejection
 
     def run(self, steps: int, precision: float | None, tick: Tick) -> PolicyReport:
         """Play until the answer is known."""

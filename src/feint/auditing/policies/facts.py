@@ -29,7 +29,7 @@ def _meaning(report: PolicyReport) -> str:
     if (impossible := report.audit.impossible) is not None:
         return (
             f"Step {impossible.row:,} pulled arm {impossible.arm}, after the policy had said that its probability "
-            "was 0. If it rounds what it says, it must say more digits."
+            "was 0. If it rounds what it says, it must give more digits."
         )
     if report.rejected:
         return f"A policy that draws what it says is rejected with probability at most {level}."
@@ -40,7 +40,7 @@ def _meaning(report: PolicyReport) -> str:
         )
     return (
         "That does not show that it draws what it says: mean departures of up to "
-        f"{report.largest_departure:.2g} per step may be there."
+        f"{report.largest_departure:.2g} per step may remain."
     )
 
 
@@ -62,7 +62,7 @@ def _explanation(report: PolicyReport) -> str:
         lag = f"{report.replay.lag} step{'' if report.replay.lag == 1 else 's'} before"
         if report.replay.kind == "repeats":
             return f"its pulls repeat those of {lag}: is a seed set again?"
-        return f"its pulls fit the probabilities that it said {lag}: is an arm drawn too early?"
+        return f"its pulls fit the probabilities that it stated {lag}: is an arm drawn too early?"
     if report.audit.diagnosis is None or report.audit.diagnosis.kind == UNCLEAR:
         return ""
     return report.audit.diagnosis.words
@@ -71,7 +71,7 @@ def _explanation(report: PolicyReport) -> str:
 def _arms(report: PolicyReport) -> FactTable:
     intervals = "* leaves out 0" if any(arm.departs for arm in report.arms) else "each includes 0"
     return FactTable(
-        head=("arm", "share of pulls", "mean said", "departure", "interval"),
+        head=("arm", "share of pulls", "mean stated", "departure", "interval"),
         rows=[_arm(arm) for arm in report.arms],
         marks=["*" if arm.departs else "" for arm in report.arms],
         notes=[f"Means over the steps. The intervals hold for all arms and all steps at once; {intervals}."],

@@ -1,4 +1,4 @@
-"""Play a policy against simulated rewards: what it says before every pull, and what it pulls."""
+"""Play a policy against simulated rewards: note what it says before every pull, and what it pulls."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -31,7 +31,7 @@ class Player:
 
     @property
     def name(self) -> str:
-        """The policy, as reports call it."""
+        """Return the name that reports give the policy."""
         return type(self._policy).__name__
 
     def play(self, steps: int) -> tuple[IntArray, FloatArray]:
@@ -49,7 +49,7 @@ class Player:
         return arms, said
 
     def _probabilities(self, said: Any) -> FloatArray:
-        """Return what was said as numbers, if these are probabilities of all arms."""
+        """Return what the policy said as numbers, if these are probabilities of all arms."""
         try:
             found = np.array(said, dtype=np.float64)
         except (TypeError, ValueError):

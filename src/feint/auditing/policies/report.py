@@ -12,9 +12,9 @@ SCHEMA = 1
 
 
 class PolicyArm(NamedTuple):
-    """One arm, as means over the steps: the share of its pulls, the probability said, and the departure between them.
+    """One arm, as means over the steps: the share of its pulls, its stated probability, and the departure between them.
 
-    `low` and `high` are a confidence sequence for the mean of p_t − π_t, the true less the said probability: for all
+    `low` and `high` are a confidence sequence for the mean of p_t − π_t, the true less the stated probability: for all
     arms and at all steps at once, at a level such that an interval without 0 means a rejection.
     """
 
@@ -42,7 +42,7 @@ class PolicyReport:
     steps, most_steps
         Steps that were made, and how many were allowed.
     precision, precise
-        What was asked for, or None; whether the policy is known to lie within it.
+        The precision that was asked for, or None, and whether the policy is known to lie within it.
     arms
         One `PolicyArm` per arm.
     replay
@@ -74,7 +74,7 @@ class PolicyReport:
 
     @property
     def alpha(self) -> float:
-        """The level of the check."""
+        """Return the level of the check."""
         return self.audit.alpha
 
     @property
@@ -84,12 +84,12 @@ class PolicyReport:
 
     @property
     def rejected_at(self) -> int | None:
-        """The step at which E reached 1/α; None if it did not."""
+        """Return the step at which E reached 1/α; None if it did not."""
         return self.audit.rejected_at
 
     @property
     def largest_departure(self) -> float:
-        """A bound on every arm's mean departure, from the confidence sequences."""
+        """Return a bound on every arm's mean departure, from the confidence sequences."""
         return max(max(-arm.low, arm.high) for arm in self.arms)
 
     @property

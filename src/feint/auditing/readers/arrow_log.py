@@ -15,7 +15,7 @@ _Read = Callable[[list[str], int], Iterable[Any]]  # (columns, rows per batch) â
 
 
 class ArrowLog:
-    """Tables, one after the other, as often as wanted where `read` gives them again."""
+    """Tables, one after the other, as often as `read` can give them."""
 
     size: int | None = None
 
@@ -88,7 +88,7 @@ class OnePassLog(ArrowLog):
 
 
 def open_arrow(source: Any) -> Log | None:
-    """Return the log that an object of Python hands over; None if it is none."""
+    """Return the log that a Python object hands over; None if it is not a log."""
     if is_table(source):
         return TableLog(source)
     if is_stream(source):

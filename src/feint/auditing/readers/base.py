@@ -13,7 +13,7 @@ from feint.support.own_parts import OwnPartError
 Tick = Callable[[int], object]
 Progress = Callable[[str, int], Tick]  # called with what is done and with its size
 EMPTY_LINE = "the line is empty"
-WORTH_ARROW = 10_000  # cells, or lines: to import Arrow takes longer than to read fewer without it
+WORTH_ARROW = 10_000  # cells, or lines: importing Arrow takes longer than reading fewer without it
 
 
 def no_progress(what: str, total: int) -> Tick:
@@ -39,7 +39,7 @@ class Texts(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as of every list
+    __hash__ = None  # type: ignore[assignment]  # as for every list
 
 
 class Batch(NamedTuple):
@@ -66,7 +66,7 @@ class Log(Protocol):
 
 
 def places(columns: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return where the wanted columns are."""
+    """Return the positions of the wanted columns."""
     where: dict[str, int] = {}
     twice = {name for i, name in enumerate(columns) if where.setdefault(name, i) != i}
     for name in wanted:
@@ -88,20 +88,20 @@ def empty_lines(wanted: Sequence[str], cell: str | None, last: int, count: int, 
 
 @contextmanager
 def naming(name: str, *broken: type[Exception], hint: str = "") -> Iterator[None]:
-    """Say which log could not be read; `broken` are a library's own errors, `hint` what to do then."""
+    """Name the log in the error if it cannot be read; `broken` are a library's own errors, `hint` what to do then."""
     try:
         yield
     except broken as error:
         raise ValueError(f"{name} cannot be read: {_first_line(error)}{hint}.") from None
     except ValueError as error:
-        if not (is_users(error) or isinstance(error, UnicodeError)):  # a mistake of ours is not the log's
+        if not (is_users(error) or isinstance(error, UnicodeError)):  # a bug in feint is not the log's fault
             raise
         text, kind = str(error), OwnPartError if isinstance(error, OwnPartError) else ValueError
         raise kind(text if text.startswith(name) else f"{name}: {text}") from error.__cause__
     except OSError as error:
         if str(error).startswith(name):
             raise
-        reason = error.strerror or _first_line(error) + hint  # Arrow's have no number, and name no file
+        reason = error.strerror or _first_line(error) + hint  # Arrow's errors have no number, and name no file
         raise OSError(f"{name} cannot be read: {reason}.") from None
 
 

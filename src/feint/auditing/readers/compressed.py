@@ -46,7 +46,7 @@ def _open_zip(raw: BinaryIO, member: str | None) -> Any:
         return archive.open(member or members[0])
     except zipfile.BadZipFile as error:
         raise ValueError(f"its zip data is damaged or cut short ({error}); copy or compress it again.") from None
-    except (NotImplementedError, RuntimeError) as error:  # another method of compression, or a password
+    except (NotImplementedError, RuntimeError) as error:  # an unknown method of compression, or a password
         raise ValueError(f"its zip archive cannot be unpacked here ({error}); unpack it first.") from None
 
 

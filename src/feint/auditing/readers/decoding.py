@@ -1,6 +1,6 @@
 """The text of a log: UTF-8 unless another encoding is named. Other bytes are refused, with their place.
 
-Replacing them would make one arm of two: é and ü in Latin-1 are both no UTF-8.
+Replacing them could turn two arms into one: neither é nor ü in Latin-1 is valid UTF-8.
 """
 
 import codecs
@@ -19,17 +19,17 @@ def encoding_of(name: str | None) -> str:
     if name is None:
         return USUAL
     try:
-        io.TextIOWrapper(io.BytesIO(), encoding=name)  # knows which codecs are of texts
+        io.TextIOWrapper(io.BytesIO(), encoding=name)  # refuses codecs that are not for text
         found = codecs.lookup(name).name
     except (LookupError, TypeError, ValueError):
         found = "undefined"
     if found in _NO_FILES:
-        raise ValueError(f"`encoding` is {name!r}, which is not a text encoding; give one, as latin-1 or utf-16.")
+        raise ValueError(f"`encoding` is {name!r}, which is not a text encoding; give one, such as latin-1 or utf-16.")
     return USUAL if found == "utf-8" else found
 
 
 class TextDecoder:
-    """A decoder of bytes, piece by piece; a ValueError says on which line and at which byte they are no text."""
+    """A decoder of bytes, piece by piece; a ValueError says on which line and at which byte they are not text."""
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding
@@ -67,7 +67,7 @@ class TextDecoder:
         line, byte = self._lines + (flags & 1) + 1, self._bytes + read - len(begun) + 1
         place = f"line {line}: byte {byte:,} of the text, 0x{wrong},"
         if self._encoding == USUAL:
-            return ValueError(f"{place} is not UTF-8; name the encoding of the text with `encoding`, as latin-1.")
+            return ValueError(f"{place} is not UTF-8; name the encoding of the text with `encoding`, such as latin-1.")
         return ValueError(f"{place} is not {self._encoding}; correct `encoding`.")
 
 

@@ -177,5 +177,5 @@ def _line_numbers(rows: list[list[str]], before: int, last: int) -> tuple[IntArr
         breaks = sum(len(_LINE_BREAK.findall(cell)) for cell in row)
         line = min(line + 1 + breaks, last + 1)
         if breaks:  # a stray quote may have swallowed whole rows
-            malformed[i] = f"a quoted text goes on to line {line - 1}; is its quote closed where it should?"
+            malformed[i] = f"a quoted text goes on to line {line - 1}; is its quote closed where it should be?"
     return np.array(lines), malformed

@@ -14,7 +14,7 @@ says that action 2 was taken with probability 0.8 and cost −1. `a` numbers the
 - probabilities: {"2": 0.8, "1": 0.2}
 - time: the Timestamp, if the first lines have one
 
-A row that contradicts itself is malformed, and so is one that is no decision with an outcome: an observation by itself,
+A row that contradicts itself is malformed. So is one that is not a decision with an outcome: an observation by itself,
 a decision in several slots, one not carried out (`_skipLearn`), or one of a log that was thinned out (`pdrop`).
 """
 
@@ -32,7 +32,7 @@ def is_decision(row: dict[str, Any]) -> bool:
 
 
 def decision(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the cells of a decision; a ValueError says why it is none."""
+    """Return the cells of a decision; a ValueError says why a row is not one."""
     if "_outcomes" in row:
         raise ValueError("it decides several slots at once (_outcomes)")
     missing = [name for name in ("_label_cost", "_label_probability", "a", "p") if name not in row]

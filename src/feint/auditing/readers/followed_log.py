@@ -44,7 +44,7 @@ class FollowedLog:
                 self.columns = delimited.header(self._read_header())
 
     def resume(self, seen: SeenLines) -> None:
-        """Go on after what another run has seen: a pipe with what comes now, a file if it begins with those lines."""
+        """Continue after the lines that another run saw: a pipe with what comes now, a file if it begins with them."""
         if not (isinstance(self._stream, GrowingFile) and self._stream.is_regular):
             self.seen = self._lines.seen = seen
             return
@@ -111,7 +111,7 @@ class FollowedLog:
         if columns != self.columns:
             raise ValueError(
                 f"the file that has taken its place has the columns {', '.join(map(repr, columns[:12]))}, not those "
-                "that it had; audit it by itself."
+                "that it had; audit it separately."
             )
 
 
@@ -119,7 +119,7 @@ class _Lines:
     """The lines that have arrived; one without an end counts once nothing can follow."""
 
     def __init__(self, stream: BinaryIO | GrowingFile, encoding: str, seen: SeenLines) -> None:
-        # Without buffer, `read` does not wait for all either.
+        # Without a buffer, `read` does not wait for all bytes either.
         self._read = stream.read if not hasattr(stream, "read1") else stream.read1
         self._encoding, self._decoder, self.seen = encoding, TextDecoder(encoding), seen
         self._unfinished: list[str] = []  # pieces of a line
@@ -150,7 +150,7 @@ class _Lines:
         return b"".join(raw)
 
     def _check_start(self, data: bytes) -> None:
-        """Refuse what is no text, before it is taken for damaged text."""
+        """Refuse what is not text, before it is taken for damaged text."""
         if is_parquet(data):
             raise ValueError("it is Parquet, which cannot be read before it is complete.")
         check_text(data, self._encoding)

@@ -22,7 +22,7 @@ class Format(NamedTuple):
     name: str
     suffixes: tuple[str, ...]
     open: Callable[[Stored, str | None], Log]  # of a file, with the delimiter that was given
-    begins: Callable[[bytes], bool] | None = None  # whether a file that is no text starts so
+    begins: Callable[[bytes], bool] | None = None  # whether a file that is not text starts like this
     begins_text: Callable[[str], bool] | None = None
     parts: bool = False  # whether a file has several tables, of which FILE::TABLE names one
 

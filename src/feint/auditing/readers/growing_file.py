@@ -9,8 +9,8 @@ _COMPARED = 4096  # bytes
 
 
 class GrowingFile:
-    """The bytes of a file by its path. At its end, it is checked whether another file has taken its place. If neither
-    that nor more bytes are there, `wait` says whether to look again until they are.
+    """The bytes of the file at a path. At its end, it is checked whether another file has taken its place. If there is
+    neither another file nor more bytes, `wait` says whether to keep looking.
 
     A file that was truncated may have grown longer than it was before anyone looks. So at every look the first and the
     last bytes that were read are compared with those that the file has now.
@@ -30,7 +30,7 @@ class GrowingFile:
             self._file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - `close` closes it
         except OSError as error:
             raise OSError(f"{self.name} cannot be read: {error.strerror}.") from None
-        self.rotated = False  # whether the bytes that `reopen` leads to are another file's
+        self.rotated = False  # whether `reopen` leads to another file's bytes
         self._first = self._last = b""  # of the bytes that were read
 
     def read1(self, size: int = -1) -> bytes:
@@ -73,7 +73,7 @@ class GrowingFile:
             return False
 
     def reopen(self) -> None:
-        """Go on with the file that has the name now, from its start."""
+        """Continue with the file that has the name now, from its start."""
         self.close()
         self._open()
 

@@ -130,7 +130,7 @@ def flatten(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_depth(cells: list[Any]) -> None:
-    """Refuse deep lists: they are no data, and end whatever walks them with a RecursionError."""
+    """Refuse deep lists: they are not data, and code that walks through them would end with a RecursionError."""
     for _ in range(_DEEPEST):
         cells = [item for cell in cells if type(cell) in (list, dict) for item in cell]
         if not cells:

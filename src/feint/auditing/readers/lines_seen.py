@@ -1,4 +1,4 @@
-"""What has been read of a log that grows, so that another run can tell whether it has the same log before it."""
+"""What has been read of a log that grows, so that another run can tell whether it reads the same log."""
 
 import hashlib
 from collections import deque
@@ -11,13 +11,13 @@ class SeenLines:
     """The lines that have become rows (with the header): how many, and a chain of digests.
 
     Each digest is SHA-256 of the one before and of the next line, without its line end. A digest of the file's bytes
-    would not do: a run reads ahead of the rows that it has tested, a saved digest of bytes cannot be taken further when
-    a pipe goes on, and the last line of a file may get its end later. Blank lines count as empty ones.
+    would not do. A run reads ahead of the rows that it has tested; a saved digest of bytes cannot be extended when a
+    pipe continues; and the last line of a file may get its end later. Blank lines count as empty ones.
     """
 
     def __init__(self, lines: int = 0, digest: bytes = _START) -> None:
         self.lines, self.digest = lines, digest
-        self._waiting: deque[tuple[str, int]] = deque()  # lines that are no rows yet, and how often each is repeated
+        self._waiting: deque[tuple[str, int]] = deque()  # lines that are not rows yet, and how often each is repeated
 
     def add(self, line: str) -> None:
         """Note a line that was read."""
@@ -28,7 +28,7 @@ class SeenLines:
             self._waiting.append((text, 1))
 
     def count_rows(self, count: int) -> None:
-        """Say that the next lines of those that were read have become rows."""
+        """Note that the next of the lines that were read have become rows."""
         for _ in range(count):
             text, times = self._waiting[0]
             if times == 1:

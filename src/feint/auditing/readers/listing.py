@@ -68,7 +68,7 @@ def _list_remote(url: str) -> list[Place]:
 
 
 def _visible(files: list[Place], below: list[str], folder: str) -> list[Place]:
-    """Return the files of a folder in order, without those that are hidden or about others, as _SUCCESS."""
+    """Return the files of a folder in order, without hidden ones and markers such as _SUCCESS."""
     pairs = sorted(zip(below, files, strict=True), key=lambda pair: natural_order(pair[0]))
     found = [file for where, file in pairs if not any(part.startswith((".", "_")) for part in where.split("/"))]
     if not found:

@@ -11,7 +11,7 @@ from feint.auditing.readers.base import WORTH_ARROW, Texts
 from feint.auditing.readers.stored_file import Bytes
 from feint.support.extras import is_there
 
-_FIRST_BYTES, _MOST_BYTES = 2**17, 2**24  # in which there must be lines enough
+_FIRST_BYTES, _MOST_BYTES = 2**17, 2**24  # which must hold enough lines
 _MARGIN = 0.95  # of a block that would have just as many rows as are wanted at once, if lines stay as long
 
 
@@ -20,8 +20,8 @@ def plain_blocks(
 ) -> Iterator[tuple[list[Texts], int]]:
     """Yield the columns at these places of the lines below the header, at most `n_rows` at once, and their number.
 
-    From the first lines on that are not plain, what was read goes back to `stream`. If these are among the first, or if
-    the file is too short for Arrow to be worth its import, nothing is yielded and the header goes back too.
+    At the first lines that are not plain, what was read goes back to `stream`. If that is right at the start, or if the
+    file is too short for Arrow to be worth its import, nothing is yielded and the header goes back too.
     """
     if width == 1 or n_rows < WORTH_ARROW or not delimiter.isascii():
         return
@@ -51,7 +51,7 @@ def plain_blocks(
 
 
 def _read_bytes(stream: Bytes, size: int) -> bytes:
-    """Return so many bytes; fewer at the end."""
+    """Return this many bytes; fewer at the end."""
     found = []
     while size > 0 and (data := stream.read1(size)):
         found.append(data)
@@ -62,9 +62,7 @@ def _read_bytes(stream: Bytes, size: int) -> bytes:
 def _is_plain_block(block: bytes) -> bool:
     if b'"' in block or b"\r" in block or b"\0" in block or b"\n\n" in block:
         return False
-    if block.startswith(
-        (b"\n", codecs.BOM_UTF8)
-    ):  # of an empty line Arrow would make empty fields; a mark it takes off
+    if block.startswith((b"\n", codecs.BOM_UTF8)):  # Arrow turns an empty line into empty fields, and drops a mark
         return False
     try:
         return block.isascii() or bool(block.decode())

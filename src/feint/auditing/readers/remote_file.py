@@ -58,7 +58,7 @@ class RemoteFolder:
             return [self._file(path) for path in found if not self.system.isdir(path)]
 
     def files(self) -> dict[str, RemoteFile] | None:
-        """Return the files below a folder by their places in it; None if it is no folder."""
+        """Return the files below a folder by their places in it; None if it is not a folder."""
         with reading(self.url):
             if self.system.isfile(self.root):
                 return None
@@ -82,7 +82,7 @@ def is_url(name: str) -> bool:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Say which URL cannot be read: every store has errors of its own kind."""
+    """Name the URL in the error if it cannot be read: every store has errors of its own kind."""
     try:
         yield
     except FileNotFoundError as error:

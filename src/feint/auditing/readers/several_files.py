@@ -39,7 +39,7 @@ class SeveralFiles:
             stored = [name for name in columns if name in log.columns]
             missing = [name for name in columns if name not in log.columns and name not in file.keys]
             if missing:
-                raise ValueError(f"{file.name} has no column {missing[0]!r}, which others of the files have.")
+                raise ValueError(f"{file.name} has no column {missing[0]!r}, which other files have.")
             # With nothing but keys of folders wanted, any column tells how many rows there are.
             for batch in log.batches(stored or log.columns[:1], n_rows, tick):
                 table = {name: batch.table[name] if name in stored else [file.keys[name]] * batch.n for name in columns}

@@ -1,4 +1,4 @@
-"""The bytes of a log on disk, perhaps compressed, from the start as often as wanted."""
+"""The bytes of a log on disk, perhaps compressed, which can be read again and again."""
 
 import errno
 import io
@@ -15,7 +15,7 @@ from feint.auditing.readers.first_bytes import MOST_MAGIC, may_be_text
 from feint.auditing.readers.remote_file import RemoteFile
 from feint.support.files import own_folder
 
-LONGEST_LINE = 2**24  # bytes; what is longer is no log, and would have to fit into memory
+LONGEST_LINE = 2**24  # bytes; what has longer lines is not a log, and a line must fit into memory
 _HEAD = _PIECE = 2**16  # bytes
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -91,12 +91,12 @@ class Stored:
         with self.open() as stream:
             try:
                 yield io.TextIOWrapper(stream, newline="", encoding=self.encoding, errors="strict"), stream
-            except UnicodeError:  # which does not know the line
+            except UnicodeError:  # the error does not know the line
                 self._refuse()
                 raise
 
     def _refuse(self) -> None:
-        """Read again from the start, to say where it is no text."""
+        """Read again from the start, to say where it is not text."""
         decoder = TextDecoder(self.encoding)
         with self.open() as stream:
             while data := stream.read(_PIECE):
@@ -145,7 +145,7 @@ class Bytes(io.BufferedIOBase):
         try:
             return bytes(self._stream.read1(size))
         except self._broken as error:
-            if isinstance(error, OSError) and error.errno is not None:  # the disk's fault
+            if isinstance(error, OSError) and error.errno is not None:  # the disk is at fault
                 raise
             raise OSError(
                 f"{self.name} cannot be read: its {self._compression} data is damaged or cut short ({error}); "

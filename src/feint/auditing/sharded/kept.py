@@ -1,4 +1,4 @@
-"""The shards of an audit that are done, kept in a folder: each file whole or not at all, and of this audit alone."""
+"""The finished shards of an audit, kept in a folder: each file is complete or absent, and all are of one audit."""
 
 import json
 from dataclasses import fields
@@ -43,7 +43,7 @@ class KeptShards:
             with open(self._path(shard), "rb") as file, np.load(file, allow_pickle=False) as kept:
                 facts = json.loads(bytes(kept["facts"]))
                 arrays = {name: kept[name] for name in _ARRAYS}
-        except Exception:  # zipfile, NumPy and JSON each have errors of their own for what is damaged
+        except Exception:  # zipfile, NumPy and JSON each have their own errors for damaged data
             return None
         return ShardResult(shard, facts["facts"], labels=facts["labels"], **arrays)
 
@@ -68,8 +68,8 @@ class KeptShards:
 
 
 def describe_audit(claim: Claim, columns: LogColumns, arms: LogArms, pieces: list[LogPiece]) -> dict[str, Any]:
-    """Return all by which an audit and its log are recognised, as plain JSON types. A log is recognised by the names,
-    sizes and times of its files.
+    """Return all that identifies an audit and its log, as plain JSON types. A log is identified by the names, sizes and
+    times of its files.
     """
     said = {f.name: short_repr(getattr(claim, f.name)) for f in fields(claim)}
     files = []
@@ -88,7 +88,7 @@ def describe_audit(claim: Claim, columns: LogColumns, arms: LogArms, pieces: lis
 
 
 def _check_same(folder: Path, found: Any, manifest: dict[str, Any]) -> None:
-    """Refuse the shards of another audit, and say in what it differs."""
+    """Refuse the shards of another audit, and say how it differs."""
     kept = found if isinstance(found, dict) else {}
     mine, its = manifest["claim"], kept.get("claim")
     its = its if isinstance(its, dict) else {}

@@ -21,8 +21,8 @@ Ville's inequality covers all of them; it may miss a row at which E was larger.
 **Dependent groups.** If draws are fresh only given their own group's rows (one user's page shows what another chose),
 neither of the first two holds: bets that are learnt from one group win in another that follows it, within a shard as
 well as between shards. Then each shard has Σ_i γ_i·E_i over its own groups in place of E_s, i their rank in the shard.
-E is the mean of the average of these and of M, and is read once, at the end, since even E_j alone is no e-process of
-the whole log then (E[E_j] ≤ 1 holds at a length fixed beforehand, not at a stopping time). The order in which groups
+E is the mean of the average of these and of M. It is read once, at the end, since even E_j alone is not an e-process
+of the whole log then (E[E_j] ≤ 1 holds at a length fixed beforehand, not at a stopping time). The order in which groups
 arrive must not depend on pulls.
 
 **The auditor's own draws** (`references/scores.py`) are the same in every shard, and independent of the log only if
@@ -160,7 +160,7 @@ class GroupsOfShards:
         return int(shards[place]), len(self._results), self._labels[place]
 
     def reports(self, alpha: float) -> tuple[GroupReport, ...]:
-        """Return every group, those that are named first and then by evidence."""
+        """Return every group, named ones first, then by evidence."""
         if not self.are_tested:
             return ()
         log_e = np.concatenate([result.group_log_e[-1] for result in self._results if len(result.labels)])[self._order]

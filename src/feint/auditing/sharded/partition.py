@@ -1,8 +1,8 @@
 """A piece of a log, written to a file shard by shard.
 
 A shard has the groups whose label has the same hash, and their rows in the order of the log. Cells are kept as they
-were read, with the number of their row in the piece, so that the audit of a shard sees what the audit of the whole log
-would see of these rows. A file is a sequence of streams of Arrow: some rows of shard 0, of shard 1, …, and again.
+were read, with the number of their row in the piece. So the audit of a shard sees these rows as the audit of the whole
+log would. A file is a sequence of streams of Arrow: some rows of shard 0, of shard 1, …, and again.
 `PieceFile` says where each stream is, so that the rows of a shard are found without reading those of others.
 """
 

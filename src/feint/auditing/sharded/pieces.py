@@ -18,7 +18,7 @@ from feint.auditing.readers.parquet import ParquetLog
 from feint.auditing.readers.several_files import SeveralFiles
 
 ROWS_PER_PIECE = 2**21  # at most, of Parquet files; row groups stay whole
-_PIECES, _FEWEST_ROWS = 64, 2**16  # pieces of a shorter file, so that all workers have equally much to do; rows of one
+_PIECES, _FEWEST_ROWS = 64, 2**16  # pieces of a shorter file, for an even load of workers; rows of one piece
 
 
 class LogPiece(NamedTuple):

@@ -79,7 +79,7 @@ class _TaskAnswer(NamedTuple):
 
 
 def audit_sharded(found: Prepared, where: Where, explain: bool, progress: Progress) -> AuditReport:
-    """Audit a log in `claim.shards` shards, and look for reasons where it is rejected."""
+    """Audit a log in `claim.shards` shards, and look for reasons if it is rejected."""
     need("pyarrow", "An audit in shards")
     claim, columns, arms = found.claim, found.columns, found.arms
     mode = make_mode(columns.mode, claim, arms, grouped=True)

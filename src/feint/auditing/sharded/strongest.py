@@ -24,7 +24,7 @@ from feint.auditing.sharded.prepared import Prepared
 
 
 class Strongest(NamedTuple):
-    """A shard of so many or, if `group` is given, this group of it."""
+    """Shard `shard` of `n_shards` or, if `group` is given, this group of it."""
 
     shard: int
     n_shards: int
@@ -41,7 +41,7 @@ class Strongest(NamedTuple):
                 yield select_rows(chunk, rows)
 
     def words(self) -> str:
-        """Return what it is, after "in"."""
+        """Return a description that can follow "in"."""
         if self.group is not None:
             return f"the group {self.group}"
         return f"shard {self.shard + 1} of {self.n_shards}"
@@ -55,7 +55,7 @@ class _IsGroup(ByLabel):
         self._group = group
 
     def number_of(self, label: str) -> int:
-        """Return whether it is the group's."""
+        """Return 1 for the group's label, 0 for others."""
         return int(label == self._group)
 
 
@@ -82,7 +82,7 @@ def explain_strongest(report: AuditReport, strongest: Strongest, found: Prepared
     alone = replace(alone, rejected_at=rejected_at)
     alone = explain_rejection(alone, read, claim, columns, arms, found.log.columns)
     words = (
-        f"What explains the rejection was looked for in {strongest.words()} alone, which has most of the evidence, "
+        f"What explains the rejection was sought only in {strongest.words()}, which has most of the evidence and was "
         "audited as a log of its own."
     )
     return replace(report, cause=alone.cause, diagnosis=alone.diagnosis, warnings=(*report.warnings, words))

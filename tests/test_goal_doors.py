@@ -1,4 +1,4 @@
-"""Every goal at every door, for every family and some pairs of them; and a goal of one's own where it makes sense."""
+"""Every goal works in every function and command, for every family and some pairs; so does a user's own goal."""
 
 import json
 import math

@@ -19,7 +19,7 @@ INSTANCES = {
 
 
 def compare(n_arms, epsilon, horizon, replications, explorer="top-two"):
-    """Mean pulls, boosts and log error agree within 4 standard errors; 6e-5 a comparison under equality."""
+    """Check that mean pulls, boosts and log error agree within 4 standard errors; each fails wrongly with 6e-5."""
     public, private = INSTANCES[n_arms]
     ours = feint.simulate(
         feint.Bandit(public, private),

@@ -76,7 +76,7 @@ def test_the_check_of_descriptions_can_fail():
         Parameters
         ----------
         weights
-            One an arm.
+            One per arm.
         delta
             Gone.
         """

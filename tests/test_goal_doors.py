@@ -105,7 +105,7 @@ def check_page(name, text):
     assert "arm" in _answer(run.setting.goal, run.deceiver.agent) or not run.deceiver.agent.answer.any()
 
 
-@pytest.mark.slow  # for what each compiles
+@pytest.mark.slow  # since each compiles kernels of its own
 @pytest.mark.parametrize("text", GOALS)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_goal_at_every_door(name, text, tmp_path):

@@ -226,8 +226,8 @@ def test_broken_files_never_end_in_a_traceback(content, mode, skip, tmp_path):
     found = json.loads(out)
     bad = sum(found["bad_rows"].values())
     assert skip or bad == 0
-    # Every line is a row that was tested, one that waits for a posterior, or a bad one; a row over several lines says
-    # how far it goes.
+    # Every line is a row that was tested, one that waits for a posterior, or a bad one; a bad row that covers several
+    # lines names the last of them.
     lines = re.split(rb"\r\n|\n|\r", content.rstrip(b"\r\n"))
     swallowed = sum(
         int(end) - int(start)

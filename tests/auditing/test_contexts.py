@@ -35,7 +35,7 @@ class TestValidity:
                 share = Fraction(x, n)
                 total += chance * (pi * (1 + q * (1 - share)) + (1 - pi) * (1 - q * share))
             assert total == 1
-        assert abs(_BETS).max() < 1  # else a factor could be 0 or below
+        assert abs(_BETS).max() < 1  # otherwise a factor could be 0 or below
         test = ShareBets(3)
         test.extend(np.array([2, 0]), np.array([[0.2, 0.3, 0.5, 2], [0.6, 0.4, 0.0, 1]]))  # arm 2 leads, then arm 1
         rows = (2, (0.2, 0.3, 0.5), 2), (0, (0.6, 0.4, 0.0), 1)

@@ -221,7 +221,7 @@ class TestRows:
         for _ in range(10):
             arms, pi = contextual_log(rng, 3000, 4, share(2, 1.0), slice(1200, None))
             best = diagnose(arms, np.log(pi), 101 + np.arange(3000), "abcd").explanations[0]
-            # 0.1 nats a row in the mean: a chance excursion of 15 nats, 150 rows, comes less than once in 10⁶ logs.
+            # The mean is 0.1 nats per row; a chance excursion of 15 nats (150 rows) comes less than once in 10⁶ logs.
             assert abs(best.first_row - 1301) < 150
             assert best.last_row > 3100 - 150
             assert best.words == f"arm c pulled too often from row {best.first_row} on"
@@ -364,7 +364,7 @@ class TestCall:
         diagnose(arms, log_pi, np.arange(4000), range(40))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 2 * log_pi.nbytes  # thousands of experts, each as long as a column
+        assert peak < 2 * log_pi.nbytes  # there are thousands of experts, each as long as a column
 
     def test_experts_grow_no_faster_than_arms(self):
         """Each expert goes through all rows, and pairs of 80 arms would be three thousand more experts."""

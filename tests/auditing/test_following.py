@@ -116,7 +116,7 @@ class TestAnotherFile:
         for cut in range(len(HEADER), len(text) + 1):
             if text[cut - 1] == "\n" or text[cut : cut + 1] == "\n":
                 path.write_text(text[:cut])
-                if text[:cut].count('"') != 1:  # else a row is cut
+                if text[:cut].count('"') != 1:  # otherwise a row is cut
                     assert resumed(path, state, "--skip-bad")[0] == 0
         assert kept(state) == expected
 

@@ -95,7 +95,7 @@ def test_the_mean_of_e_does_not_grow_at_any_node(options, law):
         assert after <= before * (1 + 1e-9)
         impossible = [arm for arm, share in enumerate(shares) if share == 0]
         assert all(e[(*head, arm)] == math.inf for arm in impossible)
-        # Bets are fair, but for what they stake on arms of probability 0: a claim that differs from the law would show.
+        # Bets are fair, except for stakes on arms of probability 0; a claim that differs from the law would show.
         assert after >= before * (1 - 1e-7)
 
 

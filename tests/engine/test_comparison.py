@@ -39,7 +39,7 @@ def test_what_bounds_draw_is_what_every_policy_inside_draws(data, n_arms, epsilo
         undecided += pulled == UNDECIDED
         assert pulled in (UNDECIDED, draw_arm(policy, boosted, dominant, u))
     if width < 1e-3:
-        assert undecided <= n_arms  # one a cut
+        assert undecided <= n_arms  # one per cut
 
 
 def known_at(pulls, public, private):

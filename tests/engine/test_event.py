@@ -204,11 +204,11 @@ def few_steps(explorer, runs):
     between, out = event_region.events(2), np.empty((runs, 4))
     state = np.array([START["pulls"], START["public"], START["private"]])
     _few_steps(run, region(2), between, state, t, t + STEPS, out)
-    assert 0 < between.now[event_region.RATE] < event_region.CALM  # else no region has been tried
+    assert 0 < between.now[event_region.RATE] < event_region.CALM  # otherwise no region has been tried
     return out
 
 
-@pytest.mark.slow  # for what each compiles
+@pytest.mark.slow  # since each compiles kernels of its own
 @pytest.mark.parametrize(
     ("explorer", "shares"),
     [(feint.TopTwo(), top_two_shares), (feint.RoundRobin([1, 0]), in_turn)],

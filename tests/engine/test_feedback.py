@@ -204,7 +204,7 @@ def test_runs_are_algorithm_1_with_fewer_rewards():
     check_plainly(SEEN, "lazy")
 
 
-@pytest.mark.slow  # for what each compiles
+@pytest.mark.slow  # since each compiles kernels of its own
 @pytest.mark.parametrize("method", ["eager", "lazy"])
 def test_runs_are_algorithm_1_on_public_rewards_alone(method):
     check_plainly(feint.Bandit(PAPER.public, feedback=feint.Linked([0.1, 0, 0, 0], [-1, 2, -0.5, 1])), method)

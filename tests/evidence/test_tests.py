@@ -348,7 +348,7 @@ def test_ten_million_updates_do_not_underflow():
         log_e = test.extend(draw(rng, log_pi), log_pi)
         assert np.isfinite(log_e).all()
     # What is held back, ½/log₂(10⁷) = 0.022, is left. Of it 1.3e-10 are released at each pull, so that about 26 nats
-    # must be won before E reaches 20; at ε = 0.1 a step, and with an arm to be found, 1,000 pulls are enough.
+    # must be won before E reaches 20; with ε = 0.1 per step, and an arm to be found, 1,000 pulls are enough.
     assert log_e[-1] == pytest.approx(math.log(0.5 / math.log2(10**7 + 2)), abs=0.2)
     bent = np.log(boost(np.exp(log_pi[:1_000]), 2, 0.1))
     test.extend(draw(rng, bent), log_pi[:1_000])

@@ -58,7 +58,7 @@ def _log_incomplete_beta(a, b, u, v):
 def log_largest(groups, arm):
     """Return log P(one arm of the group is the largest) for groups of (shape, rate, number of identical arms).
 
-    Quadrature of f_a·F_a^(n_a − 1)·∏ F_j^(n_j) over y = log λ, with 24 nodes a panel. F comes from its power series,
+    Quadrature of f_a·F_a^(n_a − 1)·∏ F_j^(n_j) over y = log λ, with 24 nodes per panel. F comes from its power series,
     whose terms are all positive, at the left end and goes on by integrals of the density. Float64 only places panels.
     """
     edges = _panels(groups, arm)
@@ -183,7 +183,7 @@ def _rough_log_cdf(k, r, y):
 def trapezoid(shapes, rates):
     """Return P(arm is the largest) of all arms, by the trapezoidal rule over y = log λ in float64, shapes up to 1e3.
 
-    The integrands are analytic and die out at both ends, so the rule converges exponentially; at 6 points a standard
+    The integrands are analytic and die out at both ends, so the rule converges exponentially; at 6 points per standard
     deviation of the narrowest arm it is exact to rounding.
     """
     modes = np.log(shapes / rates)
@@ -487,7 +487,7 @@ def test_the_smallest_of_three(arms):
         with mp.workdps(DIGITS):
             exact = 1 - sum(mp.exp(log_exceeds(*arm, *other)) for other in others)
             exact += mp.exp(log_largest([(k, r, 1) for k, r in (arm, *others)], 0))
-        if exact > 1e-4:  # else the terms of this sum cancel
+        if exact > 1e-4:  # otherwise the terms of this sum cancel
             assert abs(mp.mpf(logs[a]) - mp.log(exact)) <= TOLERANCE * max(1, abs(mp.log(exact)))
 
 

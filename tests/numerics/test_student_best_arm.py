@@ -373,7 +373,7 @@ def test_rows_broadcast():
 
 
 def test_blocks_of_rows_do_not_matter():
-    locations, scales, dofs = mixed(9, 40, 50)  # 18 rows a block
+    locations, scales, dofs = mixed(9, 40, 50)  # 18 rows per block
     locations, dofs = locations[:, :1] + scales, np.minimum(dofs, 30)
     whole = student_best_arm_probabilities(locations, np.ones_like(scales), dofs)
     parts = [student_best_arm_probabilities(locations[i : i + 1], 1, dofs[i : i + 1]) for i in range(0, 50, 7)]

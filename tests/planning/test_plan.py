@@ -220,7 +220,7 @@ def test_bad_input_is_explained():
 @pytest.mark.parametrize("row", range(10))
 def test_fixed_shares_against_simulation(row):
     """Mean and 10, 50 and 90 % points within 10 % (docs/theory.md); 3.5 standard errors of both sides are allowed on
-    top, 0.05 % a comparison.
+    top (0.05 % per comparison).
     """
     public, private, epsilon, delta = ROWS[row]
     bandit = Bandit(public, private)

@@ -127,7 +127,7 @@ def test_command():
 @pytest.mark.parametrize("name", INSTANCES)
 def test_against_simulation(name):
     """Pulls of every arm, the error and the reference's own within 15 %, and the best informed test within its promise:
-    each with 4 standard errors of the simulation on top, 6e-5 a comparison.
+    each with 4 standard errors of the simulation on top (6e-5 per comparison).
     """
     bandit, horizon, n, alpha = INSTANCES[name], 3000, 800, 0.05
     found = plan_unseen(bandit, 0.5, alpha, horizon)

@@ -1,4 +1,4 @@
-# Every target sets up what it needs. Python ≥ 3.11, make and a package index are all that must be there.
+# Every target sets up what it needs. You need only Python ≥ 3.11, make and a package index.
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find src -name '*.py')
@@ -18,14 +18,16 @@ setup: .venv/.ready .venv/.kernels
 	$(BIN)/feint warm
 	@touch $@
 
-# Most of a cold run is compiling, which a process does on one core; a third process for when one waits for a browser.
+# Most of a cold run is compiling, for which a process uses one core. The third process works while one waits for a
+# browser.
 test: setup
 	$(BIN)/pytest -n 3 --dist worksteal -m "not slow"
 
 test-slow: setup
 	$(BIN)/pytest -m slow
 
-# PYTHONS="python3.12 …" chooses interpreters, SETS=newest one set, FRESH=1 what pip picks today instead of the pins.
+# PYTHONS="python3.12 …" chooses interpreters, and SETS=newest chooses one set of versions. FRESH=1 ignores the pins and
+# takes what pip picks today.
 test-matrix: dist
 	cd tests && ../$(BIN)/python -m matrix ../dist/*.whl --pythons "$(PYTHONS)" $(if $(SETS),--sets "$(SETS)") $(if $(FRESH),--fresh)
 
@@ -41,8 +43,9 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# The paper first, with its figures, claims and report; then the rest, and a report on all. What is done is kept. It says of
-# each claim what it can within minutes; `feint reproduce all --full` decides them, within an hour (docs/samples.md).
+# First the paper, with its figures, claims and report; then our own experiments, and a report on all of them. What is
+# done is kept. In these minutes some claims stay undecided; `feint reproduce all --full` has as many runs as decide
+# most of them, and takes up to an hour (docs/samples.md).
 reproduce: setup
 	$(BIN)/feint reproduce paper --out results
 	$(BIN)/feint reproduce all --out results
@@ -51,11 +54,11 @@ reproduce: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@
 
-# Figures are drawn and formulas set without a network; a warning is an error. Open build/docs/index.html.
+# The build draws figures and sets formulas without a network, and a warning is an error. Open build/docs/index.html.
 docs: setup .venv/.docs
 	$(BIN)/sphinx-build -b html -W --keep-going -d build/doctrees docs build/docs
 
-# The wheel is built from the sdist, so both are whole.
+# The wheel is built from the sdist, which shows that the sdist is complete.
 dist: .venv/.ready
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .

@@ -1,1 +1,1 @@
-"""Speed and accuracy, as ratios to the best alternative, measured in the same run; `make bench` prints them."""
+"""Measure speed and accuracy as ratios to the best alternative, in the same run; `make bench` prints them."""

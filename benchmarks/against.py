@@ -1,7 +1,7 @@
 """Compare the speed of warm kernels with the package of another checkout: `python -m benchmarks.against SRC`.
 
 Each task runs in a process of its own, in turn with the other checkout's, so that other work on the machine affects
-both. CPU seconds of the best of several calls; a ratio above 1 says that ours is slower.
+both. Times are CPU seconds of the best of several calls; a ratio above 1 says that this checkout is slower.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Measure what a first use costs: CPU seconds from an empty kernel cache, and the wait when the cache is filled.
 
-Sources are compiled to bytecode beforehand, as pip does when it installs; without that, every start would count it.
+Sources are compiled to bytecode beforehand, as pip does when it installs; otherwise every start would include this.
 
 `python -m benchmarks.first_use --against FOLDER` compares with the package in FOLDER, the `src` of another checkout.
 """
@@ -25,7 +25,7 @@ _PROBABILITIES = "import feint; feint.best_arm_probabilities([0.0, 1.0], [1.0, 1
 
 
 class Cost(NamedTuple):
-    """Seconds of one process, with those it started."""
+    """The seconds of one process, including those of the processes that it started."""
 
     cpu: float  # user and system
     wall: float

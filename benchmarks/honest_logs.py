@@ -1,4 +1,4 @@
-"""Long logs of honest agents with two arms, made quickly: Thompson Sampling with Beta(1, 1) priors, and even splits."""
+"""Write long logs of honest agents with two arms: Thompson Sampling with Beta(1, 1) priors, and even splits."""
 
 from pathlib import Path
 from typing import Any

@@ -13,7 +13,7 @@ _REPLICATIONS, _HORIZON = 100, 300
 
 
 class _OneByOne:
-    """Boost one of the two arms that are most likely the best private one, the less pulled more often."""
+    """Boost one of the two arms that are most likely the best private one, and more often the one with fewer pulls."""
 
     def choose(self, view: PlainView, uniforms: Uniforms) -> int:
         first, second = np.argsort(-view.private_probabilities)[:2]

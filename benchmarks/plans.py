@@ -10,8 +10,8 @@ from feint.registry.instance_files import PAPER
 
 _PATHS, _RUNS, _END = 4000, 200, 10**7
 _DELTA = 1e-3
-_QUICK = 1.5  # seconds: the most for other rewards than normal ones
-_INSTANCES = (  # of docs/theory.md, those with four arms, with ε and the most seconds
+_QUICK = 1.5  # seconds: what a plan for rewards that are not normal may take
+_INSTANCES = (  # the instances of docs/theory.md with four arms, with ε and the seconds that a plan may take
     (PAPER, 0.1, 1.0),
     (PAPER, 0.001, 1.2),
     (PAPER, 1.0, 1.0),
@@ -33,9 +33,9 @@ def cpu_seconds(bandit: Bandit, epsilon: float) -> float:
 
 
 def speed() -> str:
-    """Return the table of a plan's CPU seconds, best of five, and of simulated runs until sure on all cores.
+    """Return the table of a plan's CPU seconds, best of five, and of simulating runs until they are sure, on all cores.
 
-    The runs say nothing about who notices.
+    Unlike the plan, the simulated runs say nothing about who notices.
     """
     lines = [
         f"## Plans, K = 4, δ = {_DELTA:g}\n",

@@ -1,9 +1,9 @@
 """Measure the audit of long logs: CPU seconds against those that pyarrow takes to read the file, and per row.
 
-Every figure is of a process of its own, in which a short log was read first, so that nothing is imported or compiled
-meanwhile; the files are in the page cache. CPU seconds are those of user and system, of all threads: pyarrow reads with
-its usual threads. Its second reading of a file takes less than the first, since it has memory by then, so an audit that
-follows another one is compared with that.
+Every number is measured in a process of its own, which first reads a short log, so that nothing is imported or compiled
+during the measurement. The files are in the page cache. CPU seconds are user and system time of all threads; pyarrow
+reads with its usual threads. Its second reading of a file takes less time than the first, since it has memory by then.
+So an audit that follows another one is compared with the second reading.
 """
 
 import json
@@ -28,7 +28,7 @@ _MOST_MEBIBYTES = 400e6 / 2**20
 
 
 class _Spent(NamedTuple):
-    """CPU seconds of a first and a second time, and MiB."""
+    """The CPU seconds of a first and of a second call, and the memory in MiB."""
 
     first: float
     second: float

@@ -1,8 +1,8 @@
 """Measure audits in shards: what a row costs, what a task costs, memory per worker, and what a second worker gains.
 
-`python -m benchmarks.shards ROWS GROUPS` measures a log of another size than `make bench` does. Wall seconds compare
-one worker with two and need both cores; CPU seconds of the busier worker do so on a machine that others use too. What a
-row costs is measured on 10⁶ rows at most, with as many rows per group.
+`python -m benchmarks.shards ROWS GROUPS` measures a log of another size than `make bench` does. One worker is compared
+with two by wall seconds, which needs both cores, and by CPU seconds of the busier worker, which works on a machine that
+others use too. What a row costs is measured on 10⁶ rows at most, with the same number of rows per group.
 """
 
 import os
@@ -65,7 +65,7 @@ def cost_per_row(path: Path, rows: int) -> tuple[float, float, float, float]:
 
 
 class _Spent(NamedTuple):
-    """What an audit took on workers that had loaded their kernels."""
+    """The cost of an audit on workers that had loaded their kernels."""
 
     wall: float  # seconds
     busiest: float  # CPU seconds of the worker with most to do: the wall seconds on cores that are free

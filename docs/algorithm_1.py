@@ -1,6 +1,7 @@
 """Algorithm 1 of the paper, line by line: the slow and obvious version, to hold beside the page.
 
-Its probabilities are feint's exact ones, its draws are given: `simulate` with the same draws pulls the same arms.
+Its probabilities are feint's exact ones, and its random draws are arguments: `simulate` with the same draws pulls the
+same arms.
 """
 
 import numpy as np

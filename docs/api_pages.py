@@ -64,8 +64,8 @@ SECTIONS = {
 _HEAD = """# API reference
 
 Every public name is an attribute of `feint`, and every example on these pages is run by the tests. Arms count from 0; K
-is the number of arms. What the paper defines comes first, in its order ([the paper](../../paper.md) has each with its
-test); what goes beyond it follows.
+is the number of arms. Names that the paper defines come first, in its order; [the paper](../../paper.md) has each with
+its test. Names that go beyond the paper follow.
 """
 
 

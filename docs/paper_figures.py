@@ -5,7 +5,8 @@ from pathlib import Path
 import feint
 from feint.experiments.contract import load_experiment
 
-# What differs from `feint reproduce`, whose horizons are longer. The paper has 100 seeds in both cases of Figure 3.
+# The settings that differ from those of `feint reproduce`, whose horizons are longer. The paper has 100 seeds in both
+# cases of Figure 3.
 FIGURES = {
     "figure1": {"horizon": 1_000_000},
     "figure2": {"horizon": 100_000, "spent": 0, "horizon_unlimited": 3_000},

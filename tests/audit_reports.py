@@ -12,7 +12,7 @@ def pull(rng, p):
 
 
 def audited(bend=0.0, rows=1_500, labels=None, **options):
-    """An audit of pulls from known probabilities of which the share `bend` goes to arm 1."""
+    """Return an audit of pulls from known probabilities, of which the share `bend` goes to arm 1."""
     rng = np.random.default_rng(1)
     claims = np.tile([0.55, 0.25, 0.15, 0.05], (rows, 1))
     arms = pull(rng, (1 - bend) * claims + bend * np.eye(4)[1])
@@ -24,7 +24,7 @@ def audited(bend=0.0, rows=1_500, labels=None, **options):
 
 
 def impossible():
-    """Row 301 pulls an arm of probability 0."""
+    """Return an audit of a log whose row 301 pulls an arm of probability 0."""
     rng = np.random.default_rng(2)
     claims = np.tile([0.7, 0.3, 0.0], (800, 1))
     arms = pull(rng, claims)
@@ -34,7 +34,7 @@ def impossible():
 
 
 def grouped():
-    """Of 30 groups the first is bent."""
+    """Return an audit of 30 groups, of which the first is bent."""
     rng = np.random.default_rng(3)
     groups = np.arange(3_000) % 30
     claims = np.tile([0.6, 0.4], (3_000, 1))
@@ -43,7 +43,7 @@ def grouped():
 
 
 def damaged():
-    """Arm 9 is none of the four: its rows are left out."""
+    """Return an audit that leaves out the rows of arm 9, since the claim has four arms."""
     rng = np.random.default_rng(4)
     claims = np.tile([0.25] * 4, (100, 1))
     arms = pull(rng, claims)
@@ -52,7 +52,7 @@ def damaged():
 
 
 def shifted():
-    """Each pull is drawn with the probabilities of the row before: no arm is boosted."""
+    """Return an audit of pulls that are drawn with the probabilities of the row before, so that no arm is boosted."""
     rng = np.random.default_rng(5)
     claims = rng.dirichlet([1.0, 1.0, 1.0], 1_000)
     return feint.audit(pull(rng, np.roll(claims, 1, axis=0)), probabilities=claims)
@@ -71,7 +71,7 @@ REPORTS = {
 
 
 class PageReader(HTMLParser):
-    """Sections, text, tags, and whether every element is closed."""
+    """Read the sections, the text and the tags of a page, and whether every element is closed."""
 
     VOID = ("meta", "br", "path", "use")
 

@@ -57,7 +57,7 @@ def log_exceeds(alpha: float, beta: float, other_alpha: float, other_beta: float
 
 
 class _Line:
-    """P(D > y) for a D with E e^(sD) = ∏Γ(u + s)·∏Γ(v − s) up to a constant, by the trapezoidal rule on one line.
+    """Compute P(D > y) for D with E e^(sD) ∝ ∏Γ(u + s)·∏Γ(v − s), by the trapezoidal rule on one line.
 
     The line goes through the saddle point for y = `near`, where the rule converges exponentially; the Γ functions on it
     serve every y not far from there.

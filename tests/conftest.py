@@ -10,7 +10,7 @@ hypothesis.settings.load_profile("feint")
 
 @pytest.fixture
 def typed_run(monkeypatch):
-    """What `feint run` would simulate."""
+    """Return what `feint run` would simulate."""
     from typer.testing import CliRunner
 
     from feint.cli import app

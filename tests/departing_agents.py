@@ -8,7 +8,7 @@ MEANS = (0.3, 0.5, 0.55)
 
 
 def thompson(rng, rows, means, bend=lambda t, pi: pi, burn_in=0):
-    """Beta sampling, or where it is bent a draw by shares of 2,000 draws; returns arms and rewards."""
+    """Return arms and rewards of Beta sampling; where it is bent, arms are drawn by the shares of 2,000 draws."""
     n_arms = len(means)
     counts = np.ones((n_arms, 2))
     arms, rewards = np.empty(rows, dtype=np.int64), np.empty(rows)
@@ -42,7 +42,7 @@ def repeats(rng, n_arms, share, rows=6000):
 
 
 def alternating(rng, share, rows=1000):
-    """Of two arms, the other one with this probability."""
+    """Return pulls of two arms that alternate with this probability."""
     return (rng.integers(2) + np.cumsum(rng.random(rows) < share)) % 2
 
 
@@ -56,13 +56,13 @@ def urn(rng, rows=600):
 
 
 def treatment(rng, shape, rows=2000):
-    """A trial that logs P(arm = 1)."""
+    """Return the log of a trial that logs P(arm = 1)."""
     p = 0.2 + 0.6 * rng.beta(*shape, rows)
     return (rng.random(rows) < p).astype(int), p
 
 
 def exp3(rng, rows, forced):
-    """EXP3 that logs its probabilities, and pulls arm 2 in some rows whatever they are."""
+    """Return a log of EXP3, which logs its probabilities; in some rows it pulls arm 2 whatever they are."""
     scores, arms, table = np.zeros(3), np.empty(rows, dtype=np.int64), np.empty((rows, 3))
     for t in range(rows):
         weights = np.exp(0.1 / 3 * (scores - scores.max()))

@@ -14,7 +14,7 @@ NEVER = 10**9
 
 @dataclass
 class Seen:
-    """What each log's agent knows, (R, K) each: the number of rewards, their sum and the sum of their squares."""
+    """What each log's agent knows, as arrays (R, K): the number of rewards, their sum and the sum of their squares."""
 
     counts: np.ndarray
     sums: np.ndarray
@@ -119,12 +119,12 @@ def clipped_sampling(low):
 
 
 def tempered_sampling(power):
-    """`power(row)` is the exponent."""
+    """Return tempered Thompson Sampling; `power(row)` is the exponent."""
     return two_arms(lambda p, row: p ** power(row) / (p ** power(row) + (1 - p) ** power(row)))
 
 
 def top_two_sampling(beta, prior=(1.0, 1.0)):
-    """Draw until a second arm is the best."""
+    """Return top-two sampling, which draws until another arm is the best."""
     wins, losses = prior
 
     def choose(rng, seen, row):
@@ -143,7 +143,7 @@ def top_two_sampling(beta, prior=(1.0, 1.0)):
 
 
 def scored_sampling(weights, costs, explore=1.0):
-    """Draw Beta(1, 1) posteriors and pull by weight·draw − cost; else by the means, ties at random."""
+    """Return a rule that pulls by weight·draw − cost with Beta(1, 1) priors; otherwise by the means, ties at random."""
 
     def choose(rng, seen, row):
         wins, losses = 1 + seen.sums, 1 + seen.counts - seen.sums
@@ -160,7 +160,7 @@ def holdout(choose, arm, share):
 
 
 def control_share(arm, share):
-    """Draw Beta(1, 1) posteriors of the others."""
+    """Return a rule with a fixed share for one arm; the others are drawn by Beta(1, 1) posteriors."""
 
     def choose(rng, seen, row):
         drawn = rng.beta(1 + seen.sums, 1 + seen.counts - seen.sums)
@@ -180,7 +180,7 @@ def play_the_winner(initial, success, failure):
 
 
 def permuted_blocks(sizes, ratio, weights):
-    """Shuffle one block after the other."""
+    """Return a rule that shuffles one block after the other."""
     left = {}
 
     def choose(rng, seen, row):
@@ -242,5 +242,5 @@ def epsilon_greedy(epsilon):
 
 
 def reward_times(rng, row, n_logs):
-    """Late by a few rows, or never."""
+    """Return times of rewards that are late by a few rows, or never known."""
     return np.where(rng.random(n_logs) < 0.1, NEVER, row + 1 + rng.integers(40, size=n_logs))

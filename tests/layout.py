@@ -6,7 +6,7 @@ _TOUCH = 1.0  # pixels by which the boxes of two texts may overlap
 
 
 def crowded(figure):
-    """Return sentences about texts that overlap or leave the canvas; an empty list is good."""
+    """Return sentences about texts that overlap or leave the canvas; an empty list means that there are none."""
     figure.set_dpi(200)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()

@@ -1,4 +1,4 @@
-"""Other people's Numba code, as a program that prints what each piece returns and the flags of its LLVM instructions.
+"""Run other people's Numba code, and print what each piece returns and the flags of its LLVM instructions.
 
 `python neighbours.py` runs it alone; `python neighbours.py feint` runs it after feint has compiled its own kernels.
 """

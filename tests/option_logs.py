@@ -1,4 +1,4 @@
-"""Logs of agents that burn in, learn in stages, lack arms or meet units again, without any code of feint.
+"""Make logs of agents that burn in, learn in stages, lack arms or meet units again, without any code of feint.
 
 `make(rng, n_logs, rows, bent)` of a `Case` returns as many logs: the arguments of `feint.audit` that hold the data.
 With `bent`, 5 % of the draws go to arm 0 whatever the agent meant to do. `claim` are the options under which an honest
@@ -65,7 +65,7 @@ def staged(rng, n_logs, rows, bent=False):
 
 
 def lacking(rng, n_logs, rows, bent=False):
-    """Arms go down and up, independently: arm 1, the best, a third of the time."""
+    """Return logs in which arms go down and up independently; arm 1, the best, is down a third of the time."""
     available = np.ones((rows, 3), dtype=bool)
     for row in range(1, rows):
         flip = rng.random(3) < np.where(available[row - 1], (0.01, 0.05, 0.01), (0.1, 0.1, 0.1))
@@ -84,7 +84,7 @@ def lacking(rng, n_logs, rows, bent=False):
 
 
 def returning(rng, n_logs, rows, bent=False):
-    """Half of the rows are of units that were there before, and learn from all of them."""
+    """Return logs in which half of the rows are of units that were there before; the agent learns from all rows."""
     units = np.zeros(rows, dtype=int)
     for row in range(1, rows):
         newest = units[:row].max()
@@ -107,7 +107,7 @@ def of_one_arm(rng, n_logs, rows, bent=False):
 
 
 def rounded(rng, n_logs, rows, bent=False):
-    """Arm 0 has a probability of 0.001 to 0.02, which is logged as 0."""
+    """Return logs in which arm 0 has a probability of 0.001 to 0.02, which is logged as 0."""
     p = np.empty((n_logs, rows, 3))
     p[..., 0] = rng.uniform(0.001, 0.02, (n_logs, rows))
     p[..., 1] = (1 - p[..., 0]) * 0.6

@@ -1,4 +1,4 @@
-"""An environment of its own, with feint's wheel and other packages in it."""
+"""Make a new environment with feint's wheel and other packages in it."""
 
 import os
 import subprocess

@@ -9,7 +9,7 @@ BANDIT = feint.Bandit(MEANS, (0.0, 1.0, 2.0), family=(feint.Bernoulli(), feint.G
 
 
 class Honest:
-    """A policy by its `law()`, the probabilities with which it draws and which it says."""
+    """A policy that draws with the probabilities of its `law()`, and says them."""
 
     def __init__(self, seed=0, n_arms=3):
         self.seed, self.n_arms, self.rng = seed, n_arms, np.random.default_rng(seed)
@@ -46,7 +46,7 @@ class Softmax(Honest):
 
 
 class EpsilonGreedy(Honest):
-    """Half greedy on the last five rewards of each arm, so that ties are frequent; they are broken at random."""
+    """A policy that is greedy in half of the steps, on the last five rewards, so ties are frequent; they are random."""
 
     def __init__(self, seed=0):
         super().__init__(seed)
@@ -80,7 +80,7 @@ class Exp3(Honest):
 
 
 class Thompson(Honest):
-    """Beta posteriors with exact probabilities; what is known fades by `discount`."""
+    """Thompson Sampling with Beta posteriors and exact probabilities; what is known fades by `discount`."""
 
     discount, clip = 1.0, 0.0
 
@@ -109,7 +109,7 @@ class Clipped(Thompson):
 
 
 class Contextual(Honest):
-    """A softmax of the context's numbers."""
+    """A policy that draws by a softmax of the context's numbers."""
 
     def probabilities(self, context):
         weights = np.exp(np.asarray(context))
@@ -131,7 +131,7 @@ class SaysUniform(Softmax):
 
 
 class SaysNextRow(Discounted):
-    """Its arm is drawn before the reward of the row above is learnt; what it says is computed after."""
+    """A policy that draws its arm before it learns the last reward, and computes what it says afterwards."""
 
     drawn_with = None
 
@@ -141,14 +141,14 @@ class SaysNextRow(Discounted):
 
 
 class ForgetsClip(Clipped):
-    """It draws with the clip and says what was not clipped."""
+    """A policy that draws with clipped probabilities and says those before clipping."""
 
     def probabilities(self):
         return feint.beta_best_arm_probabilities(1 + self.wins, 1 + self.pulls - self.wins)
 
 
 class ForgetsToClip(Thompson):
-    """It says what is clipped and draws without."""
+    """A policy that says clipped probabilities and draws with those before clipping."""
 
     def probabilities(self):
         clipped = np.maximum(self.law(), 0.05)
@@ -161,7 +161,7 @@ class SaysTwoDigits(Thompson):
 
 
 class ReusesSeed(Discounted):
-    """Its generator is made again every 50 steps."""
+    """A policy whose generator is seeded again every 50 steps."""
 
     def pull(self):
         if self.step % 50 == 0:
@@ -170,7 +170,7 @@ class ReusesSeed(Discounted):
 
 
 class ReusesSeedOfUniform(Honest):
-    """The same where nothing is learnt."""
+    """The same for a policy that learns nothing."""
 
     def pull(self):
         if self.step % 50 == 0:
@@ -179,7 +179,7 @@ class ReusesSeedOfUniform(Honest):
 
 
 class BreaksTiesToFirst(EpsilonGreedy):
-    """It says that tied arms are equal, and takes the first."""
+    """A policy that says that tied arms have equal probabilities, and pulls the first of them."""
 
     def pull(self):
         scores = [sum(rewards) for rewards in self.recent]
@@ -189,7 +189,7 @@ class BreaksTiesToFirst(EpsilonGreedy):
 
 
 class CostSoftmax(Honest):
-    """A softmax of −cost/T, where costs are 8.64 less the reward, and all arms look good at first."""
+    """A policy that draws by a softmax of −cost/T; costs are 8.64 less the reward, and all arms look good at first."""
 
     def logits(self):
         return (self.wins + 1) / (self.pulls + 1) / 0.08 - 108.0
@@ -200,7 +200,7 @@ class CostSoftmax(Honest):
 
 
 class UnderflowsInFloat32(CostSoftmax):
-    """It draws rightly. What it says is computed in float32 from exp(−108 …), where the worst arm becomes 0."""
+    """A policy that draws rightly but says probabilities in float32, from exp(−108 …), in which the worst arm is 0."""
 
     def probabilities(self):
         weights = np.exp(self.logits().astype(np.float32))

@@ -1,4 +1,4 @@
-"""Logs in every format with the same rows, and how a test reads and writes them."""
+"""Write logs in every format with the same rows, and read them."""
 
 import bz2
 import gzip
@@ -77,7 +77,7 @@ PACK = {
 
 
 def read(log, columns=None, n_rows=10, tick=lambda done: None):
-    """(the table, the lines, the malformed rows by line or row) of all batches."""
+    """Return (the table, the lines, the malformed rows by line or row) of all batches."""
     columns = log.columns if columns is None else columns
     table, lines, malformed, first = {name: [] for name in columns}, [], {}, 1
     for batch in log.batches(columns, n_rows, tick):

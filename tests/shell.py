@@ -24,7 +24,7 @@ def typed(*arguments, cwd=None):
 
 
 def run_audit(*arguments):
-    """(exit code, what it printed) of `feint audit`."""
+    """Run `feint audit`; return the exit code and what it printed."""
     found = typed("audit", *arguments)
     return found.returncode, found.stdout + found.stderr
 

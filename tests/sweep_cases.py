@@ -1,4 +1,4 @@
-"""Studies to sweep, stores to compare byte by byte, and a real Dask cluster on loopback."""
+"""Provide studies to sweep, stores to compare byte by byte, and a real Dask cluster on loopback."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The book: every public name is described, links lead somewhere, and nothing is left out of the reference."""
+"""In the book every public name is described, links lead somewhere, and nothing is left out of the reference."""
 
 import inspect
 import re
@@ -25,13 +25,13 @@ NAMES = sorted(
 
 
 def section(text, title):
-    """What stands below a title of a docstring, up to the next one; None where there is no such title."""
+    """Return what stands below a title of a docstring, up to the next title; None if there is no such title."""
     found = re.search(rf"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-{{3,}}\n|\Z)", text, re.MULTILINE | re.DOTALL)
     return found and found.group(1)
 
 
 def described(text):
-    """Name → description, of a docstring's parameters."""
+    """Return the descriptions of a docstring's parameters, by their names."""
     found = {}
     for names, words in re.findall(r"^(\S[^\n]*)\n((?:(?: .*)?\n)+)", (section(text, "Parameters") or "") + "\n", re.M):
         found |= {name.strip(): words for name in names.split(",")}
@@ -39,7 +39,7 @@ def described(text):
 
 
 def complaints(thing):
-    """What the docstring of a class or function lacks."""
+    """Return what the docstring of a class or function lacks, as sentences without a subject."""
     text = inspect.getdoc(thing) or ""
     parameters = inspect.signature(thing).parameters
     known = described(text)
@@ -76,7 +76,7 @@ def test_the_check_of_descriptions_can_fail():
         Parameters
         ----------
         weights
-            One an arm.
+            One per arm.
         delta
             Gone.
         """
@@ -104,13 +104,13 @@ def test_the_reference_has_every_name(tmp_path):
 
 
 def anchors(path):
-    """The anchors of a page's titles, as GitHub and MyST make them."""
+    """Return the anchors of a page's titles, as GitHub and MyST make them."""
     titles = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL), re.M)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def broken(path, text):
-    """Links to files and titles that are not there."""
+    """Return links to files and titles that do not exist."""
     found = []
     for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         if re.match(r"[a-z]+:", link):
@@ -133,7 +133,7 @@ def test_the_check_of_links_can_fail():
 
 
 def test_every_page_and_picture_is_used():
-    """A page that no list of contents names cannot be found; a picture that no page shows only weighs."""
+    """Nobody finds a page that no list of contents names, and a picture that no page shows only takes space."""
     listed = re.findall(
         r"```\{toctree\}\n(.*?)```", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""A wheel made from the sdist, in an environment that has nothing else: first the three verbs, then every extra."""
+"""Install a wheel made from the sdist into an empty environment; use the three verbs first, then every extra."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""How commands end: 1 is what `feint audit` says of a log that it rejects, and of nothing else."""
+"""Exit code 1 means that `feint audit` or `feint check` rejects, and nothing else."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ INTERNAL = "feint: internal error, {}; please report it (FEINT_DEBUG=1 shows the
 
 @pytest.fixture
 def broken(monkeypatch):
-    """A command that raises what it is given."""
+    """Make a command raise what it is given."""
     commands = list(app.registered_commands)
     raised = []
 
@@ -87,7 +87,7 @@ def test_a_reader_that_leaves_is_no_error():
 
 @pytest.mark.parametrize("module", ["typer", "feint.cli"])
 def test_what_cannot_be_imported_is_no_rejection(module, tmp_path):
-    """A damaged installation: a module whose bytecode is cut, or a dependency that does not import."""
+    """In a damaged installation the bytecode of a module is cut, or a dependency cannot be imported."""
     finder = (
         "import sys\n"
         "class Broken:\n"
@@ -109,7 +109,7 @@ def test_what_cannot_be_imported_is_no_rejection(module, tmp_path):
     [(">&- 2>&-", 0), (">&- <&-", 0), (">/dev/null 2>/dev/full", 0), (">/dev/full 2>&1", 2), ("2>&1 | true", 0)],
 )
 def test_streams_that_cannot_be_written_leave_the_exit_code(streams, of_honest, tmp_path):
-    """1 is a rejection, also where nothing can be said; a report that should have been written and was not is 2."""
+    """A rejection ends with 1 even where nothing can be printed; a report that could not be written ends with 2."""
     for name, rows in (("honest", "a\nb\nb\na\na\nb\n"), ("bent", "a\nb\n" * 60)):
         (tmp_path / f"{name}.csv").write_text("arm\n" + rows)
     follow = "--follow --until-end"

@@ -1,4 +1,4 @@
-"""An installation without extras: the three verbs work, and whatever needs an extra says so in one sentence."""
+"""Without extras the three verbs work, and whatever needs an extra says so in one sentence."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ private = [0.2, 0.5]
 
 
 def run_alone(folder, *commands):
-    """[(exit code, standard output, standard error)] of each command."""
+    """Return [(exit code, standard output, standard error)] of each command."""
     packages = ["bokeh", "cloudpickle", "dask", "numcodecs", "tornado", *_EXTRAS]
     done = subprocess.run(
         [sys.executable, "-c", ALONE, json.dumps(packages), json.dumps(commands)],

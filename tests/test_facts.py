@@ -34,7 +34,7 @@ PLANS = {
 
 
 def typed(*arguments):
-    """Return what a command prints; the terminal is wide enough to break no line."""
+    """Return what a command prints on a terminal so wide that no line is broken."""
     result = CliRunner().invoke(app, [*arguments], env={"COLUMNS": "500"}, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
@@ -46,7 +46,7 @@ def squeezed(text):
 
 @pytest.fixture(scope="module", params=PLANS)
 def said(request):
-    """(the facts, the JSON, what each place says without its blanks)."""
+    """Return (the facts, the JSON, what each place says without its blanks)."""
     options, make = PLANS[request.param]
     answer, command = make(), ["plan", *MEANS, *options]
     facts = facts_of_unseen(answer) if isinstance(answer, Unseen) else facts_of_plan(answer)

@@ -92,7 +92,7 @@ write_whole(Path(sys.argv[1]), write, force=True)
 
 @contextmanager
 def writing(path, kind="file"):
-    """A process in the middle of writing `path`."""
+    """Return a process that is in the middle of writing `path`."""
     code = WRITING.format(writer=WRITERS[kind])
     process = subprocess.Popen(
         [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -147,7 +147,7 @@ def test_a_replacement_in_which_the_writer_was_killed_is_completed(moved, tmp_pa
 
 
 def test_what_is_not_ours_stays(tmp_path):
-    """Names that are only alike, files, and links to folders elsewhere."""
+    """Similar names, files, and links to folders elsewhere stay."""
     precious = tmp_path / "precious"
     (precious / "kept").mkdir(parents=True)
     folder = tmp_path / "folder"
@@ -161,7 +161,7 @@ def test_what_is_not_ours_stays(tmp_path):
 
 
 def test_many_writers_of_one_file(tmp_path):
-    """All of them succeed, and each time the file is one of theirs, whole."""
+    """All writers succeed, and each time the file is complete and from one of them."""
     path = tmp_path / "a.txt"
     texts = [str(number) * 10_000 for number in range(8)]
 
@@ -193,7 +193,7 @@ def test_a_new_folder_that_is_taken_for_a_leftover_is_made_again(tmp_path, monke
 
 
 def test_without_locks_nothing_is_removed(tmp_path, monkeypatch):
-    """As on Windows: there is no proof."""
+    """Without locks, as on Windows, nothing proves that a writer is dead."""
     with writing(tmp_path / "a.txt"):
         pass
     (leftover,) = tmp_path.iterdir()

@@ -1,4 +1,4 @@
-"""Every goal at every door, for every family and some pairs of them; and a goal of one's own where it makes sense."""
+"""Every goal works in every function and command, for every family and some pairs; so does a user's own goal."""
 
 import json
 import math
@@ -105,7 +105,7 @@ def check_page(name, text):
     assert "arm" in _answer(run.setting.goal, run.deceiver.agent) or not run.deceiver.agent.answer.any()
 
 
-@pytest.mark.slow  # for what each compiles
+@pytest.mark.slow  # since each compiles kernels of its own
 @pytest.mark.parametrize("text", GOALS)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_goal_at_every_door(name, text, tmp_path):

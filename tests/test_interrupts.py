@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-c", "from feint.__main__ import main; print(flush=T
 
 
 def start(cache):
-    """Start a command whose kernels are all to be compiled; returns when it is about to begin."""
+    """Start a command that has to compile all of its kernels; return when it is about to begin."""
     shutil.rmtree(cache, ignore_errors=True)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     process = subprocess.Popen(COMMAND, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -30,7 +30,7 @@ def start(cache):
 
 
 def cpu_seconds(process):
-    """What the process has used; it is there as long as nobody has waited for it."""
+    """Return the CPU seconds of the process, which can be read until somebody waits for it."""
     times = psutil.Process(process.pid).cpu_times()
     return times.user + times.system
 
@@ -59,7 +59,7 @@ def test_an_interrupt_ends_a_cold_start_at_any_of_twenty_moments(tmp_path):
 
 
 def test_an_interrupt_that_was_ignored_is_raised_again():
-    """As a callback from C does with it; the hook is what Python calls then."""
+    """A callback from C ignores an interrupt; Python then calls the hook."""
     before = signal.getsignal(signal.SIGINT), sys.unraisablehook
     told = []
     sys.unraisablehook = told.append

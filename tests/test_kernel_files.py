@@ -1,4 +1,4 @@
-"""Kernels on disk: found wherever they were made, whole or compiled again, and never in the way of a verdict."""
+"""Kernels on disk are found wherever they were made, compiled again if damaged, and never change a verdict."""
 
 import hashlib
 import os
@@ -29,13 +29,13 @@ print("compiled" if compiled.buffer else "found")
 
 
 def environment_of(**changes):
-    """This process's, with some variables set, or left out where None."""
+    """Return this process's environment, with some variables set, or left out if None."""
     environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")} | changes
     return {key: str(value) for key, value in environment.items() if value is not None}
 
 
 def run(*arguments, most_bytes=None, **changes):
-    """Run Python; `most_bytes` is what a file may hold, as on a full disk."""
+    """Run Python; `most_bytes` is the largest size of a file, as if the disk were full."""
 
     def limit():
         if most_bytes is not None:
@@ -49,7 +49,7 @@ def run(*arguments, most_bytes=None, **changes):
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """A log that keeps its claim, a split of 50/50, and one that does not."""
+    """Write a log that keeps its claim, a split of 50/50, and one that does not."""
     folder = tmp_path_factory.mktemp("logs")
     rng = np.random.default_rng(3)
     for name, share in (("honest", 0.5), ("bent", 0.7)):
@@ -62,7 +62,7 @@ UNKNOWN = "import numba; numba.__version__ = '0.99.0'; from feint.__main__ impor
 
 
 def assert_verdicts(logs, program=("-m", "feint"), **settings):
-    """Whatever becomes of kernels, an honest log is not rejected and a bent one is; returns what was said besides."""
+    """Check that an honest log is not rejected and a bent one is; return what else was said."""
     said = []
     for name, code, verdict in (("honest", 0, "no evidence"), ("bent", 1, "rejected at row")):
         done = run(*program, "audit", logs / f"{name}.csv", "--split", "0.5,0.5", **settings)
@@ -228,7 +228,7 @@ def test_what_is_removed_is_what_is_gone(tmp_path, monkeypatch):
 
 @pytest.fixture
 def copy(tmp_path):
-    """A copy of the package, without kernels."""
+    """Make a copy of the package, without kernels."""
     folder = tmp_path / "somewhere"
     shutil.copytree(PACKAGE, folder / "feint", ignore=shutil.ignore_patterns("__pycache__"))
     return folder

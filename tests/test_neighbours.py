@@ -1,4 +1,4 @@
-"""feint beside other people's Numba code: nothing of Numba is changed but while feint's own kernels compile."""
+"""feint changes nothing in Numba except while its own kernels compile, so other people's code is not affected."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ROOT = HERE.parent
 
 
 def python(*arguments, cache, **environment):
-    """Run Python with an empty cache of kernels; returns what it printed."""
+    """Run Python with an empty cache of kernels; return what it printed."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)} | environment
     done = subprocess.run([sys.executable, *map(str, arguments)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -25,7 +25,7 @@ def python(*arguments, cache, **environment):
 
 
 def test_other_peoples_code_gives_the_same_after_feint(tmp_path):
-    """Results and flags of instructions; tests/neighbours.py says of what."""
+    """Results and flags of instructions are the same, for all pieces of tests/neighbours.py."""
     alone = json.loads(python(HERE / "neighbours.py", cache=tmp_path / "alone"))
     beside = json.loads(python(HERE / "neighbours.py", "feint", cache=tmp_path / "beside"))
     assert beside == alone
@@ -132,7 +132,7 @@ def test_the_matrix_runs_every_numba_that_is_known():
 
 @pytest.mark.slow
 def test_a_numba_that_is_not_known_gives_the_same_bits(tmp_path):
-    """More is owed than is asked for: not 1e-13 but every bit, since every operation rounds as written."""
+    """Every bit is the same, not only 1e-13, since every operation rounds as it is written."""
     known = python("-c", NUMBERS, numba.__version__, cache=tmp_path / "known")
     assert python("-c", NUMBERS, "0.99.0", cache=tmp_path / "unknown") == known
 

@@ -1,4 +1,4 @@
-"""Explorers, references and budgets of a user's own: in plain Python, and with a kernel in the user's file."""
+"""Test a user's own explorers, references and budgets, in plain Python and with a kernel in the user's file."""
 
 import math
 import subprocess
@@ -17,7 +17,7 @@ SOURCE = Path(feint.__file__).parent / "explorers" / "top_two.py"
 
 
 class PlainTopTwo:
-    """Algorithm 1, lines 3 to 6, in NumPy."""
+    """An explorer in NumPy that follows lines 3 to 6 of Algorithm 1."""
 
     def choose(self, view, uniforms):
         leader = self._draw(view.private_probabilities, uniforms[0])
@@ -32,14 +32,14 @@ class PlainTopTwo:
 
 
 class PlainThompson:
-    """Thompson Sampling for σ = 1, by the public function."""
+    """A reference for Thompson Sampling with σ = 1, by the public function."""
 
     def log_probabilities(self, view):
         return feint.best_arm_probabilities(view.public_means, 1 / np.sqrt(view.pulls), log=True)
 
 
 class Returns:
-    """Says what it was told to, as explorer, reference or budget."""
+    """A part that returns what it was told to, as explorer, reference or budget."""
 
     def __init__(self, value):
         self.value = value

@@ -16,7 +16,7 @@ HERE = r"\(test_own_failures.py, line \d+\)"
 
 
 class Fails:
-    """Divides by zero at a step, as explorer, reference or budget."""
+    """A part that divides by zero at a step, as explorer, reference or budget."""
 
     def __init__(self, step=17):
         self.step = step
@@ -32,7 +32,7 @@ class Fails:
 
 
 class Asks:
-    """Fails because of the reference that it asks for."""
+    """An explorer that fails because of the reference that it asks for."""
 
     def choose(self, view, uniforms):
         return view.reference_probabilities.argmax()

@@ -1,4 +1,4 @@
-"""Every question that feint asks a part of a user's own: what it raises is the user's, with class, method and line."""
+"""What a user's own part raises at any call of feint's is reported as the user's, with class, method and line."""
 
 import math
 
@@ -37,7 +37,7 @@ class FailingQuestion:
 
 
 class CoinFamily:
-    """Rewards 0 and 1, with every arm as likely the best as any other."""
+    """A family of rewards 0 and 1, in which every arm is equally likely to be the best."""
 
     mean_range, rewards = (0.0, 1.0), "0 or 1"
 

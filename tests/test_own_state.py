@@ -1,4 +1,4 @@
-"""Parts of a user's own that keep state: every replication, cell, bandit, agent, observer and audit has its copy."""
+"""If a user's own part keeps state, every replication, cell, bandit, agent, observer and audit has its copy."""
 
 import threading
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Caches:
 
 
 class Starts:
-    """The same with `start`, and nothing before it."""
+    """The same explorer with `start`, which has no state before it."""
 
     def start(self, n_arms):
         self.order = list(range(n_arms))
@@ -213,7 +213,7 @@ def test_audits_and_their_groups_have_copies():
 
 
 class Locked:
-    """Cannot be copied."""
+    """An explorer that cannot be copied."""
 
     def __init__(self):
         self.lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""The package from outside: import time, lazy names, the command, whole files."""
+"""Test the package from outside: import time, lazy names, the command, and the version."""
 
 import json
 import os
@@ -15,21 +15,21 @@ ROOT = Path(__file__).parents[1]
 
 
 def loaded_by(*command):
-    """Which of the heavy packages a command imports."""
+    """Return which of the heavy packages a command imports."""
     code = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); " + command[0]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return {"numba", "scipy", "xarray", "matplotlib", "pyarrow", "pandas"} & set(done.stderr.split())
 
 
 def test_import_and_help_load_nothing_heavy():
-    """What takes long to import waits until it is used: with it, `feint --help` would take seconds."""
+    """Slow imports wait until they are used; otherwise `feint --help` would take seconds."""
     assert loaded_by("import feint") == set()
     assert loaded_by("import sys; sys.argv = ['feint', '--help']; from feint.cli import main; main()") == set()
     assert "numba" in loaded_by("import feint; feint.simulate")  # the check can fail
 
 
 def test_compiling_is_announced_on_standard_error_only(tmp_path):
-    """A first use with an empty cache: results on standard output, and why it takes long."""
+    """A first use with an empty cache prints results on standard output, and on standard error why it takes long."""
     at_once = (
         "import sys; from feint.numerics import _compiling; _compiling._CompileNotice._PATIENCE = 0.0; "
         "from feint.__main__ import main; sys.argv[0] = 'feint'; main()"

@@ -14,7 +14,7 @@ EQUATIONS, LINES = 76, 14  # of the compiled paper, and of its Algorithm 1
 
 
 def numbers(text):
-    """Every number of "3 and 4", "38, 39, 40" or "21 to 28"."""
+    """Return every number of "3 and 4", "38, 39, 40" or "21 to 28"."""
     found = set()
     for first, last in re.findall(r"(\d+)(?: to (\d+))?", text):
         found |= set(range(int(first), int(last or first) + 1))
@@ -22,13 +22,13 @@ def numbers(text):
 
 
 def numbers_of(kind):
-    """The numbers that the titles of the page give to a kind of entry."""
+    """Return the numbers that the titles of the page give to a kind of entry."""
     parts = [re.findall(rf"{kind}s? ([\d, andto]+)", title) for title in ENTRIES]
     return numbers(", ".join(text for found in parts for text in found))
 
 
 def rows(head):
-    """The numbers in the first column of the tables whose first title is `head`."""
+    """Return the numbers in the first column of the tables whose first title is `head`."""
     tables = re.findall(rf"^\| {head} \|.*\n\|[- |]*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
     return numbers(", ".join(row.split("|")[1] for table in tables for row in table.splitlines()))
 
@@ -59,7 +59,7 @@ def test_every_figure_is_drawn():
 
 
 def named_tests(text):
-    """(file, test) of every `tests/….py::name`, where `…::name` has the file of the one before."""
+    """Return (file, test) of every `tests/….py::name`; `…::name` has the file of the one before."""
     found, file = [], ""
     for path, name in re.findall(r"`(tests/[\w/]+\.py|…)::([\w:]+)`", text):
         file = file if path == "…" else path
@@ -68,13 +68,13 @@ def named_tests(text):
 
 
 def exists(file, name):
-    """Whether a file has a test of that name, or a class and in it a test."""
+    """Return whether a file has a test of that name, or a class with such a test."""
     text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else ""
     return all(re.search(rf"\b(?:def|class) {part}\b", text) for part in name.split("::"))
 
 
 def missing(tests):
-    """Those of them that do not exist."""
+    """Return those tests that do not exist."""
     return [f"{file}::{name}" for file, name in tests if not exists(file, name)]
 
 

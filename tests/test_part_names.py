@@ -1,4 +1,4 @@
-"""Names of parts as users write them: other names, families as references, classes of one's own, and mistakes."""
+"""Test names of parts as users write them: aliases, families as references, users' own classes, and mistakes."""
 
 import json
 import math
@@ -171,7 +171,7 @@ class TestReferencesAboutAFamily:
 
 
 class TestRoundRobinWithoutArms:
-    """All arms but the best public one, at every door."""
+    """It boosts all arms but the best public one, in every function and command."""
 
     def test_a_study(self, tmp_path, typed_run):
         bandits = {"b": MEANS, "other": {**MEANS, "public": [0.7, 0.3, 0.2, 0.1]}}
@@ -225,7 +225,7 @@ nothing = 3
 
 
 class TestClassesOfAUser:
-    """FILE.py:CLASS wherever a name is."""
+    """FILE.py:CLASS is accepted wherever a name is."""
 
     @pytest.fixture(autouse=True)
     def folder(self, tmp_path, monkeypatch):
@@ -324,7 +324,7 @@ def test_mistakes_get_a_sentence(text, says):
 
 
 class Mine:
-    """A reference of one's own."""
+    """A user's own reference."""
 
     def log_probabilities(self, view):
         return np.full(view.pulls.size, -math.log(view.pulls.size))

@@ -1,4 +1,4 @@
-"""feint.plot: the numbers of what is drawn, against plain NumPy; labels, axes in and out, and clear refusals."""
+"""`feint.plot` draws the numbers of plain NumPy; labels, given and new axes, and clear refusals are tested too."""
 
 import math
 
@@ -25,7 +25,7 @@ def closed():
 
 
 def test_colours_of_things_in_order_stand_out_from_white():
-    """By 2:1, as WCAG 2 measures contrast; in the dark, report.html inverts them."""
+    """Contrast is 2:1 at least, as WCAG 2 measures it; in the dark, report.html inverts the colours."""
     for colour in ordered_colours(12):
         channels = np.array(to_rgb(colour))
         linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)

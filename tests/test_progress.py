@@ -1,4 +1,4 @@
-"""Whatever may take long shows progress: in a terminal and in a notebook, without being asked, never into a pipe."""
+"""Whatever may take long shows its progress in a terminal and in a notebook, unasked, but never in a pipe."""
 
 import contextlib
 import importlib
@@ -21,11 +21,11 @@ SEEN = threading.Event()  # set as soon as something is shown
 
 
 class Enough(Exception):
-    """What is tested has been seen."""
+    """Raised when progress has been seen, which ends the work."""
 
 
 class Terminal(io.StringIO):
-    """A standard error that a person looks at."""
+    """A standard error that is a terminal."""
 
     def isatty(self):
         return True
@@ -37,7 +37,7 @@ class Terminal(io.StringIO):
 
 
 class Handle:
-    """What `display` of a notebook returns."""
+    """The object that `display` of a notebook returns."""
 
     def __init__(self):
         self.texts = []
@@ -55,7 +55,7 @@ def wait():
 
 
 class Waits:
-    """An explorer, a reference or a policy that works until progress has been seen."""
+    """A part (explorer, reference or policy) that works until progress has been seen."""
 
     def choose(self, view, uniforms):
         wait()

@@ -1,6 +1,6 @@
-r"""Quotation marks that are said to hold the paper's words do, letter by letter; markup, case and spaces do not count.
+r"""Quotations of the paper have the paper's words, letter by letter; markup, case and spaces do not count.
 
-Compared are all quotations of docs/paper.md, docs/errata.md and docs/claims.md, those on lines of other pages and
+The tests compare all quotations of docs/paper.md, docs/errata.md and docs/claims.md, those on lines of other pages and
 docstrings that name the paper or a part of it, and what the experiments' claims have as `stated`. The paper's source is
 not part of the project: `PAPER=paper.tex pytest tests/test_quotations.py` runs the comparison.
 """
@@ -27,7 +27,7 @@ SIGNS = {
 
 
 def of_latex(source):
-    """The paper's text, plain: letters, digits and signs."""
+    """Return the paper's text as plain letters, digits and signs."""
     text = re.sub(r"(?<!\\)%.*", "", source)
     text = re.sub(r"\\(?:eq)?ref\s*\{[^}]*\}", "#", text)
     text = re.sub(r"\\(?:label|cite[pt]?)\s*\{[^}]*\}", "", text)
@@ -41,7 +41,7 @@ def of_latex(source):
 
 
 def of_quotation(text):
-    """The pieces of a quotation, between its ellipses, in the same form."""
+    """Return the pieces of a quotation, between its ellipses, in the same form."""
     text = re.sub(r"\b(Algorithm|Theorem|Lemma|Figure|Section) \d+", r"\1 #", text)
     return [_letters(piece) for piece in text.split("…")]
 
@@ -52,7 +52,7 @@ def _letters(text):
 
 
 def is_in(quotation, paper):
-    """Whether all pieces stand there, in this order."""
+    """Return whether all pieces of a quotation stand in the paper, in this order."""
     place = 0
     for piece in of_quotation(quotation):
         place = paper.find(piece, place)
@@ -62,7 +62,7 @@ def is_in(quotation, paper):
 
 
 def of_pages():
-    """(place, quotation) of the pages of the book and the README."""
+    """Yield (place, quotation) of the pages of the book and the README."""
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = re.sub(
             r"```.*?```|`[^`\n]*`", lambda code: "\n" * code[0].count("\n"), path.read_text("utf-8"), flags=re.S
@@ -75,7 +75,7 @@ def of_pages():
 
 
 def of_docstrings():
-    """(place, quotation) of docstrings, on lines that name the paper."""
+    """Yield (place, quotation) of docstrings, on lines that name the paper."""
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
@@ -85,7 +85,7 @@ def of_docstrings():
 
 
 def of_claims():
-    """(place, quotation) of what experiments pass as `stated`, in place or by a variable of that name."""
+    """Yield (place, quotation) of what experiments pass as `stated`, in place or by a variable of that name."""
     for path in sorted((ROOT / "src" / "feint" / "experiments").glob("[!_]*.py")):
         module = importlib.import_module(f"feint.experiments.{path.stem}")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -99,7 +99,7 @@ def of_claims():
 
 
 def _stated(made, arguments):
-    """The argument that a class or function of the experiments takes as `stated`."""
+    """Return the argument that a class or function of the experiments takes as `stated`."""
     if getattr(made, "__module__", "").startswith("feint.experiments"):
         names = list(inspect.signature(made).parameters)
         if "stated" in names and len(arguments) > names.index("stated"):

@@ -8,7 +8,7 @@ README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8"
 
 
 def test_it_stays_short():
-    """A first screen and little more: what is long belongs into the book."""
+    """The README is a first screen and little more; what is long belongs in the book."""
     lines = README.splitlines()
     assert len(lines) <= 110
     rows = [i for i, line in enumerate(lines) if line.startswith("|")]
@@ -21,7 +21,7 @@ def test_it_stays_short():
 
 
 def test_it_counts_claims_as_the_page_of_claims_does():
-    """One sentence with the counts of docs/claims.md, and a link to it."""
+    """The README has one sentence with the counts of docs/claims.md, and a link to it."""
     page = (Path(__file__).parent.parent / "docs" / "claims.md").read_text(encoding="utf-8")
     counts = re.findall(
         r"^- (?:the paper's|ours): (\d+) shown, (\d+) refuted, (\d+) undecided \(of (\d+)\)", page, re.M

@@ -20,7 +20,7 @@ CHECKS = {
 
 @pytest.mark.slow
 def test_they_draw_what_they_say(tmp_path):
-    """Two of mabwiser: the second is known to draw something else."""
+    """There are two policies of mabwiser, of which the second is known to draw something else."""
     programs, environment = make_environment(tmp_path, "river", "mabwiser==2.7.4", "vowpalwabbit")
     for policy, (options, rejected) in CHECKS.items():
         run = [programs / "feint", "check", policy, "--public", "0.7,0.5,0.3", "--family", "bernoulli", "--json"]

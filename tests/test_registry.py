@@ -1,4 +1,4 @@
-"""The registry: every part, at every door where a user can name it, and new ones without a change elsewhere."""
+"""The registry knows every part wherever a user can name it, and finds new parts without a change elsewhere."""
 
 import json
 import math
@@ -122,7 +122,7 @@ PLURALS = {"explorer": "explorers", "reference": "references", "budget": "epsilo
 
 
 def chosen(sort, text):
-    """The parts of a run: the usual ones, but for one."""
+    """Return the usual parts of a run, except for one."""
     parts = {other: parse(text if other == sort else usual, other) for other, usual in USUAL.items()}
     return parts | {"feedback": parse(text, sort) if sort == "feedback" else None}
 
@@ -202,7 +202,7 @@ def test_the_goal_of_a_study(sort, text, tmp_path):
 @pytest.mark.parametrize("suffix", ["toml", "json"])
 @pytest.mark.parametrize("sort", [sort for sort in PARTS if sort != "goal"])
 def test_studies(sort, suffix, tmp_path):
-    """Each by its text and as a table."""
+    """Each part is named by its text and as a table."""
     parts = {text: part for text, part in PARTS[sort].items() if text not in {*FOR_AUDITS_ONLY, *ARMS, *FAMILIES}}
     _check_study(sort, suffix, tmp_path, parts, MEANS)
     if sort == "reference":
@@ -264,7 +264,7 @@ def test_what_a_run_knows_may_be_left_out(typed_run):
 
 
 def test_ten_parts_in_each_other_run():
-    """The deepest that is accepted also runs: its kernels are nested as deep."""
+    """The deepest nesting that is accepted also runs, with kernels nested as deep."""
     text = "softmax:0.5"
     for _ in range(MOST_NESTED - 1):
         text = f"clipped:({text}),0.01"

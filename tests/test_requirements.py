@@ -1,4 +1,4 @@
-"""What pyproject.toml declares, against what is imported and what the matrix pins."""
+"""Compare what pyproject.toml declares with what is imported and with what the matrix pins."""
 
 import ast
 import re

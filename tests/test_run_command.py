@@ -1,4 +1,4 @@
-"""feint run, typed by a user: a table, a plot, a store, instances from files, and one clear line for wrong input."""
+"""Test `feint run`: its table, plot, store and instances from files, and one clear line for wrong input."""
 
 import json
 
@@ -110,7 +110,7 @@ def test_wrong_input_ends_with_one_clear_line(arguments, says, tmp_path):
 
 
 def test_families_by_name_and_from_files(tmp_path):
-    """The same run by options, by a TOML and by a JSON file; its log is audited with the family's posterior."""
+    """Options, a TOML and a JSON file give the same run; its log is audited with the family's posterior."""
     log = tmp_path / "log.csv"
     typed = invoke("--public", "0.6,0.3", "--private", "2,5", "--family", "poisson,gaussian:2", "--log", str(log))
     assert typed.exit_code == 0, typed.output
@@ -224,7 +224,7 @@ class Least:
     ],
 )
 def test_json_is_enough_to_run_it_again(options, tmp_path, monkeypatch):
-    """Once with the command it names; and, without parts of one's own, from its instance and settings in Python."""
+    """A run is repeated by the command in the JSON and, without a user's own parts, from its settings in Python."""
     (tmp_path / "mine.py").write_text(OWN_EXPLORER)
     monkeypatch.chdir(tmp_path)
     found = json.loads(invoke(*MEANS, *options, "--json").stdout)

@@ -1,4 +1,4 @@
-"""Type checkers on users' code: what is right is clean, and what is wrong is an error on its line."""
+"""Type checkers accept users' right code, and report each mistake on its line."""
 
 import inspect
 import json
@@ -95,7 +95,7 @@ EXPECTED = {n: line.split("  # ")[1] for n, line in enumerate(MISTAKES.splitline
 
 
 def run_mypy(folder, *files):
-    """[(file, line, code of the error)]; an installed package's own lines are not looked at, nor are they here."""
+    """Return [(file, line, code of the error)]; the package's own lines are not looked at, as if it were installed."""
     command = ["--strict", "--follow-imports=silent", "--config-file=", "--show-error-codes", "--no-pretty"]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *command, "--cache-dir", folder, *files],
@@ -110,7 +110,7 @@ def run_mypy(folder, *files):
 
 
 def run_pyright(folder, *files):
-    """[(file, line)] of pyright's strict mode."""
+    """Return [(file, line)] of the errors in pyright's strict mode."""
     settings = {"typeCheckingMode": "strict", "extraPaths": [str(SOURCES)], "include": [str(file) for file in files]}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     done = subprocess.run(
@@ -130,7 +130,7 @@ def run_pyright(folder, *files):
 
 @pytest.fixture
 def files(tmp_path):
-    """The two scripts, and one that names everything the package offers."""
+    """Write the two scripts, and one that names everything the package offers."""
     every_name = "import feint\n" + "".join(f"print(feint.{name})\n" for name in feint.__all__)
     scripts = {"clean.py": CLEAN, "mistakes.py": MISTAKES, "names.py": every_name}
     for name, text in scripts.items():

@@ -1,4 +1,4 @@
-"""The page docs/warehouses.md, with DuckDB, Polars, pandas and Arrow as of today, in an environment of its own."""
+"""Run the page docs/warehouses.md with today's DuckDB, Polars, pandas and Arrow, in a new environment."""
 
 import subprocess
 from pathlib import Path

@@ -2,10 +2,10 @@
 Both sides of a deception
 =========================
 
-Left, what the agent learns from private rewards that only it sees: the posterior probability of a wrong arm, over time.
-Right, what the observer sees of the same runs: the evidence that this is not Thompson Sampling. The more the agent may
-bend its probabilities (ε nats per step), the sooner it is sure, and the sooner it is caught. Medians of 100 runs, with
-the middle half.
+The left panel shows what the agent learns from private rewards that only it sees: the posterior probability of a wrong
+arm, over time. The right panel shows what the observer sees of the same runs: the evidence that this is not Thompson
+Sampling. The more the agent may bend its probabilities (ε nats per step), the sooner it is sure, and the sooner it is
+caught. The curves are medians of 100 runs, and the bands have the middle half of the runs.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 How far a small probability can be raised
 =========================================
 
-Within ε nats of divergence the probability p of an event can be lifted to q*(p). The smaller p, the larger the factor:
-at ε = 0.1 one in a million becomes one in 84. This is why a deceiver can pull an arm that an honest agent hardly pulls.
+Within ε nats of divergence the probability p of an event can be raised to q*(p). The smaller p is, the larger is the
+factor: at ε = 0.1 one in a million becomes one in 84. So a deceiver can pull an arm that an honest agent hardly pulls.
 """
 
 import matplotlib.pyplot as plt

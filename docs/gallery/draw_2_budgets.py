@@ -2,9 +2,9 @@
 More budget, sooner sure
 ========================
 
-The posterior probability of a wrong private arm, over time, for six budgets. Without a limit it falls exponentially;
-with one it falls like exp(−√(εT)·Γ*), and at ε = 0 the agent can only watch Thompson Sampling. Medians of 100 runs,
-with 95 % intervals that hold for any law.
+The figure shows the posterior probability of a wrong private arm over time, for six budgets. Without a limit it falls
+exponentially; with one it falls like exp(−√(εT)·Γ*). At ε = 0 the agent can only follow Thompson Sampling and watch.
+The curves are medians of 100 runs, with 95 % intervals that hold for any distribution.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 One run, step by step
 =====================
 
-A live agent beside its observer. Above: which arm it pulled. In the middle: how likely Thompson Sampling was to pull
-the best private arm, and how likely the agent made it. (Where the agent boosts the best public arm until its pull is
-certain, this is zero and off the scale.) Below: the observer's evidence, against the agent and against an honest twin.
+This is a live agent beside its observer. The upper panel shows which arm the agent pulled. The middle one shows how
+likely Thompson Sampling was to pull the best private arm, and how likely the agent made it. (Where the agent boosts the
+best public arm until its pull is certain, this is zero and off the scale.) The lower one shows the observer's evidence,
+against the agent and against its honest twin.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Sure or caught
 ==============
 
-The budget of a step is small, but an observer adds up many steps. Each dot is one seed: when the agent was sure
-(posterior error 1 %), and when the observer raised the alarm (α = 5 %). Above the line the agent was caught first.
+The budget of a step is small, but an observer adds up many steps. Each dot is one seed. It shows when the agent was
+sure (posterior error 1 %), and when the observer raised the alarm (α = 5 %). Above the line the agent was caught first.
 """
 
 import matplotlib.pyplot as plt

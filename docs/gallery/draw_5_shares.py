@@ -2,8 +2,8 @@
 What each arm costs
 ===================
 
-The best shares of boosts as one arm's public mean moves. The worse an arm looks in public, the more every pull of it
-costs, and the more of the budget goes there; the exponent Γ* falls with it.
+The figure shows the best shares of boosts while the public mean of one arm moves. The worse an arm looks in public, the
+more every pull of it costs, and the more of the budget goes to it. The exponent Γ* falls at the same time.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 An audit
 ========
 
-The agent of this log says that it splits 80 to 20, but pulls the second arm a little more often after row 1,000. The
-evidence against the claim first sinks, then crosses the line; the arms show where the claim is wrong.
+The agent of this log says that it splits 80 to 20, but after row 1,000 it pulls the second arm a little more often. The
+evidence against the claim first sinks, and then crosses the line. The arms show where the claim is wrong.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 When the observer notices
 =========================
 
-The share of runs in which the observer's test (α = 5 %) has raised the alarm, by time. The honest agent (ε = 0) is
-accused in at most 5 % of runs, however long it is watched. The band holds for the whole curve at once: 95 %, 100 runs.
+The figure shows the share of runs in which the observer's test (α = 5 %) has raised the alarm by each time. The honest
+agent (ε = 0) is accused in at most 5 % of runs, however long it is watched. There are 100 runs, and each 95 % band
+holds for a whole curve at once.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Two explorers on the same seeds
 ===============================
 
-Algorithm 1 against boosting all arms in turn. Left: their differences run by run. Both face the same noise, so that a
-difference shows which the two curves alone would hide; below 0, Algorithm 1 is surer. Right: why. It gives its boosts
-to the arms that need them, close to w*.
+Algorithm 1 is compared with boosting all arms in turn. The left panel shows their differences run by run. Both face the
+same noise, so it shows a difference that the two curves alone would hide. Below 0, Algorithm 1 is surer. The right
+panel shows why: it gives its boosts to the arms that need them, close to w*.
 """
 
 import matplotlib.pyplot as plt

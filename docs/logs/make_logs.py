@@ -1,33 +1,34 @@
 """Write the logs of docs/audit.md into a folder: `python docs/logs/make_logs.py FOLDER`.
 
-Every log comes from an agent that does what it claims; `…-bent` comes from one that does not.
+Every log comes from an agent that does what it claims. A log `…-bent` comes from an agent that does not; how it departs
+is said after "Bent".
 
-- trial.csv: 2,000 patients, three doses, Thompson Sampling with Beta(1, 1) priors, outcomes known 5 to 30 days later
-  and in 5 % of the cases never. Bent: three draws are made for the high dose, and the best counts.
-- pages.csv: 3,000 visitors, three pages, the same method, learning after every 100 visitors. There is no bent one:
-  the guide shows what happens if the batches are not stated.
+- trial.csv: 2,000 patients, three doses, Thompson Sampling with Beta(1, 1) priors. Outcomes become known 5 to 30 days
+  later, and in 5 % of the cases never. Bent: three draws are made for the high dose, and the best of them counts.
+- pages.csv: 3,000 visitors, three pages, the same method, learning after every 100 visitors. There is no bent log: the
+  guide shows what happens if the batches are not stated.
 - shop.csv.gz: 50 users, 20 items, 6,000 rows, and the probabilities of all items. Bent: three users are shown item-17
   more often than the log says.
 - router.jsonl: 4,000 requests, five models; the propensity is the share of 200 Monte Carlo draws. Bent: a tenth
   of the requests go to the model "own".
-- ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: nothing but the logging, which writes the
+- ads.dsjson: 2,000 decisions as Vowpal Wabbit writes them. Bent: the agent is honest, but its logging writes the
   probabilities of the next decision.
 - split.csv: 6,000 visitors, half of them to each side. Bent: from row 3,001 on 60 % see the treatment.
 - blocks.csv: 1,200 patients of four sites, permuted blocks of 4 or 6 in each site. Bent: a tenth of those who are due
   to be controls are treated.
 - costs.jsonl: 4,000 requests, three models, Thompson Sampling on quality less cost. Bent: "large" costs half as much.
 - coin.csv, urn.csv, held_out.csv, control.csv, tempered.csv, capped.csv, headlines.csv: the other designs of the
-  guide, honest alone.
-- home.csv: 2,000 visitors of a news page, of whom age and clicks are known, three teasers, linear Thompson Sampling on
+  guide, without bent logs.
+- home.csv: 2,000 visitors of a news page, whose age and clicks are known; three teasers; linear Thompson Sampling on
   the minutes that they read. Bent: 5 % of the visitors see the publisher's own teaser.
 
-The last five show an option each. Where nothing else is said, bent agents send 5 % of their draws to one arm.
+Each of the last five shows an option. If nothing else is said, bent agents send 5 % of their draws to one arm.
 
 - burn-in.csv: 1,000 patients, three doses, the first 150 drawn uniformly, then Thompson Sampling with Beta(1, 1)
   priors.
 - interim.csv: the same method; outcomes are known at the interim analyses, after 60, 180, 300, 500 and 750 patients.
-- visits.csv: 3,000 visits of about 1,500 visitors to two experiments with three pages each; who comes back sees the
-  same page. Bent: 2 % of those who come back see any page.
+- visits.csv: 3,000 visits of about 1,500 visitors to two experiments with three pages each. A visitor who comes back
+  sees the same page. Bent: 2 % of the visitors who come back see any page.
 - fleet.jsonl: 2,000 requests, three models, of which some are down now and then.
 - pilot.csv: 1,500 messages, sent or not, with the probability of sending in every row. Bent: 15 % more are sent.
 """
@@ -140,7 +141,7 @@ def split(rng, bent):
 
 
 class Doses:
-    """Thompson Sampling with Beta(1, 1) priors on three doses."""
+    """An agent that uses Thompson Sampling with Beta(1, 1) priors on three doses."""
 
     def __init__(self, rng, bent, favoured):
         self.rng, self.bent, self.favoured = rng, bent, favoured
@@ -304,18 +305,18 @@ def learn(rng, rates, rows, choose, batch=1):
 
 
 def urn(rng, row, wins, losses):
-    """Draw a ball: 1 of each arm at first, 1 for a success, 1 of the other for a failure."""
+    """Draw a ball. The urn begins with 1 of each arm; a success adds 1 of its arm, a failure 1 of the other."""
     balls = wins + losses[::-1] - 1
     return rng.choice(2, p=balls / balls.sum())
 
 
 def held_out(rng, row, wins, losses):
-    """Show a tenth the page 0."""
+    """Show page 0 to a tenth of the visitors, and draw for the others."""
     return 0 if rng.random() < 0.1 else rng.beta(wins, losses).argmax()
 
 
 def control(rng, row, wins, losses):
-    """Give 30 % the control, and draw among the others."""
+    """Give the control to 30 % of the patients, and draw among the other arms for the rest."""
     return 0 if rng.random() < 0.3 else 1 + rng.beta(wins[1:], losses[1:]).argmax()
 
 
@@ -336,7 +337,7 @@ def capped(rng, row, wins, losses):
 
 
 def headlines(rng, row, wins, losses):
-    """Draw again, until another is the best, in half of the rows."""
+    """In half of the rows draw again, until another arm is the best."""
     first = rng.beta(wins, losses).argmax()
     if rng.random() < 0.5:
         return first

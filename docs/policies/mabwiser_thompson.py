@@ -24,7 +24,7 @@ class Thompson:
 
 
 class Softmax(Thompson):
-    """Softmax: version 2.7.4 takes the arm with the largest part of a Dirichlet draw, not one by its softmax."""
+    """Softmax: version 2.7.4 pulls the arm with the largest part of a Dirichlet draw, not one drawn by its softmax."""
 
     def start(self, n_arms):
         self.mab = MAB(list(range(n_arms)), LearningPolicy.Softmax(tau=0.2), seed=1)

@@ -9,7 +9,7 @@ BANDIT = feint.Bandit([0.7, 0.5, 0.3], [0.0, 1.0, 2.0], family=(feint.Bernoulli(
 
 
 class Shop:
-    """A softmax of the mean rewards."""
+    """A policy that draws its arms by a softmax of their mean rewards, and says so."""
 
     def __init__(self):
         self.rng = np.random.default_rng(7)
@@ -29,7 +29,7 @@ class Shop:
 
 
 class Rounded(Shop):
-    """It draws as before, and logs two digits."""
+    """The same policy, which says its probabilities with two digits only."""
 
     def probabilities(self):
         return np.round(super().probabilities(), 2)
@@ -39,7 +39,7 @@ class Rounded(Shop):
 
 
 class Reseeded(Shop):
-    """It makes its random numbers again every 100 steps."""
+    """The same policy, which repeats its random numbers every 100 steps."""
 
     def pull(self):
         if self.pulls.sum() % 100 == 3:

@@ -1,4 +1,4 @@
-"""Who is answered by `feint app`: this machine, under the address that it was started on, and nobody else."""
+"""`feint app` answers only this machine, and only under the address that it was started on."""
 
 import http.client
 import urllib.request
@@ -19,7 +19,7 @@ def port(url):
 
 
 def status(port, path, **headers):
-    """What a GET with these headers is answered."""
+    """Return the status with which a GET with these headers is answered."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS)
     connection.putrequest("GET", path, skip_host=True)
     for name, value in headers.items():
@@ -76,7 +76,7 @@ def test_nobody_else_can_connect(url, port):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="left out for want of a browser: Debian's package chromium")
 def test_a_browser_at_another_name_gets_nothing(port, tmp_path):
-    """A site whose name leads to this machine (DNS rebinding): neither the page nor its websocket."""
+    """A site whose name leads to this machine (DNS rebinding) gets neither the page nor its websocket."""
     browser = Browser(tmp_path, "--host-resolver-rules=MAP evil.example 127.0.0.1")
     try:
         tab = browser.open(f"http://evil.example:{port}/", 800)

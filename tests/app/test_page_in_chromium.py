@@ -48,7 +48,7 @@ def line(tab):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_run_unfolds(visit, width):
-    """Play, pause, one pull, on to the alarm: the pulls are those of a simulation."""
+    """After Play, pause, one pull and on to the alarm, the pulls are those of a simulation."""
     tab = visit(width)
     tab.click("One pull")
     tab.until(f"{PULL} == 5")
@@ -69,7 +69,7 @@ def test_a_run_unfolds(visit, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_game(visit, width):
-    """Who is who, the evidence and all that tells of it stay hidden until one is accused; then all of it is told."""
+    """The page hides who is who, the evidence and all that shows it until one is accused; then it shows everything."""
     tab = visit(width)
     tab.type("horizon", "200")
     tab.click("Game")
@@ -157,7 +157,7 @@ def test_audits(visit, width, logs, tmp_path):
 
 
 def arrived(path, end):
-    """A download, once it is whole."""
+    """Return a download when it is complete."""
     limit = time.monotonic() + HANGS
     while not (path.exists() and path.read_text().endswith(end)):
         assert time.monotonic() < limit, f"{path.name} does not come"
@@ -213,7 +213,7 @@ def test_garbage_in_a_field_gets_a_sentence(visit):
 
 
 def test_two_visitors_are_apart(visit, logs):
-    """What one does, the other does not see."""
+    """One visitor does not see what another one does."""
     first, second = visit(), visit(390)
     first.click("One pull")
     first.until(f"{PULL} == 5")

@@ -1,4 +1,4 @@
-"""The parts of the page that need no browser: what unfolds, what is asked of an audit, what a field may hold."""
+"""Parts of the page that need no browser: a run that unfolds, the options of an audit, the contents of fields."""
 
 import json
 import math
@@ -58,7 +58,7 @@ def test_an_accused_agent_is_what_it_is(epsilon, of_deceiver, of_twin):
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_the_command_of_an_audit_gives_the_same(claim, tmp_path):
-    """Every claim that can be chosen: the same JSON as the shell's, or the same sentence about why there is none."""
+    """Every claim that can be chosen gives the shell's JSON, or the same sentence about why there is none."""
     log = tmp_path / "log.csv"
     write_log(public_log(PAPER, TopTwo(), epsilon=0.1, horizon=60, seed=1), log)
     form = Audit()

@@ -36,7 +36,7 @@ FOCUS = """(() => { let node = document.activeElement;
 
 
 def luminance(colour):
-    """Relative luminance of a CSS colour, rgb(r, g, b), as WCAG 2 defines it."""
+    """Return the relative luminance of a CSS colour, rgb(r, g, b), as WCAG 2 defines it."""
     channels = np.array([float(part) for part in colour[4:-1].split(",")]) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ (0.2126, 0.7152, 0.0722))

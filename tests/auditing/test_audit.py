@@ -1,4 +1,4 @@
-"""`feint.audit`: the modes, the numbers, their validity, and what is refused."""
+"""Test the modes of `feint.audit`, its numbers, their validity, and what it refuses."""
 
 import json
 import math
@@ -26,7 +26,7 @@ def pull(rng, p):
 
 
 def beta_log(rng, rows, rates, bend=0.0):
-    """Thompson Sampling on Bernoulli rewards by drawing from the posteriors; `bend` of the pulls go to arm 1."""
+    """Return a log of Thompson Sampling by draws from Beta posteriors; the share `bend` of the pulls goes to arm 1."""
     wins, losses = np.ones(len(rates)), np.ones(len(rates))
     arms, rewards = [], []
     for _ in range(rows):
@@ -40,7 +40,7 @@ def beta_log(rng, rows, rates, bend=0.0):
 
 
 def normal_log(rng, rows, prior_sd=math.inf, sigma=1.0, bend=0.0):
-    """Thompson Sampling on normal rewards by drawing from the posteriors."""
+    """Return a log of Thompson Sampling on normal rewards, by draws from the posteriors."""
     pulls, sums = np.zeros(4), np.zeros(4)
     arms, rewards = [], []
     for t in range(rows):
@@ -164,7 +164,7 @@ class TestNumbers:
 
 @pytest.mark.parametrize(("claim", "truth"), [((0.5, 0.5), (0.505, 0.495)), ((0.98, 0.02), (0.979, 0.021))])
 def test_small_lasting_departures_are_rejected(claim, truth):
-    """Hundreds of thousands of rows that are a little off; and an arm whose interval leaves out 0 is a rejection."""
+    """Hundreds of thousands of rows are a little off; and if an arm's interval leaves out 0, the log is rejected."""
     rng = np.random.default_rng(9)
     arms = rng.choice(2, 600_000, p=truth)
     report = feint.audit(arms, probabilities=np.tile(claim, (600_000, 1)), explain=False)
@@ -174,7 +174,7 @@ def test_small_lasting_departures_are_rejected(claim, truth):
 
 @pytest.mark.slow
 def test_an_interval_without_0_is_a_rejection():
-    """By construction; over 300 bent logs of which many are near the threshold."""
+    """This holds by construction; it is tested on 300 bent logs, many of which are near the threshold."""
     rng = np.random.default_rng(10)
     stars = 0
     for _ in range(300):
@@ -196,7 +196,7 @@ def test_masked_rewards_are_missing():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["probabilities", "propensities", "normal", "normal prior", "beta"])
 def test_honest_logs_are_rarely_rejected(kind):
-    """At most α of them, by the exact binomial at 1e-6; the agents draw from posteriors, not from our probabilities."""
+    """At most α are, by the exact binomial at 1e-6; the agents draw from posteriors, not from our probabilities."""
     rng = np.random.default_rng(7)
     runs = 400 if kind == "beta" else 1_500
     rejected = 0

@@ -1,4 +1,4 @@
-"""`feint audit`, as it is typed; and what it makes of broken files."""
+"""Test `feint audit` as users type it, and what it says about broken files."""
 
 import json
 import re
@@ -18,7 +18,7 @@ INSTANCE = ["--public", "0.6,0.3,0,0.2", "--private", "0.2,0.5,0.1,0", "--horizo
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """(honest, deceptive) logs by `feint run --log`."""
+    """Return an honest and a deceptive log that `feint run --log` wrote."""
     folder = tmp_path_factory.mktemp("logs")
     paths = []
     for name, epsilon in (("honest.csv", "0"), ("deceptive.parquet", "0.1")):
@@ -177,7 +177,7 @@ CELLS = [
 
 @st.composite
 def broken_files(draw):
-    """A good log with some damage: cells replaced, lines repeated, swapped, cut or emptied, bytes changed."""
+    """Draw a good log with some damage: cells replaced; lines repeated, swapped, cut or emptied; bytes changed."""
     lines = [HEADER, *(LINES * draw(st.integers(0, 3)))]
     for _ in range(draw(st.integers(0, 4))):
         i = draw(st.integers(0, len(lines) - 1))
@@ -226,8 +226,8 @@ def test_broken_files_never_end_in_a_traceback(content, mode, skip, tmp_path):
     found = json.loads(out)
     bad = sum(found["bad_rows"].values())
     assert skip or bad == 0
-    # Every line is a row that was tested, one that waits for a posterior, or a bad one; a row over several lines says
-    # how far it goes.
+    # Every line is a row that was tested, one that waits for a posterior, or a bad one; a bad row that covers several
+    # lines names the last of them.
     lines = re.split(rb"\r\n|\n|\r", content.rstrip(b"\r\n"))
     swallowed = sum(
         int(end) - int(start)

@@ -16,7 +16,7 @@ INSERTED = (b"\0", b'"', b"\n", b"\r", b"{", b"[", b",", b"\xff", b"e9999", b"nu
 
 
 def corrupted(data, rng):
-    """Truncated, or with bytes flipped, deleted, doubled, inserted."""
+    """Return the content truncated, or with bytes flipped, deleted, doubled or inserted."""
     data = bytearray(data)
     for _ in range(rng.integers(1, 6)):
         at, length = int(rng.integers(0, len(data) + 1)), int(rng.integers(1, 30))
@@ -49,7 +49,7 @@ FUZZED["types.parquet"] = as_parquet(
 
 
 def fuzz(cases, folder, seed=0):
-    """(what was raised, how many rows there were); anything but a ValueError or an OSError comes out."""
+    """Return what was raised and how many rows there were; anything but a ValueError or an OSError is not caught."""
     rng = np.random.default_rng(seed)
     errors, n_rows = [], 0
     for case in range(cases):
@@ -79,7 +79,7 @@ def test_broken_files_are_refused_in_words(tmp_path):
 
 
 def _cells(path, columns):
-    """Everything that the reader says of a file, whatever its batches."""
+    """Return everything that the reader says about a file, however it is cut into batches."""
     found = []
     for batch in open_log(path).batches(columns, 1000, lambda done: None):
         rows = zip(*(list(batch.table[name]) for name in columns), strict=True)
@@ -91,7 +91,7 @@ def _cells(path, columns):
 @pytest.mark.parametrize("broken", ["", "1,2", "1,2,3,4", " 5 , ü ,−1", "1,,", ",,", "3,nan,1_0"])
 @pytest.mark.parametrize("arrow", [True, False], ids=["Arrow", "no Arrow"])
 def test_what_is_split_at_once_is_what_the_careful_reader_reads(tmp_path, monkeypatch, end, broken, arrow):
-    """Blocks of seven lines, most of them plain, against the standard library's on all of them."""
+    """Blocks of seven lines, most of them plain, are compared with what the standard library reads from all of them."""
     from feint.auditing.readers import delimited
 
     monkeypatch.setattr(delimited, "MOST_CELLS", 7 * 3)
@@ -113,7 +113,7 @@ def test_what_is_split_at_once_is_what_the_careful_reader_reads(tmp_path, monkey
     "odd", ["", '"1",2,3', "1,2", "1,2,3,4", "1,2,3\r", "1,\0,3", "ü,2,é", '"1', "\ufeff1,2,3", " 5 ,,nan"]
 )
 def test_blocks_of_bytes_are_what_the_careful_reader_reads(tmp_path, monkeypatch, odd):
-    """Blocks of a few lines that Arrow splits from bytes, until one is odd, against the standard library's on all."""
+    """Arrow splits blocks of a few lines from bytes until one is odd; the standard library reads all of them."""
     from feint.auditing.readers import delimited, plain_blocks
 
     monkeypatch.setattr(plain_blocks, "WORTH_ARROW", 3)

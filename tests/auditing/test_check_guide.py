@@ -1,4 +1,4 @@
-"""The guide docs/check.md: its test for pytest, its step of CI, its fields; test_guides.py types its commands."""
+"""Test the guide docs/check.md: its test for pytest, its step of CI, its fields; test_guides.py types its commands."""
 
 import re
 import runpy

@@ -63,7 +63,7 @@ class TestMutations:
 class TestHonest:
     @pytest.mark.parametrize("policy", [*HONEST, policies.CostSoftmax])
     def test_pass(self, policy):
-        """α is 0.001: ten policies with fixed seeds."""
+        """Ten policies with fixed seeds pass at α = 0.001."""
         report = check(policy(), steps=1_500)
         assert report.verdict == "no evidence against what it says"
         assert report.steps == 1_500

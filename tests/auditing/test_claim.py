@@ -1,4 +1,4 @@
-"""One claim for every door: its fields are the options of Python, of the command and of the page."""
+"""One claim serves Python, the command and the page: its fields are the options of all three."""
 
 import dataclasses
 import math
@@ -25,7 +25,7 @@ def test_the_typed_options_are_the_fields():
 
 @pytest.mark.parametrize("verb", [feint.audit, feint.audit_log])
 def test_help_fits_on_two_screens(verb):
-    """100 lines of 100 columns; until Python 3.13 the signature is one line, which a terminal breaks."""
+    """The help has at most 100 lines of 100 columns; until Python 3.13 a terminal breaks the one-line signature."""
     text = pydoc.plain(pydoc.render_doc(verb))
     assert sum(max(1, math.ceil(len(line) / 100)) for line in text.splitlines()) <= 100
     assert [line for line in text.splitlines() if len(line) > 100 and not line.startswith(verb.__name__)] == []
@@ -110,7 +110,7 @@ def test_every_option_of_the_command_reaches_the_claim():
 
 
 def test_the_command_line_says_the_same():
-    """What is written for a claim is read as the same claim: by the command itself, and with nothing left out."""
+    """The command line that is written for a claim is read as the same claim, with nothing left out."""
     exclusive = {"batch", "reward_time", "stage", "blocks"}  # with a delay, and with dependent groups
     options = {name: value for name, value in WRITTEN.items() if name not in exclusive}
     options |= {"reference": "beta", "family": "bernoulli", "prior": "2,3", "clip": "0.01"}

@@ -1,4 +1,4 @@
-"""What agents claim about their rewards: late, batched and faded ones, priors and references.
+"""Test claims about late, batched and faded rewards, about priors and about references.
 
 Honest agents come from `honest_agents`, which shares no code with feint. Over independent logs the product of E is an
 e-value too, so "not rejected" is tested by Σ log E < log 10⁶: a true claim fails that with probability below 1e-6.
@@ -58,7 +58,7 @@ SETTINGS = {
 
 
 def logs_of(name, seed, n_logs, rows):
-    """(arms, rewards, further arguments of `audit`) of every log."""
+    """Yield (arms, rewards, further arguments of `audit`) of every log."""
     choose, reward, arrival, discount, claim = SETTINGS[name]
     claim = {"n_arms": 3, **claim}
     rng = np.random.default_rng(seed)
@@ -97,13 +97,13 @@ class TestHonestAgents:
         ],
     )
     def test_a_wrong_claim_about_them_is_rejected(self, name, wrong):
-        """At least four logs of five, and with certainty over all."""
+        """At least four logs of five are rejected, and all of them together with certainty."""
         reports = [feint.audit(arms, r, **(claim | wrong)) for arms, r, claim in logs_of(name, 2, 5, 1_000)]
         assert sum(report.rejected for report in reports) >= 4
         assert sum(report.highest_log_e_value for report in reports) > SURELY
 
     def test_one_agent_a_user(self):
-        """30 agents, interleaved, each with a delay of 3 rows of its own."""
+        """The log has 30 agents in turn, each with a delay of 3 of its own rows."""
         rng = np.random.default_rng(5)
         rows = 60
         arms, rewards, _ = honest.play(rng, 30, rows, 3, honest.beta_sampling(), honest.flips(RATES), honest.late(3))
@@ -123,7 +123,7 @@ class TestHonestAgents:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", [name for name in SETTINGS if "delay" in name or "batch" in name])
     def test_at_most_alpha_of_1000(self, name):
-        """False failures: P(Binomial(1000, 0.05) > the limit) < 1e-6."""
+        """The test fails wrongly with probability P(Binomial(1000, 0.05) > the limit) < 1e-6."""
         rows = 1_000 if "500" in name else 600
         rejected = sum(feint.audit(arms, r, **claim).rejected for arms, r, claim in logs_of(name, 3, 1_000, rows))
         print(f"{name}: {rejected} of 1,000 rejected")

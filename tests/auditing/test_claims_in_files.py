@@ -1,4 +1,4 @@
-"""Claims about logs in files: columns, lists, times and labels, and the command that reads them."""
+"""Test claims about logs in files, with columns, lists, times and labels, and the command that reads them."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ class TestFiles:
 
     @staticmethod
     def table(rows=300, seed=0):
-        """Labels, and probabilities that a text keeps whole."""
+        """Return a table with labels, and with probabilities that keep all digits in a text."""
         rng = np.random.default_rng(seed)
         shares = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.5, 0.25]])[rng.integers(3, size=rows)]
         return [TestFiles.ARMS[a] for a in honest.draw(rng, shares)], shares
@@ -170,7 +170,7 @@ class TestFiles:
         assert feint.audit_log(path, names=Names(reward_time="seen"), **options).log_e_value == by_date.log_e_value
 
     def test_times_beyond_64_bits(self, tmp_path):
-        """Not before the log ends; and what no float64 holds is no time."""
+        """Such a time is never reached before the log ends, and a number that no float64 holds is no time."""
         rows = [(row % 2, 1, row, 10**20) for row in range(10)]
         path = write_csv(tmp_path / "log.csv", "arm,reward,time,seen", rows)
         assert feint.audit_log(path, names=Names(reward_time="seen")).tested == 0
@@ -221,7 +221,7 @@ class TestFiles:
         assert "`context` is not used: ThompsonSampling knows no contexts." in report.warnings
 
     def test_names_with_brackets_are_only_names(self, tmp_path):
-        """Rich would take [/b] for the end of something."""
+        """Rich would take [/b] for the end of a style."""
         rng = random.Random(0)
         rows = [(rng.choice(["[/b]", "[red]"]), rng.random(), "[/u]", 1) for _ in range(50)]
         path = write_csv(tmp_path / "log.csv", "arm,reward,user,prob_[/x]", rows)
@@ -234,7 +234,7 @@ class TestFiles:
 
 @pytest.fixture(scope="module")
 def split_logs(tmp_path_factory):
-    """(honest, wrong): 3,000 rows of halves, and of 0.6."""
+    """Return an honest log of 3,000 rows with shares of one half, and a wrong one with a share of 0.6."""
     folder = tmp_path_factory.mktemp("split")
     rng = np.random.default_rng(0)
     return [

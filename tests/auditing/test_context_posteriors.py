@@ -100,7 +100,7 @@ class TestPosteriors:
                 np.testing.assert_allclose(found[row], expected, rtol=1e-8, atol=1e-9)
 
     def test_a_covariance_and_a_flat_prior(self):
-        """A covariance is what one sd per feature is after a rotation; flat features wait for their data."""
+        """A covariance is one sd per feature after a rotation; features with a flat prior wait for their data."""
         log = some_log(2, n_groups=1)
         turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
         covariance = turn @ np.diag([0.25, 4.0, 9.0]) @ turn.T
@@ -167,7 +167,7 @@ class TestPosteriors:
 
 
 class TestProbabilities:
-    """Of scores with given means and roots."""
+    """Test the probabilities of scores with given means and roots."""
 
     def test_three_scores_of_one_draw(self):
         """Against mpmath, with acute and obtuse angles between the differences."""
@@ -226,7 +226,7 @@ class TestProbabilities:
 
 
 class TestLibraries:
-    """What common libraries do, written out; docs/audit.md says which arguments reproduce which."""
+    """Compare with what common libraries do, written out; docs/audit.md says which arguments reproduce which."""
 
     @staticmethod
     def obp(seed, rows=600, batch=1, wrong=None):

@@ -35,7 +35,7 @@ class TestValidity:
                 share = Fraction(x, n)
                 total += chance * (pi * (1 + q * (1 - share)) + (1 - pi) * (1 - q * share))
             assert total == 1
-        assert abs(_BETS).max() < 1  # else a factor could be 0 or below
+        assert abs(_BETS).max() < 1  # otherwise a factor could be 0 or below
         test = ShareBets(3)
         test.extend(np.array([2, 0]), np.array([[0.2, 0.3, 0.5, 2], [0.6, 0.4, 0.0, 1]]))  # arm 2 leads, then arm 1
         rows = (2, (0.2, 0.3, 0.5), 2), (0, (0.6, 0.4, 0.0), 1)
@@ -65,7 +65,7 @@ class TestValidity:
             return math.exp(feint.audit(list(arms), rewards, contexts=contexts[: len(arms)], **options).log_e_value)
 
         def probability(arms):
-            """P(arm 0) of the next pull."""
+            """Return the probability that the next pull is of arm 0."""
             t = len(arms)
             known = [i for i in range(t) if (i // rows + 1) * rows + delay <= t]
             x = contexts[t]
@@ -134,7 +134,7 @@ class TestValidity:
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_many_honest_logs(self, kind):
-        """1,000 logs of 500 rows: at most α are rejected."""
+        """Of 1,000 logs of 500 rows at most α are rejected."""
         rejected = 0
         for seed in range(1000):
             arms, rewards, options = self.honest(kind, seed, 500)
@@ -176,7 +176,7 @@ class TestDoors:
 
     @pytest.mark.parametrize("n_arms", [3, 5])
     def test_a_followed_log_goes_on_where_it_was(self, log, n_arms):
-        """With bets on the leader, and with five arms with those on shares: a saved state continues to the same E."""
+        """A saved state continues to the same E, with bets on the leader and, with five arms, with bets on shares."""
         x, arms, rewards = log
         contexts = x if n_arms == 3 else x[:, None] * np.arange(1, 6)[:, None]
         suffixes = [""] if n_arms == 3 else [f"_{a}" for a in range(5)]
@@ -300,7 +300,7 @@ class TestDoors:
 
 
 class Leaning:
-    """A reference of one's own: arm 1 with the probability expit(context)."""
+    """A user's own reference, which gives arm 1 the probability expit(context)."""
 
     def log_probabilities(self, view):
         p = 1 / (1 + np.exp(-view.context[0]))
@@ -325,7 +325,7 @@ def test_own_references_see_the_context():
 
 @pytest.mark.slow
 def test_speed():
-    """10⁵ rows, 5 arms, 10 features: two seconds here; 20 are allowed."""
+    """10⁵ rows with 5 arms and 10 features take some two seconds; 20 are allowed."""
     import time
 
     rng = np.random.default_rng(0)

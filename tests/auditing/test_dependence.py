@@ -1,6 +1,6 @@
-"""Serial dependence and row order: what is rejected, how soon, and that honest logs are not.
+"""Serial dependence and row order: which logs are rejected, how soon, and that honest logs are not.
 
-The bars are the issue's: medians of 200 logs of 2,000 rows in the slow tests, of fewer logs in the quick ones.
+The bars are for medians of 200 logs of 2,000 rows in the slow tests, and of fewer logs in the quick ones.
 """
 
 import itertools
@@ -36,7 +36,7 @@ def permuted_blocks(rng, rows):
 
 
 def efrons_coin(rng, rows):
-    """The arm with fewer pulls has 2/3."""
+    """Return logs in which the arm with fewer pulls has the probability 2/3."""
     arms, ahead = np.zeros(rows, dtype=np.int64), 0
     for t, u in enumerate(rng.random(rows)):
         arms[t] = u < (0.5 if ahead == 0 else 2 / 3 if ahead < 0 else 1 / 3)
@@ -45,7 +45,7 @@ def efrons_coin(rng, rows):
 
 
 def repeats(rng, rows, n_arms=40):
-    """5 % of the rows repeat the row before."""
+    """Return logs in which 5 % of the rows repeat the row before."""
     arms = rng.integers(n_arms, size=rows)
     for t in np.flatnonzero(rng.random(rows) < 0.05):
         arms[t] = arms[t - 1] if t else arms[t]
@@ -87,7 +87,7 @@ class TestPower:
     @pytest.mark.slow
     @pytest.mark.parametrize(("epsilon", "rows"), [(0.01, 2_500), (0.1, 500), (1.0, 100)])
     def test_algorithm_1_is_seen_as_soon_as_without_this_bet(self, epsilon, rows, monkeypatch):
-        """300 runs of seed 901 on the paper's instance: at most 3 % or one row later in the median."""
+        """In 300 runs of seed 901 on the paper's instance the median is at most 3 % or one row later."""
         found = {0.0: [], base.SERIAL_SHARE: []}
         for r in range(300):
             agent = feint.Agent(4, epsilon=epsilon, sigma=1.0, seed=901, replication=r)
@@ -107,7 +107,7 @@ class TestPower:
 class TestHonest:
     @pytest.mark.parametrize("logs", [200, pytest.param(10_000, marks=pytest.mark.slow)])
     def test_at_most_alpha_of_uniform_logs_are_rejected(self, logs):
-        """It fails wrongly with probability 1e-6 at most."""
+        """The test fails wrongly with probability 1e-6 at most."""
         rng = np.random.default_rng(10)
         rejected = 0
         for _ in range(logs):
@@ -182,7 +182,7 @@ def sort_within(arms, times):
 
 
 class TestInstants:
-    """Honest draws that were sorted by arm within each second."""
+    """Test logs of honest draws that were sorted by arm within each second."""
 
     @pytest.mark.parametrize("given", ["split", "probabilities", "propensities"])
     @pytest.mark.parametrize("grouped", [False, True])

@@ -27,7 +27,7 @@ class TestBlocks:
         return sorted(set(itertools.permutations([a for a, n in enumerate(quotas) for _ in range(n)])))
 
     def chance(self, pulls, sizes, ratio, weights):
-        """The probability that a log begins with these pulls, by going through all blocks and their orders."""
+        """Return the probability that a log begins with these pulls, by going through all blocks and their orders."""
         if not pulls:
             return Fraction(1)
         total = Fraction(0)
@@ -139,7 +139,7 @@ class TestAroundAnother:
         assert np.exp(log_pi(impossible, [0, 1], n_arms=2))[1].tolist() == [0.0, 1.0]
 
     def test_control_share(self):
-        """The others as if there were no control."""
+        """The other arms are drawn as if there were no control."""
         rng = np.random.default_rng(2)
         arms, rewards = rng.integers(0, 4, 30), rng.integers(0, 2, 30)
         prior = [(1, 1), (5, 1), (2, 2)]
@@ -214,7 +214,7 @@ def test_top_two_against_its_definition():
 
 
 def score_integral(alphas, betas, weights, costs):
-    """P(argmax w·X − c) by mpmath, in X of each arm, cut where another arm's support begins or ends."""
+    """Return P(argmax w·X − c) by mpmath, integrated over X of each arm and cut where another arm's support ends."""
     with mp.workdps(25):
         al, be, w, c = ([mp.mpf(x) for x in row] for row in (alphas, betas, weights, costs))
         k, found = len(w), []

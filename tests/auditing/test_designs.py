@@ -38,7 +38,7 @@ SMALL = {
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_bet_is_fair_at_every_node(name):
-    """All logs of a few rows: Σ_a π(a) = 1, and E[E after a row] ≤ E before it."""
+    """For all logs of a few rows, Σ_a π(a) = 1, and E[E after a row] ≤ E before it."""
     reference, n_arms, family = SMALL[name]
     rows = 6 if n_arms == 2 else 4
     claim = {"n_arms": n_arms, "reference": reference, "family": family, "initial_round": False, "explain": False}
@@ -110,7 +110,7 @@ DESIGNS = {
 
 
 def logs_of(name, seed, n_logs, rows, forced=0.0):
-    """(arms, rewards, claim) of every log; a share of the rows may be forced to arm 0."""
+    """Yield (arms, rewards, claim) of every log; a share of the rows may be forced to arm 0."""
     choose, reward, arrival, claim, _ = DESIGNS[name]
     claim = {"n_arms": 3, "family": BERNOULLI, "initial_round": False, "explain": False} | claim
     rng = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ class TestHonestLogs:
 
     @pytest.mark.parametrize("name", DESIGNS)
     def test_few(self, name):
-        """False failures: P(Binomial(20, 0.05) > 8) < 1e-6."""
+        """The test fails wrongly with probability P(Binomial(20, 0.05) > 8) < 1e-6."""
         assert self.rejected(name, 20, 200) <= 8
 
     @pytest.mark.slow
@@ -139,7 +139,7 @@ class TestHonestLogs:
 
 
 def median_row(logs, **changes):
-    """The median row of rejection; ∞ where fewer than half are rejected."""
+    """Return the median row of rejection; ∞ if fewer than half of the logs are rejected."""
     reports = [feint.audit(arms, rewards, **(claim | changes)) for arms, rewards, claim in logs]
     return float(np.median([math.inf if report.rejected_at is None else report.rejected_at for report in reports]))
 
@@ -162,7 +162,7 @@ def test_departures_are_seen(name):
 
 
 def play_agent(reference, n_arms, family, rows):
-    """A live agent without a budget and its observer, who expect the same, also after a restart."""
+    """Play a live agent without a budget and its observer, which expect the same, also after a restart."""
     agent = feint.Agent(n_arms, reference=reference, epsilon=0.0, family=family, seed=3)
     observer = feint.Observer(n_arms, reference, family=family)
     bandit = feint.Bandit(RATES[:n_arms], RATES[:n_arms], family=family)
@@ -211,7 +211,7 @@ def test_every_door(name):
 
 
 class Alternates:
-    """The other arm than last time with probability 0.9; sees the order of the pulls."""
+    """A reference that pulls the other arm than last time with probability 0.9; it sees the order of the pulls."""
 
     def log_probabilities(self, view):
         assert view.arms.size == view.time

@@ -1,4 +1,4 @@
-"""`diagnose`: planted departures are named, with their arms and rows."""
+"""`diagnose` names planted departures, with their arms and rows."""
 
 import math
 import re
@@ -114,7 +114,7 @@ GIVEN = {
 
 
 def diagnosed(arms, log_pi, alternatives=()):
-    """The diagnosis of a rejected log, or None."""
+    """Return the diagnosis of a rejected log, or None."""
     report = feint.audit(arms, probabilities=np.exp(log_pi))
     if report.rejected_at is None:
         return None
@@ -125,7 +125,7 @@ def diagnosed(arms, log_pi, alternatives=()):
 
 
 def run(seed, name, n_arms, n_logs):
-    """Diagnoses of the rejected ones of `n_logs` logs."""
+    """Return the diagnoses of those of `n_logs` logs that are rejected."""
     rng = np.random.default_rng([seed, n_arms])
     _, bend, view, offers = PLANTED[name]
     binary, means = MEANS[n_arms]
@@ -208,7 +208,7 @@ class TestNames:
 
 
 def contextual_log(rng, rows, n_arms, bend, stretch):
-    """Bent between two rows of the log."""
+    """Return a log that is bent between two rows."""
     pi = rng.dirichlet(np.ones(n_arms), rows)
     used = pi.copy()
     used[stretch] = bend(pi[stretch], 0, None, None)
@@ -221,7 +221,7 @@ class TestRows:
         for _ in range(10):
             arms, pi = contextual_log(rng, 3000, 4, share(2, 1.0), slice(1200, None))
             best = diagnose(arms, np.log(pi), 101 + np.arange(3000), "abcd").explanations[0]
-            # 0.1 nats a row in the mean: a chance excursion of 15 nats, 150 rows, comes less than once in 10⁶ logs.
+            # The mean is 0.1 nats per row; a chance excursion of 15 nats (150 rows) comes less than once in 10⁶ logs.
             assert abs(best.first_row - 1301) < 150
             assert best.last_row > 3100 - 150
             assert best.words == f"arm c pulled too often from row {best.first_row} on"
@@ -350,10 +350,10 @@ class TestCall:
         diagnose(arms, log_pi, np.arange(4000), range(40))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 2 * log_pi.nbytes  # thousands of experts, each as long as a column
+        assert peak < 2 * log_pi.nbytes  # there are thousands of experts, each as long as a column
 
     def test_experts_grow_no_faster_than_arms(self):
-        """Each goes through all rows: pairs of 80 arms would be three thousand more."""
+        """Each expert goes through all rows, and pairs of 80 arms would be three thousand more experts."""
         rng = np.random.default_rng(13)
         counts = []
         for n_arms in (20, 40, 80):

@@ -114,7 +114,7 @@ class TestPeeking:
             assert found.kind == "unclear"
 
     def test_the_true_reading_of_a_column_is_not_explained_by_another(self):
-        """The probability of the pulled arm tells which arm it was; read as that of one arm it fits every log."""
+        """The probability of the pulled arm shows which arm it was; read as that of one arm it would fit every log."""
         for seed in range(5):
             rng = np.random.default_rng(seed)
             arms = (rng.random(1500) < 0.35).astype(int)  # claimed: 0.1
@@ -134,7 +134,7 @@ def test_a_missing_option_is_suggested_with_what_that_means():
 
 
 def test_the_end_of_a_burn_in():
-    """Uniform pulls in place of near-certain ones tell the row: 2 nats each, so 8 rows are 16 nats."""
+    """Uniform pulls in place of near-certain ones show the row: each is worth 2 nats, so 8 rows are worth 16 nats."""
     rng = np.random.default_rng(2)
     pi = np.tile([0.05, 0.9, 0.05], (500, 1))
     arms = np.concatenate([rng.integers(3, size=120), draw(rng, pi[120:])])

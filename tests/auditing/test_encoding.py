@@ -23,7 +23,7 @@ LABELS = ("é", "ü", "–")  # the last is in cp1252, not in Latin-1
 
 
 def rows(n=400):
-    """Honest pulls of two arms whose labels differ in one byte that is no UTF-8."""
+    """Return honest pulls of two arms whose labels differ in one byte that is not UTF-8."""
     return [LABELS[arm] for arm in np.random.default_rng(0).integers(0, 2, n)]
 
 
@@ -76,7 +76,7 @@ def test_other_bytes_are_refused_with_their_line_and_byte(name, tmp_path):
 
 
 def test_far_from_the_start_of_a_file(tmp_path):
-    """In another piece of what is read than the header, after line ends of every kind."""
+    """The byte lies in another piece than the header, after line ends of every kind."""
     start = b"arm,reward\r\n" + b"0,1\n1,0\r0,1\r\n" * 40_000
     (tmp_path / "log.csv").write_bytes(start + b"\xe9,1\n")
     with pytest.raises(ValueError, match=f"line {1 + 3 * 40_000 + 1}: byte {len(start) + 1:,} of the text, 0xe9"):

@@ -20,7 +20,7 @@ def report(request):
 
 @pytest.fixture
 def texts(report, monkeypatch):
-    """What each place says, as plain text on one line; the terminal is wide enough to break none."""
+    """Return what each place says, as plain text on one line; the terminal is wide enough to break none."""
     monkeypatch.setenv("COLUMNS", "500")
     said = {
         "terminal": report_text(report),

@@ -23,7 +23,7 @@ def write(path, lines, header=HEADER):
 
 @pytest.fixture(params=["csv", "parquet", "tsv", "semicolons"])
 def claims_file(request, tmp_path):
-    """(path, options, arms, probabilities) of a log with claims."""
+    """Return (path, options, arms, probabilities) of a log with claims."""
     rng = np.random.default_rng(0)
     claims = rng.dirichlet([1.0, 1.0, 1.0], 700)
     arms = (rng.random((700, 1)) > claims.cumsum(1)).sum(1).clip(max=2)
@@ -116,7 +116,7 @@ def test_bytes_that_are_no_text_are_a_bad_row_where_the_encoding_has_them(tmp_pa
 
 
 def test_what_is_no_row_is_no_bad_row(tmp_path):
-    """A byte-order mark, Windows line ends, spaces, and empty lines at the end."""
+    """A byte-order mark, Windows line ends, spaces, and empty lines at the end are accepted."""
     path = tmp_path / "log.csv"
     path.write_bytes(b"\xef\xbb\xbf" + (HEADER + " \n".join(GOOD)).replace("\n", "\r\n").encode() + b"\r\n\r\n\n")
     assert feint.audit_log(path).rows == 6

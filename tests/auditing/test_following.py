@@ -30,20 +30,20 @@ def state(tmp_path):
 
 
 def resumed(path, state, *options):
-    """(exit code, what was said) of one more run."""
+    """Run once more; return the exit code and what was said."""
     result = typed("audit", path, *OPTIONS, "--state", state, *options)
     return result.returncode, result.stdout + result.stderr
 
 
 def kept(state):
-    """A state without what it says of the file."""
+    """Return a state without what it says about the file."""
     found = json.loads(state.read_text())
     found.pop("seen")
     return found
 
 
 def whole(tmp_path, rows, *options):
-    """The state of an audit of these rows in one file."""
+    """Return the state of an audit of these rows in one file."""
     (tmp_path / "whole.csv").write_text(HEADER + "".join(rows))
     assert resumed(tmp_path / "whole.csv", tmp_path / "whole.json", *options)[0] == 0
     return kept(tmp_path / "whole.json")
@@ -109,14 +109,14 @@ class TestAnotherFile:
         assert "it does not begin with the 40 lines" in resumed(path, state)[1]
 
     def test_the_same_file_may_have_grown(self, path, state, tmp_path):
-        """Also a last line that had no end, empty lines between rows, and a quoted text over several lines."""
+        """It may have had a last line without an end, empty lines between rows, or a quoted text over several lines."""
         rows = [*ROWS[:5], "\n", "\n", *ROWS[5:9], '1,"0.5\n\n7"\n', *ROWS[9:20]]
         text = HEADER + "".join(rows)
         expected = whole(tmp_path, rows, "--skip-bad")
         for cut in range(len(HEADER), len(text) + 1):
             if text[cut - 1] == "\n" or text[cut : cut + 1] == "\n":
                 path.write_text(text[:cut])
-                if text[:cut].count('"') != 1:  # else a row is cut
+                if text[:cut].count('"') != 1:  # otherwise a row is cut
                     assert resumed(path, state, "--skip-bad")[0] == 0
         assert kept(state) == expected
 
@@ -137,7 +137,7 @@ class TestAnotherFile:
 
 
 class TestRotation:
-    """The file is rotated between two batches, or while its end is looked at; nothing waits."""
+    """Rotate the file between two batches, or while its end is looked at; no test waits for time."""
 
     @pytest.fixture(autouse=True)
     def files(self):
@@ -252,7 +252,7 @@ class TestRotation:
 
     @pytest.mark.parametrize("new", [ROWS[30:], [], None], ids=["rows", "a header", "nothing"])
     def test_a_restart_goes_on_in_the_new_file(self, new, path, state, tmp_path, monkeypatch):
-        """The rows go on counting, and what is known is that of all files in one."""
+        """The count of rows continues, and the agent's knowledge is that of all files together."""
         path.write_text(HEADER + "".join(ROWS[:30]))
         look, rotations = GrowingFile._is_renamed, []
 

@@ -28,12 +28,12 @@ HALF = np.log([0.5, 0.5])
 
 
 def weight(rank):
-    """γ of the group that arrives as the rank-th, from 1, as it is defined."""
+    """Return γ of the group that is the rank-th to arrive, counted from 1, by its definition."""
     return 1 / math.log2(rank + 1) - 1 / math.log2(rank + 2)
 
 
 def plain_e(arms, pi):
-    """E of a group after its rows, by products; `pi` (n, K)."""
+    """Return E of a group after its rows, by products; `pi` is (n, K)."""
     arms, pi = np.asarray(arms, dtype=int), np.asarray(pi)
     drawn = arms[:, None] == np.arange(pi.shape[1])
     factors = np.exp(TILTS * drawn[..., None]) / (1 + pi[..., None] * np.expm1(TILTS))
@@ -60,13 +60,13 @@ def test_e_bh_by_weights_by_hand():
 
 
 class TestSmallLogs:
-    """Every log of a few rows, with a group that arrives only if arm 1 was pulled before."""
+    """Enumerate every log of a few rows, with a group that arrives only if arm 1 was pulled before."""
 
     ROWS = 6
     PI = np.array([[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]])  # by group
 
     def groups(self, arms):
-        """The group of every row so far and of the next one, known before its pull."""
+        """Return the group of every row so far and of the next one, which is known before its pull."""
         found = [0]
         for t in range(len(arms)):
             met = max(found) + 1
@@ -77,7 +77,7 @@ class TestSmallLogs:
         return math.prod(self.PI[g][a] for g, a in zip(self.groups(arms), arms, strict=False))
 
     def after(self, arms):
-        """The test after these pulls."""
+        """Return the test after these pulls."""
         test, groups = GroupTilts(2), self.groups(arms)[: len(arms)]
         log_m = test.extend(groups, np.array(arms, dtype=np.int64), np.log(self.PI[groups]))
         return test, log_m
@@ -121,7 +121,7 @@ class TestSmallLogs:
 
 
 class TestArrival:
-    """Honest groups of 600 rows one after another, with a look after every row."""
+    """Honest groups of 600 rows arrive one after another, and E is read after every row."""
 
     @pytest.mark.parametrize(("n_groups", "logs"), [(10, 1_000), pytest.param(100, 400, marks=pytest.mark.slow)])
     def test_some_honest_group_is_named_with_probability_alpha_at_most(self, n_groups, logs):

@@ -1,4 +1,4 @@
-"""The guide docs/audit.md: its logs, options and service; test_guides.py types its commands."""
+"""Test the guide docs/audit.md: its logs, options and service; test_guides.py types its commands."""
 
 import re
 import shlex
@@ -33,7 +33,7 @@ def test_every_option_is_explained():
 
 
 def test_the_service_and_the_line_for_cron_run(tmp_path, monkeypatch):
-    """With other paths, up to the end of a log, and as if there were the program `mail`."""
+    """They run with other paths, up to the end of a log, and as if the program `mail` were there."""
     monkeypatch.setattr("feint.cli.follow.shutil.which", lambda program: program)
     (ini,) = re.findall(r"```ini\n(.*?)```", GUIDE, re.DOTALL)
     service = ConfigParser(interpolation=None)

@@ -1,4 +1,4 @@
-"""An audit of what was made to break it: the verdict is heard, 1 means rejected, and no terminal is written over."""
+"""Audits of logs that were made to break them: the verdict is shown, and exit code 1 means a rejection alone."""
 
 import errno
 import io
@@ -26,7 +26,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """Exit code -> a log that ends with it."""
+    """Return logs by the exit code with which their audit ends."""
     folder = tmp_path_factory.mktemp("logs")
     found = {}
     for code, share in ((0, 0.5), (1, 0.95)):
@@ -237,7 +237,7 @@ class TestWithoutEnd:
 
 
 class Counted(str):
-    """A name that counts how often it is compared."""
+    """A column name that counts how often it is compared."""
 
     compared = 0
 
@@ -249,7 +249,7 @@ class Counted(str):
 
 
 def test_the_work_for_columns_grows_with_their_number():
-    """3 rows with 10,000 columns took 36 s: each column was looked for among all others."""
+    """Looking for each of 10,000 columns among all others would take 36 s for 3 rows."""
     from feint.auditing.claim import Claim
     from feint.auditing.columns import choose_columns
 
@@ -339,7 +339,7 @@ def test_a_study_that_is_nested_too_deeply_is_refused(tmp_path):
 
 @pytest.mark.parametrize("sigma", ["1e308", "1e201", "1e-201", "1e-320"])
 def test_a_sigma_whose_sums_overflow_is_refused(sigma):
-    """A simulation with 1e308 never ended."""
+    """A simulation with σ = 1e308 would never end."""
     done = typed("run", "--public", "0,0", "--private", "0,0", "--sigma", sigma, "--horizon", "10")
     assert done.returncode == 2
     assert done.stderr.endswith("rescale the rewards, so that it lies between 1e-200 and 1e200.\n")

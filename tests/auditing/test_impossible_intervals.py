@@ -12,7 +12,7 @@ LAMBDAS = np.geomspace(0.9, 1e-4, 16)  # of the mixture in `evidence/calibration
 
 
 def plain_interval(drawn, claimed, alpha, n_arms):
-    """D ± u(V) of one arm: SciPy's root of mean_k exp(λ_k·u − ψ(λ_k)·V) = 2K/α."""
+    """Return D ± u(V) of one arm, with u as SciPy's root of mean_k exp(λ_k·u − ψ(λ_k)·V) = 2K/α."""
     surprise = drawn - claimed
     spent = (-np.log1p(-LAMBDAS) - LAMBDAS) * (surprise**2).sum()
     radius = optimize.brentq(

@@ -72,7 +72,7 @@ def with_prior(rng, successes, failures):
 
 
 def clipped(t, pi):
-    """No probability below 0.1: those that are have it, and the others share what is left."""
+    """Raise probabilities below 0.1 to it; the others share what is left."""
     low = pi < 0.1
     while True:
         q = np.where(low, 0.1, pi * (1 - 0.1 * low.sum()) / pi[~low].sum())

@@ -46,7 +46,7 @@ def best(wins, losses):
 
 
 def clip(p, low=0.1):
-    """Return probabilities of which none is below `low`: those that are have it, the others share the rest."""
+    """Return probabilities of which those below `low` are raised to it, and the others share the rest."""
     small = p < low
     while True:
         q = np.where(small, low, p * (1 - low * small.sum()) / p[~small].sum())

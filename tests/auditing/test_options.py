@@ -1,4 +1,4 @@
-"""Burn-ins, stages, available arms, units, the probability of one arm: at every door, and what is said of them."""
+"""Burn-ins, stages, available arms, units, the probability of one arm: the same everywhere, and reported in words."""
 
 import csv
 import json
@@ -49,7 +49,7 @@ def write(log, path):
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_python_files_the_command_and_the_page_agree(name, tmp_path):
-    """With two agents: arrays, a table, `feint audit` and what the page reads from its field."""
+    """For a log of two agents, arrays, a table, `feint audit` and the field of the page give the same."""
     case = CASES[name]
     log = two_agents(case, np.random.default_rng(3))
     write(log, tmp_path / "log.csv")
@@ -72,7 +72,7 @@ def test_python_files_the_command_and_the_page_agree(name, tmp_path):
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_followed_log_goes_on_identically(name, tmp_path):
-    """Half of the log, and then the whole of it with the state: log E as in one piece."""
+    """Half of the log, and then the whole log with the state, give log E as in one piece."""
     log = CASES[name].make(np.random.default_rng(5), 1, 300)[0]
     if "units" in log:
         log["units"][299] = log["units"][0]  # which has a row before the state was taken
@@ -136,7 +136,7 @@ def test_logged_probabilities_of_arms_that_were_not_available_are_bad():
 
 
 class Looks:
-    """A reference of one's own: uniform among the available arms."""
+    """A user's own reference, uniform among the available arms."""
 
     def log_probabilities(self, view):
         with np.errstate(divide="ignore"):
@@ -164,7 +164,7 @@ def test_ones_own_reference_sees_what_is_available():
 
 
 def test_the_probability_of_one_arm(tmp_path):
-    """One column of two arms, by number and by label; columns that count from 1 with labels that do."""
+    """Test one column for two arms, by number and by label, and columns and labels that count from 1."""
     rng = np.random.default_rng(7)
     p = rng.uniform(0.1, 0.9, 300)
     arms = (rng.random(300) < p).astype(int)
@@ -258,7 +258,7 @@ def test_what_a_visitor_writes_reads_no_file(tmp_path):
 
 
 def test_a_rejection_by_one_arm_of_probability_0_is_explained():
-    """FINDINGS 4.8: the agent keeps its claim but for 3 % of the pulls, of an arm that often has probability 0."""
+    """The agent keeps its claim except for 3 % of the pulls, which are of an arm that often has probability 0."""
     rng = np.random.default_rng(8)
     pi = rng.dirichlet(np.ones(3), 1000)
     pi[::2, 2] = 0.0

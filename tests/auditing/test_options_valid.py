@@ -33,7 +33,7 @@ def best(wins, losses):
 
 
 def known_best(arms, rewards, until, among):
-    """Return P(best among `among`) given the first `until` rows, over all arms."""
+    """Return the probability of each arm to be the best of `among`, given the first `until` rows."""
     wins, losses = np.ones(3), np.ones(3)
     for arm, reward in zip(arms[:until], rewards[:until], strict=True):
         wins[arm] += reward
@@ -95,7 +95,7 @@ def test_the_mean_of_e_does_not_grow_at_any_node(options, law):
         assert after <= before * (1 + 1e-9)
         impossible = [arm for arm, share in enumerate(shares) if share == 0]
         assert all(e[(*head, arm)] == math.inf for arm in impossible)
-        # Bets are fair, but for what they stake on arms of probability 0: a claim that differs from the law would show.
+        # Bets are fair, except for stakes on arms of probability 0; a claim that differs from the law would show.
         assert after >= before * (1 - 1e-7)
 
 
@@ -105,7 +105,7 @@ def _cut(options, n):
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_the_mean_of_e_does_not_grow_in_the_first_rows(rows):
-    """The nodes before: a burn-in, a first stage, and a unit that comes back in the third row."""
+    """These are the earlier nodes: a burn-in, a first stage, and a unit that comes back in the third row."""
     for options, law in (({"burn_in": (2, SHARES)}, after_burn_in), ({"stages": STAGE}, by_stage),
                          ({"available": AVAILABLE}, among_available), ({"units": UNITS}, by_unit)):  # fmt: skip
         for head in itertools.product(range(3), repeat=rows):
@@ -174,7 +174,7 @@ def test_a_floor_of_two_propensities_does_not_depend_on_the_pull():
 
 
 def test_honest_logs_with_a_rare_arm_keep_a_large_floor():
-    """FINDINGS 3.3: an arm of 0.001, floor 0.1, 400 rows; all of 40 were rejected."""
+    """An arm has the probability 0.001, the floor is 0.1, and there are 40 logs of 400 rows."""
     rng = np.random.default_rng(9)
     logs = (rng.random((40, 400)) < 0.001).astype(int)
     table = np.tile([0.999, 0.001], (400, 1))

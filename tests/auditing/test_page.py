@@ -1,4 +1,4 @@
-"""The page of an audit: every section, nothing from the log unescaped, the same bytes twice, and figures that fit."""
+"""The page of an audit has every section, escapes all that is from the log, and has the same bytes when made twice."""
 
 import dataclasses
 import math
@@ -120,7 +120,7 @@ class TestPage:
 
 
 def with_arms(report, n_arms, label="{}"):
-    """`report` with n_arms arms, of which every ninth departs."""
+    """Return `report` with n_arms arms, of which every ninth departs."""
     rng = np.random.default_rng(6)
     arms = []
     for a in range(n_arms):
@@ -130,7 +130,7 @@ def with_arms(report, n_arms, label="{}"):
 
 
 def with_evidence(report, log_e, rows=1_500):
-    """`report` with an E that grows to exp(log_e)."""
+    """Return `report` with an E that grows to exp(log_e)."""
     history = np.linspace(1, rows, 500).round().astype(np.int64)
     values = log_e * (history / rows) ** 2
     above = history[values >= -math.log(report.alpha)]
@@ -146,7 +146,7 @@ def with_evidence(report, log_e, rows=1_500):
 
 
 def check_texts(figure):
-    """No text leaves the canvas; no two overlap."""
+    """Check that no text leaves the canvas, and that no two texts overlap."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
@@ -258,7 +258,7 @@ MEASURE = (
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed, so no page can be rendered")
 @pytest.mark.parametrize("width", [1200, 390])
 def test_no_page_is_wider_than_its_window(reports, tmp_path, width):
-    """In frames of that width, since the window of a browser cannot be made as narrow as a phone."""
+    """The page is shown in frames, since the window of a browser cannot be made as narrow as a phone."""
     name = "a-very-long-name-without-a-break" * 6
     wide = dataclasses.replace(with_arms(reports["rejected"], 80, name + "{}"), claim=name)
     frames = []

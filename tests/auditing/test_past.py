@@ -1,4 +1,4 @@
-"""The past of a log: what was known before every row, against plain lists."""
+"""The past of a log, which is what was known before every row, is compared with plain lists."""
 
 import json
 import math
@@ -10,13 +10,13 @@ from feint.references.past import Past, Timing
 
 
 class PlainPast:
-    """The module's docstring word for word: every reward with its weight, in lists."""
+    """The past as the module's docstring defines it: lists of all rewards with their weights."""
 
     def __init__(self, n_arms, timing):
         self.n_arms, self.timing, self.agents = n_arms, timing, {}
 
     def row(self, group, arm, reward, time=None, reward_time=None):
-        """What was known before the row: counts, sums and spreads of the arms, and the row's number."""
+        """Return what was known before the row: counts, sums and spreads of the arms, and the row's number."""
         agent = self.agents.setdefault(group, {"made": 0, "known": [], "waiting": []})
         number, timing = agent["made"], self.timing
         if number:
@@ -61,7 +61,7 @@ class TestPast:
 
     @staticmethod
     def log(seed, timing, rows=300, n_groups=5):
-        """Groups interleaved; times with many ties; rewards late, at once, before their pull, and never."""
+        """Draw a log with mixed groups, many tied times, and rewards that come late, at once, too early or never."""
         rng = np.random.default_rng(seed)
         group = rng.integers(n_groups, size=rows) * 3  # so that some agents have no rows
         arms, rewards = rng.integers(3, size=rows), rng.normal(3.0, 1.0, rows)
@@ -105,7 +105,7 @@ class TestPast:
             np.testing.assert_array_equal(one, np.concatenate(pieces))
 
     def test_rewards_far_from_0_keep_their_spread(self):
-        """Welford: 10⁸ ± 1 has the spread of ± 1."""
+        """By Welford's method, 10⁸ ± 1 has the spread of ± 1."""
         arms, signs = np.zeros(2_000, dtype=np.int64), np.tile([1.0, -1.0], 1_000)
         found = Past(2, Timing()).rows(arms, arms, 1e8 + signs)
         assert found.spreads[-1, 0] == pytest.approx(1999 - 1 / 1999, rel=1e-7)

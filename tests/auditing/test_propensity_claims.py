@@ -50,7 +50,7 @@ class TestPropensities:
 
     @pytest.mark.parametrize("draws", [1, 3, 20])
     def test_expected_e_value_of_a_row(self, draws):
-        """Over all arms and all hits, E after one row is 1 on average at most; for three steps likewise."""
+        """The mean of E after one row, over all arms and all hits, is at most 1; so it is after three rows."""
         pi = np.array([0.6, 0.3, 0.1])
         hits = np.arange(draws + 1)
         outcomes = [(a, x, pi[a] * stats.binom.pmf(x, draws, pi[a])) for a in range(3) for x in hits]
@@ -65,7 +65,7 @@ class TestPropensities:
 
     @staticmethod
     def monte_carlo(rng, rows, draws, boost=0.0):
-        """Pulls from π with `boost` of the last arm, and what the agent logs: hits of fresh draws from π."""
+        """Return pulls from π with `boost` of the last arm, and the hits of fresh draws from π that the agent logs."""
         pi = rng.dirichlet([2.0, 2.0, 2.0, 2.0], rows)
         arms = honest.draw(rng, (1 - boost) * pi + boost * np.eye(4)[3])
         return arms, rng.binomial(draws, pi[np.arange(rows), arms]) / draws
@@ -85,7 +85,7 @@ class TestPropensities:
         assert feint.audit(arms, propensities=shares, **options).rejected
 
     def test_taken_at_their_word_they_would_be_rejected(self):
-        """Few draws make 1/p̂ too large: that is what `propensity_draws` is for."""
+        """A few draws make 1/p̂ too large on average, which is why there is `propensity_draws`."""
         rng = np.random.default_rng(2)
         arms, shares = self.monte_carlo(rng, 2_000, 5)
         assert feint.audit(arms, propensities=shares, n_arms=4).rejected
@@ -175,7 +175,7 @@ class TestImpossiblePulls:
 class TestWithin:
     @pytest.mark.parametrize(("truth", "rejected"), [(0.5025, False), (0.525, True), (0.5, False)])
     def test_a_long_split(self, truth, rejected, tmp_path):
-        """0.5 % off is within 1 %, 5 % is not."""
+        """A share that is 0.5 % off is within 1 %, but one that is 5 % off is not."""
         rng = np.random.default_rng(0)
         arms = (rng.random(200_000) < truth).astype(int)
         reference = Split([0.5, 0.5])
@@ -190,7 +190,7 @@ class TestWithin:
         assert not feint.audit(arms, n_arms=2, reference=Split([0.5, 0.5]), within=0.01).rejected
 
     def test_groups_are_allowed_as_much(self):
-        """Every group 5 % off, for long: none is named if that is claimed, all are otherwise."""
+        """Every group is 5 % off for long: if that is claimed, none is named; otherwise all are."""
         rng = np.random.default_rng(2)
         groups = np.tile(np.arange(4), 50_000)
         arms = (rng.random(200_000) < 0.525).astype(int)
@@ -233,7 +233,7 @@ class TestGroups:
         assert not any(group.named for group in honest_report.groups)
 
     def test_20000_groups_in_bounded_memory(self):
-        """Past, ids and small tests of 20,000 agents of two arms in 40 MB, 2 kB each."""
+        """The pasts, ids and small tests of 20,000 agents with two arms fit into 40 MB, 2 kB each."""
         rng = np.random.default_rng(2)
         groups = np.tile(np.arange(20_000), 5)
         arms, rewards = rng.integers(2, size=100_000), rng.normal(size=100_000)

@@ -31,7 +31,7 @@ def temporary_files(folder):
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """A folder of its own for temporary files."""
+    """Use a new folder for temporary files."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -359,7 +359,7 @@ class TestRefused:
 
 
 class TestMemory:
-    """Peaks of many more rows are the same."""
+    """The peak of memory is the same for many more rows."""
 
     @pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.csv.zst", "log.jsonl", "followed", "log.dsjson"])
     def test_text(self, name, tmp_path):

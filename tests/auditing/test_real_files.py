@@ -99,7 +99,7 @@ class TestSortedByUser:
             feint.audit_log(path, names=self.NAMES)
 
     def test_rewards_by_time_count_within_the_group(self):
-        """The rows of each user in their order: sorted by user or by time, the same past, so the same pulls tested."""
+        """Sorted by user or by time, a user's rows keep their order, so the past and the tested pulls are the same."""
         rng = np.random.default_rng(3)
         users, times = np.repeat(np.arange(4), 60), np.tile(np.arange(60), 4)
         arms, rewards, due = rng.integers(2, size=240), rng.normal(size=240), times + rng.integers(1, 9, 240)
@@ -123,7 +123,7 @@ def test_even_propensities_have_a_stronger_claim():
 
 
 def test_a_diagnosis_does_not_list_the_claim_itself():
-    """A false alarm of a uniform claim: too greedy, too random and another row are uniform too."""
+    """For a uniform claim that is rejected by chance, too greedy, too random and another row are uniform too."""
     rng = np.random.default_rng(5)
     seen = 0
     while seen < 3:

@@ -83,7 +83,7 @@ def test_what_breaks_it_is_seen(change):
 
 
 def test_severities():
-    """Arm 1 of probability 0.1: a pull of arm 1 multiplies E, one of arm 0 divides it."""
+    """Arm 1 has the probability 0.1, so a pull of arm 1 multiplies E, and one of arm 0 divides it."""
     seen = {}
     for pulls in range(1, 12):
         report = feint.audit([1] * pulls, probabilities=[[0.9, 0.1]] * pulls, explain=False)

@@ -25,7 +25,7 @@ ORDERS = [*dict.fromkeys(itertools.permutations([0, 0, 1, 1, 2, 2]))]
 
 
 def weight(rank):
-    """γ of the group that arrives as the rank-th, from 1, as it is defined."""
+    """Return γ of the group that is the rank-th to arrive, counted from 1, by its definition."""
     return 1 / math.log2(rank + 1) - 1 / math.log2(rank + 2)
 
 
@@ -34,14 +34,14 @@ def shard_by_hand(label, n_shards):
 
 
 def groups_by_hand(labels, n_shards, each=1):
-    """`each` labels u0, u1, … for every shard, those of shard 0 first."""
+    """Return `each` labels u0, u1, … for every shard, those of shard 0 first."""
     found = [f"u{i}" for i in range(100)]
     return [[label for label in found if shard_by_hand(label, n_shards) == s][:each] for s in range(n_shards)][:labels]
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
-    """A log of 6,000 rows and 150 users, one of whom is bent, as a Parquet file of many row groups."""
+    """Write a log of 6,000 rows and 150 users, one of whom is bent, as a Parquet file of many row groups."""
     rng, n = np.random.default_rng(3), 6_000
     users = rng.integers(0, 150, n)
     claimed = rng.dirichlet(np.ones(3), n)
@@ -218,7 +218,7 @@ def test_the_hash_is_fixed():
 
 
 class TestExactly:
-    """Every log of a few rows by its probability."""
+    """Enumerate every log of a few rows, with its probability."""
 
     PI = (0.5, 0.9, 0.3)  # of arm 1, by group
     A, B = groups_by_hand(2, 2, 2)
@@ -226,7 +226,7 @@ class TestExactly:
 
     @pytest.fixture
     def readings(self, monkeypatch):
-        """A function that returns the three e-values after every row, (3, n)."""
+        """Return a function that returns the three e-values after every row, (3, n)."""
         kept = []
 
         def recording(*given):
@@ -428,7 +428,7 @@ class TestWorkers:
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory):
-    """A log of 600,000 rows in 400 groups, and its undisturbed report."""
+    """Return a log of 600,000 rows in 400 groups, and the report of an undisturbed audit."""
     rng, n = np.random.default_rng(4), 600_000
     path = tmp_path_factory.mktemp("long") / "log.parquet"
     columns = {"arm": rng.integers(0, 3, n), "user": rng.integers(0, 400, n), "reward": rng.integers(0, 2, n)}
@@ -440,7 +440,7 @@ def long(tmp_path_factory):
 
 @pytest.mark.slow
 class TestKilled:
-    """Real processes; what they leave equals an undisturbed audit in one process."""
+    """Kill real processes; what they leave equals an undisturbed audit in one process."""
 
     def start(self, log, address, out):
         words = ["--reference", "beta", "--arms", 3, "--no-initial-round", "--group", "user", "--shards", 8, "--json"]

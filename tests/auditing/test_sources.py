@@ -56,7 +56,7 @@ def command(*words):
 
 @pytest.fixture(scope="module")
 def expected():
-    """The audit of the whole table in memory, with its cause and its diagnosis."""
+    """Return the audit of the whole table in memory, with its cause and its diagnosis."""
     report = feint.audit_log(TABLE)
     assert report.rejected
     assert report.diagnosis is not None
@@ -88,7 +88,7 @@ class TestSeveralFiles:
         check_same(feint.audit_log(path), expected)
 
     def test_pipes(self, tmp_path, expected):
-        """As a shell makes them of <(…): each can be read only once."""
+        """A shell makes pipes of <(…), each of which can be read only once."""
         names, paths = ["a.csv", "b.csv", "c.csv"], write_parts(tmp_path / "log")
         writers = []
         for name, path in zip(names, paths, strict=True):
@@ -307,7 +307,7 @@ class TestDatabases:
         assert json.loads(done.stdout) == json.loads(json.dumps(expected.to_json()))
 
     def test_rows_come_in_the_order_in_which_they_were_written(self, tmp_path):
-        """An index must not decide: SQLite may answer from one that has all columns that are wanted."""
+        """An index must not decide the order: SQLite may answer from one that has all columns that are wanted."""
         path = write_database(tmp_path / "log.sqlite", pulls=TABLE)
         with sqlite3.connect(path) as base:
             base.execute("CREATE INDEX by_arm ON pulls (arm)")

@@ -133,7 +133,7 @@ class TestFiles:
 
 
 class Pipe:
-    """Standard input that gives these pieces; whoever reads on has missed the alarm."""
+    """Standard input that gives these pieces, and fails if it is read after the alarm."""
 
     def __init__(self, *pieces, then):
         self.pieces, self.then = [piece.encode() for piece in pieces], then

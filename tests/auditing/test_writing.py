@@ -94,7 +94,7 @@ class TestLabels:
 class TestMissingRewards:
     @pytest.mark.parametrize("empty", ["", "NA"])
     def test_rewards_that_never_came(self, empty, tmp_path):
-        """The same as rewards whose time never comes, which is another way through the code."""
+        """The audit is the same as for rewards whose time never comes, which takes another way through the code."""
         came = RNG.random(N) < 0.7
         came[:10] = True
         rewards = [str(x) if there else empty for x, there in zip(REWARDS, came, strict=True)]

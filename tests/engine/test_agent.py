@@ -1,4 +1,4 @@
-"""The live agent: the simulator's pulls, states that go on identically, updates that are refused whole."""
+"""The live agent pulls what the simulator pulls, continues from its states, and refuses wrong updates completely."""
 
 import json
 import math

@@ -42,7 +42,7 @@ def test_trajectories_are_the_simulators_step_by_step(bandit, epsilon, method):
 
 
 def test_it_stops_where_the_simulator_stops():
-    """Lines 11 and 12, on the runs that stop within the horizon."""
+    """Test lines 11 and 12 on the runs that stop within the horizon."""
     delta, horizon, replications = 0.05, 1_500, 8
     runs = simulated(PAPER, 1.0, horizon, replications, "eager", delta=delta)
     stopped = runs.stopping_time.values

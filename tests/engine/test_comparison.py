@@ -1,4 +1,4 @@
-"""Decisions by the bounds of tangents are those of exact probabilities anywhere inside."""
+"""Where the bounds of tangents decide a draw, they decide as exact probabilities do."""
 
 import math
 
@@ -39,11 +39,11 @@ def test_what_bounds_draw_is_what_every_policy_inside_draws(data, n_arms, epsilo
         undecided += pulled == UNDECIDED
         assert pulled in (UNDECIDED, draw_arm(policy, boosted, dominant, u))
     if width < 1e-3:
-        assert undecided <= n_arms  # one a cut
+        assert undecided <= n_arms  # one per cut
 
 
 def known_at(pulls, public, private):
-    """What an agent knows after this many pulls of these sample means."""
+    """Return what an agent knows after this many pulls with these sample means."""
     counts = np.array(pulls, dtype=np.int64)
     sides = []
     for means in (public, private):
@@ -87,7 +87,7 @@ def check_reference(bounds, side):
 @settings(max_examples=200)
 @given(st.data(), st.integers(2, 5), st.floats(-2, 0).map(lambda x: 10**x))
 def test_rows_hold_where_the_arms_are_and_over_a_region_about_them(data, n_arms, spread):
-    """Centres at one state; then every arm gets some pulls; then D moves about its region."""
+    """Tangents have their centre at one state; then every arm gets some pulls; then D moves within its region."""
 
     def means():
         return spread * np.array(data.draw(st.lists(st.floats(-1, 1), min_size=n_arms, max_size=n_arms)))
@@ -137,7 +137,7 @@ def test_rows_hold_below_where_the_quick_exponential_ends():
 
 
 def test_bounds_decide_most_steps():
-    """What the engine saves: 20 pulls of each of four arms after 2,500, all bounds together are 2 % wide."""
+    """This is what the engine saves: 20 pulls of each of four arms after 2,500, all bounds together are 2 % wide."""
     rng = np.random.default_rng(0)
     known = known_at([2500] * 4, rng.normal(0.5, 0.02, 4), rng.normal(0.0, 0.02, 4))
     c = compared.comparison(4)

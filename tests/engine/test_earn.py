@@ -1,4 +1,4 @@
-"""A deceiver who earns: the same runs from an independent agent, its budget, its gain, its observer."""
+"""A deceiver who earns: an independent agent makes the same runs; its budget, gain and observer are checked."""
 
 import math
 
@@ -60,7 +60,7 @@ def test_the_event_driven_method_is_refused():
 
 @pytest.mark.parametrize("epsilon", [0.02, 1.0])
 def test_every_step_is_the_best_within_the_budget_and_the_observer_counts_it(epsilon):
-    """An agent fed the simulator's rewards: each policy is a tilt that spends ε, and the sums are the observer's."""
+    """An agent gets the simulator's rewards: each policy is a tilt that spends ε, and the sums are the observer's."""
     horizon = 120
     runs = trajectories(PAPER, feint.Earn(), epsilon=epsilon, horizon=horizon, observe=True, replications=1)
     agent, source = feint.Agent(4, feint.Earn(), epsilon=epsilon, seed=3), RewardStream(PAPER, 3, 0)
@@ -120,7 +120,7 @@ FAMILIES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("bandit", FAMILIES, ids=["Bernoulli", "Poisson", "Gaussian, Exponential"])
 def test_every_family_earns(bandit):
-    """Twice the standard error above nothing, and not above what the constant allows by more than a half."""
+    """The gain is at least two standard errors above 0, and at most 1.5 times what the constant allows."""
     runs = feint.simulate(bandit, feint.Earn(), epsilon=0.2, horizon=4000, replications=60, seed=1, checkpoints=[4000])
     gain = np.median(runs.private_gain.values)
     limit = feint.optimal_earning(bandit).gain * math.sqrt(0.2 * 4000)

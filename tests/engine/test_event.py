@@ -1,4 +1,4 @@
-"""The event-driven method is equal in law to the others: enumerated where that can be done, else by two samples."""
+"""The event method is equal in law to the others, by enumeration where that is possible, otherwise by two samples."""
 
 import math
 from collections import defaultdict
@@ -43,7 +43,7 @@ def _walk(rewards, known, box, n, ahead, draws, sums, out):
 
 
 def walked(family, mean, half_widths, n, runs):
-    """(pulls made, whether the region was left, both sums) of n pulls of an arm that has been pulled 50 times."""
+    """Return (pulls made, whether the region was left, both sums) of n pulls of an arm that was pulled 50 times."""
     bandit = feint.Bandit([mean, mean], [mean * 1.1, mean], family=family)
     _, known = assemble(2, bandit.families, feint.TopTwo(), feint.ThompsonSampling()).instantiate()
     box = region(2)
@@ -57,7 +57,7 @@ def walked(family, mean, half_widths, n, runs):
 
 
 def stepped(draw, mean, half_widths, n, runs):
-    """The same, one pull after the other, by NumPy."""
+    """Return the same as `walked`, one pull after the other in NumPy."""
     rng = np.random.default_rng(8)
     sums = 50 * mean + np.stack([draw(rng, m, (runs, n)).cumsum(1) for m in (mean, mean * 1.1)])
     pulls = 50 + np.arange(1, n + 1)
@@ -80,7 +80,7 @@ WALKS = {
 @pytest.mark.parametrize("n", [1, 2, 3, 40])
 @pytest.mark.parametrize("name", WALKS)
 def test_walks_leave_the_region_as_steps_do(name, n):
-    """Lines so near that most walks of 40 pulls pass one; 50,000 of them."""
+    """The lines are so near that most walks of 40 pulls pass one; there are 50,000 walks."""
     family, mean, widths, draw = WALKS[name]
     ours, theirs = walked(family, mean, widths, n, 50_000), stepped(draw, mean, widths, n, 50_000)
     if n == 40:
@@ -114,14 +114,14 @@ MEANS = (0.8, 0.3), (0.3, 0.6)
 
 @cache
 def beats(a, b, c, d):
-    """P(Beta(a, b) > Beta(c, d)) for whole a, by its finite sum."""
+    """Return P(Beta(a, b) > Beta(c, d)) for whole a, by its finite sum."""
     i = np.arange(a)
     return float(np.exp(betaln(c + i, b + d) - np.log(b + i) - betaln(1 + i, b) - betaln(c, d)).sum())
 
 
 @cache
 def boosted_to(p):
-    """q ≥ p with KL(q, p) = ε."""
+    """Return q ≥ p with KL(q, p) = ε."""
     if -math.log(p) <= EPSILON:
         return 1.0
     return brentq(lambda q: q * math.log(q / p) + (1 - q) * math.log((1 - q) / (1 - p)) - EPSILON, p, 1 - 1e-15)
@@ -133,7 +133,7 @@ def best(pulls, sums):
 
 
 def enumerated(shares):
-    """{(pulls of arm 1, boosts of arm 1, both sums of arm 0): probability} after this many steps."""
+    """Return {(pulls of arm 1, boosts of arm 1, both sums of arm 0): probability} after this many steps."""
     states = {(START["pulls"], START["public"], START["private"], (0, 0)): 1.0}
     for _ in range(STEPS):
         after = defaultdict(float)
@@ -204,18 +204,18 @@ def few_steps(explorer, runs):
     between, out = event_region.events(2), np.empty((runs, 4))
     state = np.array([START["pulls"], START["public"], START["private"]])
     _few_steps(run, region(2), between, state, t, t + STEPS, out)
-    assert 0 < between.now[event_region.RATE] < event_region.CALM  # else no region has been tried
+    assert 0 < between.now[event_region.RATE] < event_region.CALM  # otherwise no region has been tried
     return out
 
 
-@pytest.mark.slow  # for what each compiles
+@pytest.mark.slow  # since each compiles kernels of its own
 @pytest.mark.parametrize(
     ("explorer", "shares"),
     [(feint.TopTwo(), top_two_shares), (feint.RoundRobin([1, 0]), in_turn)],
     ids=["drawn", "fixed"],
 )
 def test_a_few_steps_have_the_enumerated_law(explorer, shares):
-    """40,000 runs from one state of a Bernoulli bandit, in a region whose lines are passed often; Pearson's test."""
+    """Pearson's test of 40,000 runs from one state of a Bernoulli bandit, in a region whose lines are often passed."""
     runs = 40_000
     law = enumerated(shares)
     assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
@@ -235,7 +235,7 @@ def test_a_few_steps_have_the_enumerated_law(explorer, shares):
 
 
 def samples_agree(bandit, explorer, epsilon, horizon, runs, delta=None, reference=None):
-    """Pulls, boosts, log error and stopping times of the event-driven and of the lazy method, at other seeds."""
+    """Compare pulls, boosts, log error and stopping times of the event and the lazy method, at different seeds."""
     settings = {
         "epsilon": epsilon,
         "horizon": horizon,
@@ -317,7 +317,7 @@ def test_threads_shards_and_pieces_do_not_matter(monkeypatch):
 
 
 def test_counts_add_up():
-    """At a horizon that no other method reaches."""
+    """Counts add up at a horizon that no other method reaches."""
     runs = feint.simulate(PAPER, epsilon=0.1, horizon=10**8, replications=2, method="event")
     assert (runs.pulls.sum("arm") == runs.time).all()
     assert (runs.boosts.sum("arm") == runs.time - 4).all()

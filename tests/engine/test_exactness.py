@@ -19,7 +19,7 @@ INSTANCES = {
 
 
 def compare(n_arms, epsilon, horizon, replications, explorer="top-two"):
-    """Mean pulls, boosts and log error agree within 4 standard errors; 6e-5 a comparison under equality."""
+    """Check that mean pulls, boosts and log error agree within 4 standard errors; each fails wrongly with 6e-5."""
     public, private = INSTANCES[n_arms]
     ours = feint.simulate(
         feint.Bandit(public, private),
@@ -78,7 +78,7 @@ def test_every_step_stays_within_the_budget(explorer, epsilon, reference):
             kept = policy > 0
             divergence = float((policy[kept] * np.log(policy[kept] / pi[kept])).sum())
             allowed = epsilon if isinstance(epsilon, float) else epsilon.at(t + 1)
-            # The oracle's own rounding is 1e-14 a probability.
+            # The oracle's own rounding is 1e-14 per probability.
             assert divergence <= allowed * (1 + 1e-12) + 1e-13
             assert policy.sum() == pytest.approx(1, abs=1e-13)
             if 0 < policy[agent.boosted_arm] < 1:

@@ -1,4 +1,4 @@
-"""One conformance test for every explorer, and what each one promises besides."""
+"""Test every explorer for what all promise, and each one for what it promises besides."""
 
 import json
 import math
@@ -120,7 +120,7 @@ class TestConformance:
 
 
 def test_top_two_boosts_with_the_probabilities_of_algorithm_1():
-    """Chi-square at 1e-6 against P(boost a) written out from independent posterior probabilities."""
+    """Chi-square test at 1e-6 against P(boost a), which is written out from independent posterior probabilities."""
     pulls = np.array([60, 25, 10, 15])
     means = np.array([0.2, 0.5, 0.35, 0.4])
     p = slow_agent.best_arm(means[None], 1 / np.sqrt(pulls)[None])[0]

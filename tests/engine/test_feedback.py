@@ -40,7 +40,7 @@ def kalman(first, rows, observe, noise):
 
 
 def filtered(rewards, feedback):
-    """The private mean's posterior (mean, sd) of one arm from its rewards (n, 2), NaN where unseen."""
+    """Return the posterior (mean, sd) of one arm's private mean from its rewards (n, 2), NaN where unseen."""
     sigma_x, sigma_y = (family.sigma for family in FAMILIES)
     if isinstance(feedback, feint.Sometimes):
         shared = feedback.correlation * sigma_x * sigma_y
@@ -64,7 +64,7 @@ def filtered(rewards, feedback):
 
 
 def taught(feedback, rewards, arms):
-    """What the agent knows after these rewards (n, 2) of these arms."""
+    """Return what the agent knows after these rewards (n, 2) of these arms."""
     _, known = assemble(
         3, FAMILIES, feint.RoundRobin([1]), feint.ThompsonSampling((1.0, 0.7)), feedback=feedback
     ).instantiate()
@@ -109,7 +109,7 @@ def test_where_all_is_seen_correlation_changes_no_belief(correlation):
 
 
 def test_kappa_is_the_worth_of_a_pull():
-    """Against the inverse of the 2×2 information of N pulls, n = sN of which are seen."""
+    """κ is compared with the inverse of the 2×2 information of N pulls, of which n = sN are seen."""
     for share, correlation in ((0.2, 0.8), (0.2, 0.0), (0.7, -0.3), (1.0, 0.5)):
         n, whole = 1000, np.linalg.inv([[1, correlation], [correlation, 1]])
         information = n * share * whole + n * (1 - share) * np.diag([1.0, 0.0])
@@ -126,7 +126,7 @@ SEEN = feint.Bandit(PAPER.public, PAPER.private, feedback=feint.Sometimes(0.3, -
 
 
 def draw(p, u):
-    """The first index at which the cumulative shares of p exceed u."""
+    """Return the first index at which the cumulative shares of p exceed u."""
     return int(np.searchsorted(np.cumsum(p) / p.sum(), u, side="right"))
 
 
@@ -204,7 +204,7 @@ def test_runs_are_algorithm_1_with_fewer_rewards():
     check_plainly(SEEN, "lazy")
 
 
-@pytest.mark.slow  # for what each compiles
+@pytest.mark.slow  # since each compiles kernels of its own
 @pytest.mark.parametrize("method", ["eager", "lazy"])
 def test_runs_are_algorithm_1_on_public_rewards_alone(method):
     check_plainly(feint.Bandit(PAPER.public, feedback=feint.Linked([0.1, 0, 0, 0], [-1, 2, -0.5, 1])), method)
@@ -264,7 +264,7 @@ def test_lazy_is_eager(name, delta):
 @pytest.mark.parametrize("explorer", [feint.TopTwo(), feint.FixedBoosting([0, 0.4, 0.3, 0.3])], ids=["drawn", "fixed"])
 @pytest.mark.parametrize("name", LAZY_CASES)
 def test_event_is_equal_in_law(name, explorer):
-    """Kolmogorov–Smirnov on pulls, errors and boosts; 2,000 runs see a shift of an eighth of a standard deviation."""
+    """Kolmogorov–Smirnov tests of pulls, errors and boosts; 2,000 runs show a shift of an eighth of an sd."""
     settings = {"epsilon": 0.2, "horizon": 3000, "checkpoints": [300, 3000], "replications": 2000}
     lazy = feint.simulate(LAZY_CASES[name], explorer, seed=1, **settings)
     event = feint.simulate(LAZY_CASES[name], explorer, seed=2, method="event", **settings)

@@ -20,7 +20,7 @@ GOALS = [feint.TopArms(2), feint.AboveThreshold(0.25)]
 
 
 class LastTwo:
-    """The top two arms of normal rewards, in plain Python, by a grid."""
+    """A goal in plain Python that asks for the top two arms of normal rewards, by a grid."""
 
     def answer(self, means):
         return np.isin(np.arange(means.size), np.argsort(-means, kind="stable")[:2])
@@ -52,7 +52,7 @@ def _fill(goal, private, pulls, means, sampled, shares):
 
 @pytest.mark.parametrize("goal", GOALS)
 def test_shares_of_boosts(goal):
-    """Rows drawn by Φ(−√(2E)), or the weakest alone, each shared as its evidence is."""
+    """Rows are drawn by Φ(−√(2E)), or the weakest is taken; the boosts of each are shared as its evidence is."""
     random, family = np.random.default_rng(0), feint.Gaussian()
     known = belief(family, (0.0, 0.0), np.zeros(4, dtype=np.int64))
     for sampled in (True, False):
@@ -75,7 +75,7 @@ def _fill_weights(goal, private, means, cost, weights):
 
 @pytest.mark.parametrize("family", [feint.Gaussian(), feint.Bernoulli()])
 def test_optimal_weights_of_kernels(family):
-    """They are those of cutting planes with a certificate, on random instances of 3 to 6 arms."""
+    """The weights are those of cutting planes with a certificate, on random instances of 3 to 6 arms."""
     random = np.random.default_rng(4)
     for case in range(24):
         n_arms = int(random.integers(3, 7))
@@ -92,7 +92,7 @@ def test_optimal_weights_of_kernels(family):
 
 
 class PlainTracking:
-    """D-tracking as its docstring says, in plain Python."""
+    """D-tracking in plain Python, as the docstring of `Tracking` describes it."""
 
     def __init__(self, goal):
         self.goal = goal
@@ -194,7 +194,7 @@ def test_plans_where_all_is_seen_are_those_without_a_feedback():
 
 @pytest.mark.slow
 def test_a_goal_of_ones_own_is_the_goal_of_the_package():
-    """Two ways to the same agent: the pulls are equal, and the errors to the accuracy of the grid."""
+    """Both goals make the same agent: the pulls are equal, and the errors agree to the accuracy of the grid."""
     agents = [feint.Agent(4, goal=goal, epsilon=0.3, seed=3) for goal in (feint.TopArms(2), LastTwo())]
     rewards = RewardStream(PAPER, 3, 0)
     for t in range(60):

@@ -1,4 +1,4 @@
-"""Lazy and eager trajectories are the same, bit for bit; so are any split and any number of threads."""
+"""Lazy and eager trajectories are the same, bit for bit, for any split of replications and any number of threads."""
 
 import math
 
@@ -72,7 +72,7 @@ FAMILIES = {
 @pytest.mark.parametrize("name", first_is_quick(list(FAMILIES)))
 @pytest.mark.parametrize("prior", [None, (2.0, 3.0)], ids=["usual prior", "a prior"])
 def test_lazy_equals_eager_for_every_family(name, prior):
-    """Means near the ends of the range and near ties included."""
+    """Instances include means near the ends of the range and near ties."""
     reference = feint.ThompsonSampling(prior)
     for public, private in (([0.6, 0.3, 0.1], [0.2, 0.5, 0.1]), ([0.98, 0.97, 0.9], [0.01, 0.02, 0.015])):
         bandit = feint.Bandit(public, private, family=FAMILIES[name])
@@ -204,7 +204,7 @@ def test_threads_and_splits_change_nothing(method, monkeypatch):
 
 @st.composite
 def regions(draw):
-    """A posterior, one arm of which moves inside a region such as the engine builds (or four times wider)."""
+    """Draw a posterior, one arm of which moves inside a region as the engine builds it (or one four times wider)."""
     family = draw(st.sampled_from([feint.Gaussian(1.0), feint.Bernoulli(), feint.Poisson(), feint.Exponential()]))
     n_arms = draw(st.integers(2, 5))
     prior = draw(st.sampled_from([None, (0.7, 1.5)]))
@@ -215,7 +215,7 @@ def regions(draw):
 
 
 def exact(known):
-    """(bounds, π, log π) of a belief, with both bounds equal."""
+    """Return (bounds, π, log π) of a belief, with both bounds equal."""
     s = space(known.pulls.size)
     fill_log_best(known.family, known.posterior, known.ws, s.logs[EXACT])
     s.log_pi[:] = s.logs[EXACT]

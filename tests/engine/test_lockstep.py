@@ -15,7 +15,7 @@ from feint.sweep.store_layout import TOGETHER, block_size
 
 
 class One:
-    """Boost by private and reference probabilities, and by a memory of the arm boosted before."""
+    """An explorer that boosts by private and reference probabilities, and by the arm that it boosted before."""
 
     def start(self, n_arms):
         self.last = None

@@ -13,7 +13,7 @@ from feint.registry import config_of, from_config
 
 
 def test_moments_of_the_belief_about_the_agents_means():
-    """Worlds from a flat prior: given the observer's mean, the agent's has that mean and variance 2σ²/N.
+    """In worlds from a flat prior, given the observer's mean, the agent's has that mean and variance 2σ²/N.
 
     The prior is uniform on ±50 and worlds are kept where the observer's mean lies well inside, so it is flat there.
     """
@@ -103,7 +103,7 @@ def test_bad_settings_are_explained(value):
 
 
 class TestClosedForms:
-    """References with closed forms, against the same formulas in NumPy, through the live agent without a budget."""
+    """Compare references that have closed forms with NumPy, through the live agent without a budget."""
 
     def expected_of(self, reference):
         agent = feint.Agent(3, reference=reference, epsilon=0.0)

@@ -1,4 +1,4 @@
-"""simulate: what it returns, how it stops, how it is interrupted, and bad input."""
+"""Test what `simulate` returns, how it stops, how it is interrupted, and what it says about bad input."""
 
 import json
 import math
@@ -63,7 +63,7 @@ def test_attributes_are_enough_to_run_it_again(tmp_path):
 
 
 def test_log_error_is_that_of_the_true_best_arm():
-    """At the first checkpoint every arm has one pull: recompute the posterior from the stream's normals."""
+    """At the first checkpoint every arm has one pull; the posterior is recomputed from the stream's normals."""
     runs = feint.simulate(PAPER, epsilon=0.1, horizon=4, replications=5, seed=2)
     for replication in range(5):
         noise = feint.numerics.RandomStream(2, replication).normals(range(4))[:, 1]
@@ -74,7 +74,7 @@ def test_log_error_is_that_of_the_true_best_arm():
 
 @pytest.mark.parametrize("delta", [0.3, 0.05, 1e-3])
 def test_stops_at_the_first_time_that_is_sure_enough(delta):
-    """Against a run without stopping, recorded at every step: the same path up to the stopping time."""
+    """Up to the stopping time the path is that of a run without stopping, which is recorded at every step."""
     free = feint.simulate(PAPER, epsilon=1.0, horizon=3000, replications=6, checkpoints=range(4, 3001))
     stopped = feint.simulate(PAPER, epsilon=1.0, horizon=3000, replications=6, delta=delta)
     for r in range(6):
@@ -240,7 +240,7 @@ def test_numpy_scalars_are_numbers():
 
 
 def test_power_law_sums_are_exact_for_long_horizons():
-    """Against Hurwitz's zeta function: Σ t^(−s) = ζ(s, 5) − ζ(s, T + 1)."""
+    """They are compared with Hurwitz's zeta function: Σ t^(−s) = ζ(s, 5) − ζ(s, T + 1)."""
     for exponent in (0.0, 0.3, 0.5, 1.0, 1.5, 3.0):
         with mp.workdps(30):
             if exponent == 1.0:
@@ -286,7 +286,7 @@ def test_bad_budgets_are_explained(call, says):
 
 
 def test_many_short_replications_are_run_in_blocks(monkeypatch):
-    """A million replications of two steps once meant a million futures; now a kernel runs thousands of them at once."""
+    """A kernel runs thousands of short replications at once: a million of them must not make a million futures."""
     calls = []
     advance = replications.advance_lazily
     monkeypatch.setattr(replications, "advance_lazily", lambda *args: calls.append(args[3:5]) or advance(*args))

@@ -20,7 +20,7 @@ CLAIMS = {
 
 
 def rows_of(claim, n=3_000):
-    """Pulls of which arm 0 has another share than claimed, in two claims that take turns after 700 rows each."""
+    """Return pulls in which arm 0 has another share than claimed; two claims take turns after 700 rows each."""
     weights, share, options = CLAIMS[claim]
     rng = np.random.default_rng(4)
     others = np.array(weights[1:]) / sum(weights[1:])
@@ -34,7 +34,7 @@ def rows_of(claim, n=3_000):
 @pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize("test", [BoostMixture, Calibration, SerialMixture])
 def test_together_as_one_by_one(monkeypatch, test, claim, timed):
-    """To the last bit, so that an audit does not depend on how its rows came."""
+    """Results agree to the last bit, so an audit does not depend on how its rows came."""
     arms, log_pi, options = rows_of(claim)
     begins = np.arange(arms.size) % 5 == 0 if timed else np.ones(arms.size, dtype=bool)
     monkeypatch.setattr(module, "_WORTH_COMPILING", 1)
@@ -52,7 +52,7 @@ def test_together_as_one_by_one(monkeypatch, test, claim, timed):
 
 @pytest.mark.parametrize("claim", ["split", "uneven", "many"])
 def test_boosts_as_the_observer_bets(monkeypatch, claim):
-    """Against the kernel that follows an agent pull by pull; it has formulas of its own."""
+    """They are compared with the kernel that follows an agent pull by pull and has formulas of its own."""
     arms, log_pi, _ = rows_of(claim)
     monkeypatch.setattr(module, "_WORTH_COMPILING", 1)
     found = BoostMixture(len(log_pi[0])).extend(arms, log_pi)
@@ -63,7 +63,7 @@ def test_boosts_as_the_observer_bets(monkeypatch, claim):
 
 @pytest.mark.parametrize("claim", ["split", "uneven", "far", "many"])
 def test_calibration_in_closed_form(claim):
-    """Of one claim alone each bet is a power of two factors, by how often its arm was pulled."""
+    """With a single claim each bet is a product of powers of two factors, by how often its arm was pulled."""
     weights, _, _ = CLAIMS[claim]
     arms, p = rows_of(claim)[0], np.array(weights)[:, None]
     found = Calibration(len(weights)).extend(arms, np.log(np.tile(weights, (arms.size, 1))))

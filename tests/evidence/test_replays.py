@@ -1,4 +1,4 @@
-"""Bets on replays: an e-process by enumeration, and the formulas of the docstring in plain Python."""
+"""Bets on replays are an e-process, by enumeration, and follow the formulas of the docstring."""
 
 import itertools
 import math
@@ -11,7 +11,7 @@ from feint.evidence.replays import Replays
 
 
 def log_laws(n_arms, length, zeros, seed=3):
-    """log π before every pull, which depends on all pulls before: {past: (K,)}."""
+    """Return {past: log π (K,)}: log π before every pull depends on all pulls before it."""
     rng = np.random.default_rng(seed)
     found = {}
     for t in range(length):
@@ -48,7 +48,7 @@ def test_every_step_has_mean_one(n_arms, length, zeros):
 
 
 def plain(arms, pi):
-    """log E after the last row, bet by bet."""
+    """Return log E after the last row, computed bet by bet."""
     kinds = [[], []]
     for lag in replays._LAGS:
         for tilt in (0.5, 2.0, 4.0):

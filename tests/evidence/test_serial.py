@@ -14,7 +14,7 @@ MIXED_IN = [0.03, 0.15, 0.6]
 
 
 def plain_e(arms, pi, *, within=0.0, groups=None, instants=None, propensities=False):
-    """E after every row, from the formulas; `pi` (n, K) is used for the pulled arm alone where only it is known."""
+    """Return E after every row, from the formulas; where only the pulled arm's `pi` is known, only it is used."""
     n_arms = len(pi[0])
     pasts = ["log"] if groups is None else ["log", "group"]
     bets = dict.fromkeys(itertools.product(pasts, ("lag 1", "lag 2", "lag 3", "lag 4", "balance"), range(6)), 0.0)
@@ -53,7 +53,7 @@ def plain_e(arms, pi, *, within=0.0, groups=None, instants=None, propensities=Fa
 
 
 def kernel_e(arms, pi, *, within=0.0, groups=None, instants=None, propensities=False, cut=None):
-    """The same by the test, in two pieces if `cut` says where."""
+    """Return E after every row as the test computes it, in two pieces if `cut` says where."""
     arms, pi = np.array(arms, dtype=np.int64), np.array(pi)
     kind = PropensitySerialMixture if propensities else SerialMixture
     test = kind(pi.shape[1], within=within, n_groups=None if groups is None else 0)
@@ -89,7 +89,7 @@ def test_it_is_what_the_formulas_say(propensities, within):
 @pytest.mark.parametrize("propensities", [False, True])
 @pytest.mark.parametrize(("n_arms", "rows"), [(2, 6), (3, 4)])
 def test_every_node_of_a_small_log_is_fair(n_arms, rows, propensities):
-    """Exactly, with groups that depend on the pulls before: E is the mean of E after the next row."""
+    """E is exactly the mean of E after the next row, also with groups that depend on earlier pulls."""
     table = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])[:, :n_arms]
     table = table / table.sum(1, keepdims=True)
 
@@ -131,7 +131,7 @@ def test_the_order_of_an_instants_rows_does_not_matter(kind):
 
 
 def test_a_long_instant_that_refutes_all_experts_is_finite():
-    """20,000 pulls of arm 0, then of arm 1, at once: every boost that gives one arm everything is refuted."""
+    """An instant has 20,000 pulls of arm 0, then of arm 1: every boost that gives one arm everything is refuted."""
     test = BoostMixture(2, epsilons=[5.0, 0.1])
     arms = np.repeat([0, 1, 0], [20_000, 20_000, 100])
     begins = np.zeros(arms.size, dtype=bool)
@@ -145,7 +145,7 @@ def test_a_long_instant_that_refutes_all_experts_is_finite():
 
 @pytest.mark.parametrize("kind", [BoostMixture, Calibration, SerialMixture])
 def test_a_long_sorted_instant_is_no_evidence(kind):
-    """Even draws, 20,000 to an instant, sorted by arm: within it E reaches e^5000, after it E is small again."""
+    """Even draws are sorted by arm, 20,000 in an instant: within it E reaches e^5000, after it E is small again."""
     begins = np.arange(60_000) % 20_000 == 0
     arms = np.tile(np.repeat([0, 1], 10_000), 3)
     log_e = kind(2).extend(arms, np.full((60_000, 2), math.log(0.5)), begins)

@@ -1,4 +1,4 @@
-"""One conformance test for every e-process, and each against its formula in 40 digits."""
+"""Test every e-process for validity, and each one against its formula in 40 digits."""
 
 import json
 import math
@@ -34,7 +34,7 @@ TESTS = {
 
 
 def random_log_pi(rng, rows, n_arms):
-    """Rows from nearly even to nearly sure."""
+    """Return log π of rows from nearly even to nearly sure."""
     logs = rng.normal(size=(rows, n_arms)) * rng.exponential(8, size=(rows, 1))
     logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
     leader = logs.argmax(1)
@@ -49,7 +49,7 @@ def draw(rng, log_pi):
 
 
 def seen_by(test, arms, log_pi):
-    """What a test is given of rows with the probabilities of all arms."""
+    """Return what a test gets from rows with the probabilities of all arms."""
     return log_pi if test.NEEDS_ALL_ARMS else log_pi[np.arange(len(arms)), arms]
 
 
@@ -94,7 +94,7 @@ def test_within_is_fair_for_the_worst_of_the_set(kind, n_arms):
 
 
 def next_ratios(before, log_pi):
-    """E after the pull of each arm over E before it."""
+    """Return E after a pull of each arm, divided by E before it."""
     found = []
     for a in range(log_pi.shape[1]):
         after = type(before).from_state(before.state())
@@ -134,7 +134,7 @@ def test_impossible_pulls_are_finite_evidence(make):
 
 @pytest.mark.slow
 def test_null_runs_rarely_alarm(make):
-    """Alarms at any of 200 steps, 4,000 runs: at most α of them, by the exact binomial at 1e-6."""
+    """At most α of 4,000 runs raise an alarm at any of 200 steps, by the exact binomial at 1e-6."""
     from scipy import stats
 
     rng = np.random.default_rng(3)
@@ -230,7 +230,7 @@ def test_calibration_against_40_digits(seed, n_arms, within):
 
 
 def test_propensity_ratio_by_hand():
-    """After one pull, with c = ½/log₂ 3 held back: c + (1 − c) times the mean over λ of (1 − λ) + λ/(K·π)."""
+    """After one pull, with c = ½/log₂ 3 held back, E is c + (1 − c) times the mean over λ of (1 − λ) + λ/(K·π)."""
     mixed, held = np.array([0.001, 0.004, 0.016, 0.064, 0.256]), 0.5 / math.log2(3)
     expected = np.log(held + (1 - held) * ((1 - mixed) + mixed / (4 * 0.02)).mean())
     assert PropensityMixture(4).update(2, [math.log(0.02)]) == pytest.approx(expected, rel=1e-13)
@@ -269,7 +269,7 @@ def test_mixture_names_the_boosted_arm_and_the_budget():
 @pytest.mark.parametrize("within", [0.0, 0.2])
 @pytest.mark.parametrize("claim", [[math.log(0.7), math.log(0.3), -math.inf], [-1e-300, -400.0, -690.0]])
 def test_boosts_of_a_claim_that_repeats_itself_equal_those_pull_by_pull(claim, within):
-    """Also where an arm has probability 0, or one so small that ratios leave float64's range."""
+    """This also holds if an arm has probability 0, or one so small that ratios leave float64's range."""
     arms = np.random.default_rng(3).integers(2, size=40)
     whole, single = (BoostMixture(3, within=within) for _ in range(2))
     found = whole.extend(arms, np.tile(claim, (arms.size, 1)))
@@ -281,7 +281,7 @@ class TestConfidenceSequence:
     @pytest.mark.slow
     @pytest.mark.parametrize("drift", [0.0, 0.4])
     def test_covers_the_true_departure_at_all_times(self, drift):
-        """p = π bent towards arm 0 by a share that changes; 500 runs of 300 steps, looked at 10 times each."""
+        """p is π bent towards arm 0 by a share that changes; there are 500 runs of 300 steps, read 10 times each."""
         from scipy import stats
 
         rng = np.random.default_rng(6)
@@ -303,7 +303,7 @@ class TestConfidenceSequence:
         assert missed <= stats.binom.ppf(1 - 1e-6, runs, 0.1)
 
     def test_every_step_is_a_supermartingale(self):
-        """E exp(±λξ − ψ(λ)ξ²) ≤ exp(±λ(p − π)) for ξ = X − π, whatever p and π are: the one inequality it rests on."""
+        """The test rests on one inequality: E exp(±λξ − ψ(λ)ξ²) ≤ exp(±λ(p − π)) for ξ = X − π and all p and π."""
         p, pi = np.meshgrid(np.linspace(0, 1, 201), np.linspace(0, 1, 201))
         for size in LAMBDAS:
             psi = -math.log1p(-size) - size
@@ -340,7 +340,7 @@ class TestConfidenceSequence:
 
 @pytest.mark.slow
 def test_ten_million_updates_do_not_underflow():
-    """A true claim, where E falls towards 0, and then a boosted arm, where it must rise at once."""
+    """First the claim is true and E falls towards 0; then an arm is boosted and E must rise at once."""
     rng = np.random.default_rng(8)
     test = BoostMixture(4)
     log_pi = np.tile(np.log([0.97, 0.01, 0.015, 0.005]), (10**6, 1))
@@ -348,7 +348,7 @@ def test_ten_million_updates_do_not_underflow():
         log_e = test.extend(draw(rng, log_pi), log_pi)
         assert np.isfinite(log_e).all()
     # What is held back, ½/log₂(10⁷) = 0.022, is left. Of it 1.3e-10 are released at each pull, so that about 26 nats
-    # must be won before E reaches 20; at ε = 0.1 a step, and with an arm to be found, 1,000 pulls are enough.
+    # must be won before E reaches 20; with ε = 0.1 per step, and an arm to be found, 1,000 pulls are enough.
     assert log_e[-1] == pytest.approx(math.log(0.5 / math.log2(10**7 + 2)), abs=0.2)
     bent = np.log(boost(np.exp(log_pi[:1_000]), 2, 0.1))
     test.extend(draw(rng, bent), log_pi[:1_000])

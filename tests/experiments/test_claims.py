@@ -1,4 +1,4 @@
-"""Claims and the intervals behind them: verdicts, exact coverage, and levels measured under a simulated null."""
+"""Test the verdicts of claims, the exact coverage of their intervals, and levels measured under a simulated null."""
 
 import math
 
@@ -95,7 +95,7 @@ class TestVerdicts:
         assert "| x | n | 1 | 0.5 … 2 |\n" in claims_page({"x": claims}, "hand", 0)
 
     def test_the_rate_of_all_verdicts_together_is_said_once(self):
-        """Two intervals that rest on chance, at 0.1 % each; one that does not."""
+        """Two intervals rest on chance, at 0.1 % each, and one does not."""
         chance = Finding("a", OURS, "q", 1.0, 0.5, 2.0, at_least=0.0)
         sure = Finding("c", OURS, "q", 1.0, 1.0, 1.0, at_least=0.0, level=0.0)
         assert "2 × 0.1 % = 0.2 %" in family_words([chance, chance, sure])
@@ -144,7 +144,7 @@ class TestMedians:
 
 
 class TestLevels:
-    """The chance of missing the truth, for each kind of interval that decides a claim."""
+    """Measure the chance of missing the truth, for each kind of interval that decides a claim."""
 
     @pytest.mark.parametrize("n", [11, 50, 100, 110, 130, 1000])
     @pytest.mark.parametrize("level", [LEVEL, LEVEL / 14, LEVEL / 32])
@@ -170,7 +170,7 @@ class TestLevels:
 
     @pytest.mark.parametrize("n", [40, 110])
     def test_shares_exactly(self, n):
-        """By enumeration over outcomes, at many true shares."""
+        """The level is exact, by enumeration over outcomes, at many true shares."""
         intervals = [share_interval(k, n, LEVEL)[1:] for k in range(n + 1)]
         for p in (1e-3, 0.01, 0.05, 0.2, 0.5, 0.77, 0.999):
             missed = sum(stats.binom.pmf(k, n, p) for k, (low, high) in enumerate(intervals) if not low <= p <= high)
@@ -178,7 +178,7 @@ class TestLevels:
 
     @pytest.mark.parametrize("p", [0.002, 0.05, 0.5, 0.998])
     def test_bounded_means_exactly(self, p):
-        """Coins are the hardest law; by enumeration over outcomes."""
+        """The level is exact for coins, the hardest law, by enumeration over outcomes."""
         n = 300
         outcomes = [np.repeat([1.0, 0.0], [k, n - k]) for k in range(n + 1)]
         missed = 0.0
@@ -224,7 +224,7 @@ class TestLevels:
         assert median_ratio_interval(np.ones(4), np.full(4, 2.0), LEVEL) == (0.5, 0.0, math.inf)
 
     def test_medians_of_pooled_values_that_differ_in_law(self):
-        """Of one law 90 % are below 1, of the other 10 %: no more misses than for one law (Hoeffding 1956)."""
+        """One law has 90 % below 1, the other 10 %; there are no more misses than for one law (Hoeffding 1956)."""
         rng, level, trials, n = np.random.default_rng(0), 0.02, 1_000, 15
         early = rng.exponential(1 / math.log(10), (trials, n))
         late = rng.lognormal(-3 * stats.norm.ppf(0.1), 3, (trials, n))

@@ -77,7 +77,7 @@ def test_never_detected_is_detected_later(truth):
 
 
 def test_runs_that_were_not_made_do_not_count(truth):
-    """Beyond the first 300 at one ε and the first 400 at one δ there is nothing: NaN there is not "never"."""
+    """There are only 300 runs at one ε and 400 at one δ, and NaN beyond them does not mean "never"."""
     whole = {claim.name: claim.verdict for claim in claims(truth, {})}
     truth["watched"][0] = 300
     truth["detected"][:, 0, 300:] = truth["floor"][:, 0, 300:] = math.nan
@@ -94,7 +94,7 @@ def test_other_power_of_epsilon(truth):
 
 
 def test_the_power_of_epsilon_does_not_ask_when_slow_runs_would_be_detected(truth):
-    """A fifth is never detected at the smallest ε: the 37 % longest times stay above the median."""
+    """At the smallest ε a fifth is never detected, but only the longest 37 % of times stay above the median."""
     slowest = np.argsort(truth.detected.values[:, 0])[:, -180:]
     before = [(claim.measured, claim.low, claim.high) for claim in powers(truth)]
     for instance in (0, 1):

@@ -1,4 +1,4 @@
-"""One conformance test for every experiment."""
+"""Test every experiment for what all of them promise."""
 
 import json
 import math
@@ -72,7 +72,7 @@ PYTHON_SEQUENCE = re.compile(r"[(\[]-?\d[\d.e+-]*,")  # means are given in words
 
 @pytest.fixture(scope="module", params=quick_but_for(["feedback"], TITLES))  # which compiles for a minute
 def done(request):
-    """(module, settings, data, ticks) of one experiment, run once with tiny settings."""
+    """Return (module, settings, data, ticks) of one experiment, run once with tiny settings."""
     experiment = load_experiment(request.param)
     settings = {**experiment.SETTINGS, **TINY[request.param]}
     ticks = []
@@ -164,7 +164,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="ut
 
 
 def test_the_page_of_claims_is_a_full_run_of_these_settings():
-    """Of a seed that nobody had seen; with the settings of the code; its counts are those of its rows."""
+    """Its seed had not been seen before, its settings are those of the code, and its counts are those of its rows."""
     seed, digest = re.search(r"Made by `feint reproduce all --full --seed (\d+)` \(settings (\w+)\)\.", PAGE).groups()
     assert int(seed) not in SEEDS_SEEN
     assert digest == digest_settings("full")
@@ -191,7 +191,7 @@ def test_an_hour_decides_nearly_all():
 
 
 def test_stars_name_commits_that_changed_experiments():
-    """From the history of the files, where it is at hand."""
+    """They are compared with the history of the files, where it is at hand."""
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         pytest.skip("The history is not at hand.")
@@ -243,7 +243,7 @@ def test_reference_table_has_the_values_of_40_digit_integration():
 
 
 def test_a_false_claim_is_refuted():
-    """A claim table that cannot fail is worth nothing: pulls below φ must be reported."""
+    """A table of claims that cannot fail is worth nothing, so pulls below φ must be refuted."""
     rate = load_experiment("figure1")
     settings = {**rate.SETTINGS, **TINY["figure1"], "replications_claims": 11}  # the fewest with an interval at LEVEL
     data = rate.run(settings, 0, lambda steps: None)

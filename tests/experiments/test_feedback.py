@@ -12,7 +12,7 @@ SETTINGS = feedback.SETTINGS
 
 
 def planted(slope=1.0, power=-0.25, width=1.0, later=0.0, found=1.0):
-    """Data as `run` returns them: slopes in units of the prediction, log error − limit of this power of T and size."""
+    """Return data as `run` does, with these slopes in units of the prediction, and this log error minus limit."""
     rng = np.random.default_rng(2)
     times, spread_times = np.geomspace(1e9, 1e10, 11), np.array(SETTINGS["spread_times"])
     gammas = np.array([0.2, 0.4, 0.5])

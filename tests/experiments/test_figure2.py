@@ -17,7 +17,7 @@ SUBEXPONENTIAL = {"ε = 0.1 decays subexponentially", "ε = 1 decays subexponent
 
 
 def planted(power=0.5, slope=1.0, last=10**7):
-    """Errors e^−C·t^power, with a constant of its own for every seed; ε = ∞ has the classical slope."""
+    """Return errors e^(−C·t^power), with a constant for every seed; ε = ∞ has the classical slope."""
     times = np.unique(np.geomspace(4, last, 160).astype(np.int64))
     scatter = np.random.default_rng(0).lognormal(0, 0.02, (len(EPSILONS), 100, 1))
     constants = np.array([0.0, 0.1, 0.3, slope * GAMMA])[:, None, None]

@@ -10,7 +10,7 @@ from feint.theory import optimal_boosting
 
 
 def planted(power):
-    """Shortfalls that fall like t^−power until t = 10⁶ and then stay, with noise of each seed and time."""
+    """Return shortfalls that fall like t^−power until t = 10⁶ and then stay, with noise of each seed and time."""
     times = np.unique(np.geomspace(4, 10**8, 80).astype(np.int64))
     noise = np.random.default_rng(0).lognormal(0, 0.5, (2, 50, times.size))
     shortfall = 0.003 * noise * (np.minimum(times, 10**6) / 100) ** -power
@@ -32,7 +32,7 @@ def test_the_fall_over_the_whole_run_decides(power, expected):
 
 @pytest.mark.parametrize(("share", "expected"), [(0.005, "shown"), (0.01, "undecided"), (0.02, "refuted")])
 def test_the_end_of_the_run_is_a_share_of_the_optimum(share, expected):
-    """Shortfalls that end at this share of Γ*, each instance with an optimum of its own."""
+    """Shortfalls end at a share of Γ*, and each instance has an optimum of its own."""
     data = planted(0.4)
     noise = np.random.default_rng(1).lognormal(0, 0.2, (2, 50))
     data["shortfall"][:, :, -1] = share * data.optimum.values[:, None] * noise
@@ -52,7 +52,7 @@ def test_each_instance_has_its_own_verdict():
 
 
 def test_the_shortfall_is_that_of_the_boosts():
-    """Boosts in the optimal proportions have none; all on one arm has Γ* less Γ of that arm, by the definition of Γ."""
+    """Boosts in the optimal proportions have no shortfall; those of one arm have Γ* less Γ of that arm."""
     bandit = Bandit(SETTINGS["public"][0], SETTINGS["private"][0])
     best = optimal_boosting(bandit)
     boosts = np.stack([1e9 * best.weights, np.array([0.0, 1e9, 0.0])])[None]

@@ -1,4 +1,4 @@
-"""The best test there is: known answers; and the claims of `power` on planted data."""
+"""The power of the best test is compared with known answers, and the claims of `power` are tested on planted data."""
 
 import math
 
@@ -27,7 +27,7 @@ class TestNeymanPearson:
         assert found < feint.boost_probability(ALPHA, total)
 
     def test_a_boosted_event_reaches_the_bound(self):
-        """An event lifted from α to 4α: the test is the event, and no test has more power at that divergence."""
+        """An event is lifted from α to 4α: the event is the test, and no test has more power at that divergence."""
         log_ratios = np.log(np.repeat([0.2 / 0.05, 0.8 / 0.95], [200, 800]))
         divergence = log_ratios.mean()
         found = best_power(log_ratios, ALPHA)
@@ -35,7 +35,7 @@ class TestNeymanPearson:
         assert found == pytest.approx(float(feint.boost_probability(ALPHA, divergence)), rel=1e-9)
 
     def test_a_size_between_atoms_is_drawn_at_random(self):
-        """At half the size, half the event's power; and an agent that never deviates is caught with probability α."""
+        """At half the size the power is half; and an agent that never deviates is caught with probability α."""
         log_ratios = np.log(np.repeat([0.2 / 0.05, 0.8 / 0.95], [200, 800]))
         assert best_power(log_ratios, ALPHA / 2) == pytest.approx(0.1, rel=1e-12)
         assert best_power(np.zeros(100), ALPHA) == pytest.approx(ALPHA, rel=1e-12)
@@ -45,7 +45,7 @@ class TestNeymanPearson:
 
     @pytest.mark.parametrize(("n", "trials"), [(40, 60), (400, 40)])
     def test_the_interval_holds_for_an_event(self, n, trials):
-        """An event lifted from 0.05 to 0.2, the bound itself: two atoms; at 5 %, 4 sds of the level."""
+        """An event is lifted from 0.05 to 0.2, which is the bound itself; the level is 5 % within 4 sds."""
         rng, level = np.random.default_rng(0), 0.05
         divergence = 0.2 * math.log(4) + 0.8 * math.log(0.8 / 0.95)
         missed = 0
@@ -58,7 +58,7 @@ class TestNeymanPearson:
     @pytest.mark.slow
     @pytest.mark.parametrize("total", [0.01, 0.3, 3.0])
     def test_the_interval_holds_for_skewed_ratios(self, total):
-        """Waiting times with rates 1 and r: log dQ/dP is skewed and bounded on one side; the best test is T ≥ t."""
+        """For waiting times with rates 1 and r, log dQ/dP is skewed and bounded on one side; the best test is T ≥ t."""
         rng, level, trials = np.random.default_rng(0), 0.05, 400
         rate = 1 / (1 + math.sqrt(2 * total))
         power = ALPHA**rate  # P(T ≥ t) = e^−t = α under P, e^−rt under Q
@@ -69,7 +69,7 @@ class TestNeymanPearson:
             assert missed <= trials * level + 4 * math.sqrt(trials * level)
 
     def test_the_interval_narrows_around_the_power_of_shifted_normals(self):
-        """At n = 60,000 within ± 4 % of the power, though the threshold is not known."""
+        """At n = 60,000 the interval is within ± 4 % of the power, though the threshold is not known."""
         total = 0.3
         log_ratios = np.random.default_rng(0).normal(total, math.sqrt(2 * total), 60_000)
         value, low, high = best_interval(log_ratios, ALPHA, total, LEVEL / 7)
@@ -78,7 +78,7 @@ class TestNeymanPearson:
         assert low <= value <= high
 
     def test_the_interval_holds_where_the_threshold_is_looked_for_in_the_wrong_place(self):
-        """As if the divergence were a tenth or ten times what it is: wide, and not wrong."""
+        """If the divergence is taken to be a tenth or ten times what it is, the interval is wide but not wrong."""
         log_ratios = np.random.default_rng(0).normal(0.3, math.sqrt(0.6), 20_000)
         exact = stats.norm.cdf(math.sqrt(0.6) - stats.norm.isf(ALPHA))
         for total in (0.03, 3.0):
@@ -105,7 +105,7 @@ def test_likelihood_ratios_of_the_simulation_weigh_to_one():
 
 @pytest.fixture
 def truth():
-    """Shifted normals; the observer has 60 % of the power that the bound allows, the floor 80 %."""
+    """Return shifted normals; the observer has 60 % of the power that the bound allows, the floor 80 %."""
     rng = np.random.default_rng(0)
     runs, offer = 20_000, np.array([0.1, 1.0])
     bounds = feint.boost_probability(ALPHA, offer)[:, None]
@@ -140,7 +140,7 @@ class TestPlanted:
         assert named(truth, "refuted") == {"the observer does not beat the bound"}
 
     def test_best_power_above_the_bound(self, truth):
-        """Shifted normals have 41 % at B = 1, the bound allows 33 % at 0.4."""
+        """Shifted normals have a power of 41 % at B = 1, but the bound allows only 33 % at B = 0.4."""
         truth["offer"][1] = 0.4
         truth["p_value"][1] = np.where(np.arange(20_000) < 5_000, 0.01, 1)
         names = ("does not beat the bound", "has the power of shifted normals")
@@ -153,7 +153,7 @@ class TestPlanted:
         assert named(low, "refuted") == {"one who knows all has the power of shifted normals"}
 
     def test_runs_that_were_not_made_do_not_count(self, truth):
-        """Of the second total there are 15,000 runs; what stands beyond them is no run that was not caught."""
+        """The second total has 15,000 runs; the places beyond them are not runs that were never caught."""
         truth["runs"][1] = 15_000
         for name in ("p_value", "log_ratio", "floor"):
             truth[name][1, 15_000:] = math.nan

@@ -1,4 +1,4 @@
-"""Long simulations of experiments: the same data set as simulate, and an interrupt loses a block, not an experiment."""
+"""Long simulations of experiments give the data set of `simulate`, and an interrupt loses a block at most."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from feint.sweep import runner, store_layout
 
 @pytest.fixture(autouse=True)
 def _long(monkeypatch):
-    """Every simulation is long, and has a block a replication."""
+    """Treat every simulation as long, with one block per replication."""
     monkeypatch.setattr(resumable, "_LONG", 1)
     monkeypatch.setattr(store_layout, "_BLOCK_SECONDS", 1e-9)
 

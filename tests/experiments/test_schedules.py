@@ -1,4 +1,4 @@
-"""The claims of `schedules` on planted data, and its schedules."""
+"""Test the claims of `schedules` on planted data, and its schedules."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One conformance test for every reward family: its own laws, the live agent, the observer and the engine."""
+"""Test every reward family for what all promise: its laws, the live agent, the observer and the engine."""
 
 import json
 import math
@@ -37,7 +37,7 @@ def test_every_family_is_tested_here():
 @pytest.mark.parametrize("name", SINGLE)
 class TestConformance:
     def test_rewards_have_their_law(self, name):
-        """Kolmogorov–Smirnov, or chi-square for whole numbers, at 1e-6, through the stream that `simulate` reads."""
+        """Kolmogorov–Smirnov or, for whole numbers, chi-square tests at 1e-6, on the stream that `simulate` reads."""
         family, means = SINGLE[name], (0.2, 0.7)
         stream = RewardStream(feint.Bandit(means, means, family=family), seed=5)
         drawn = np.array([stream.rewards(t, 1) for t in range(4000)])
@@ -74,7 +74,7 @@ class TestConformance:
             assert float(family.divergence(x, y)) == pytest.approx(expected, rel=1e-8)
 
     def test_small_divergences_keep_their_digits(self, name):
-        """KL(ν_x ‖ ν_{x+δ}) → δ²/2V: the next term is of relative size δ."""
+        """KL(ν_x ‖ ν_{x+δ}) tends to δ²/2V, and the next term is of relative size δ."""
         family = SINGLE[name]
         for change in (1e-6, -1e-9, 1e-150):
             found = float(divergences(family.kernel(), 0.4, change))
@@ -84,7 +84,7 @@ class TestConformance:
         assert float(family.divergence(0.4, 0.4)) == 0.0
 
     def test_posterior_probabilities_by_drawing_from_the_posterior(self, name):
-        """100,000 draws of every arm's mean; each frequency within 5 standard errors (1e-6 in all)."""
+        """With 100,000 draws of every arm's mean, each frequency is within 5 standard errors (1e-6 in all)."""
         family, rng = SINGLE[name], np.random.default_rng(3)
         pulls, sums = np.array([40.0, 12.0, 25.0]), np.array([20.0, 7.0, 11.0])
         first, second = family.posterior(family.prior(None), pulls, sums)
@@ -118,7 +118,7 @@ class TestConformance:
 @pytest.mark.parametrize("method", first_is_quick(["eager", "lazy"]))
 @pytest.mark.parametrize("name", first_is_quick(sorted(FAMILIES, key="clicks and revenue".__ne__)))
 def test_agent_and_observer_repeat_the_simulation(name, method, tmp_path):
-    """Pulls, boosts and log E of every step, through a saved state half-way."""
+    """They repeat pulls, boosts and log E of every step, with a saved state half-way."""
     bandit, horizon = instance(name), 150
     runs = feint.simulate(
         bandit,
@@ -236,7 +236,7 @@ def test_priors_are_those_of_the_textbook(family, prior):
 
 
 def test_poisson_numbers_from_the_largest_mean_to_the_smallest():
-    """Every uniform of a fine grid: shares of outcomes are the probabilities, to the grid's spacing."""
+    """Over a fine grid of uniforms, the shares of outcomes are the probabilities, up to the grid's spacing."""
     for mean in (1e-3, 0.9, 7.0, 80.5):
         u = (np.arange(200_000) + 0.5) / 200_000
         counts = np.bincount([int(draw_poisson(mean, x)) for x in u[::10]], minlength=3)

@@ -1,4 +1,4 @@
-"""Bounds of every P(a) from tangents, against the exact kernel and 40 digits where the posteriors have moved to."""
+"""Bounds on every P(a) from tangents hold at the posteriors' new places, by the exact kernel and in 40 digits."""
 
 import math
 
@@ -28,7 +28,7 @@ WIDE = 1e-8  # what the engine widens bounds by
 
 
 def place(known, pulls, means):
-    """Posteriors after this many pulls of these sample means."""
+    """Return posteriors after this many pulls with these sample means."""
     known.pulls[:], known.means[:], known.sums[:] = pulls, means, np.asarray(means) * pulls
     for a in range(len(pulls)):
         set_posterior(known.family, known, a)
@@ -55,7 +55,7 @@ def holds(low, found, high):
 
 @st.composite
 def centres(draw):
-    """Posteriors at a centre: near ties and deep tails, equal and very different numbers of pulls."""
+    """Draw posteriors at a centre: near ties and deep tails, equal and very different numbers of pulls."""
     n_arms = draw(st.integers(2, 6))
     pulls = np.array([int(10 ** draw(st.floats(0, 5))) for _ in range(n_arms)])
     scale = 10 ** draw(st.floats(-2.5, 0.3))

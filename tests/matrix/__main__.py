@@ -1,4 +1,4 @@
-"""`make test-matrix`: feint's wheel with every interpreter found, and with the lowest and the newest of what it needs.
+"""`make test-matrix` tests feint's wheel with every Python found, with the lowest and the newest dependencies.
 
 In each environment, with warnings as errors: the README's commands, one use of every part (`every_part.py`), and the
 quick tests of numerics and families. The last lines say which passed, which failed, and which interpreters were not

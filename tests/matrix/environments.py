@@ -1,4 +1,4 @@
-"""The interpreters of the matrix, and an environment with feint's wheel for each; the standard library is enough.
+"""Find the interpreters of the matrix, and make an environment with feint's wheel for each, by the standard library.
 
 *lowest* is each direct dependency at the lower bound that pyproject.toml names, *newest* is what pip picks; in both,
 pip picks everything else.

@@ -1,4 +1,4 @@
-"""One use of everything that feint offers, for `make test-matrix`: does it run with these versions?
+"""Use everything that feint offers once, for `make test-matrix`: does it run with these versions?
 
 Whether it is right is tested elsewhere, with one set of versions. Here every part is found by looking, so that a new
 one cannot be forgotten.
@@ -73,7 +73,7 @@ def assert_runs(bandit=PAPER, *settings, **named):
 
 @pytest.fixture(scope="module")
 def log():
-    """A bent agent's public log of 200 rows."""
+    """Return a bent agent's public log of 200 rows."""
     return public_log(PAPER, TopTwo(), epsilon=1.0, horizon=200)
 
 

@@ -1,4 +1,4 @@
-"""best_arm_probabilities against 40-digit integration, closed forms and its own symmetries."""
+"""`best_arm_probabilities` agrees with 40-digit integration, closed forms and its own symmetries."""
 
 import importlib.util
 import math
@@ -85,7 +85,7 @@ def test_identical_arms_share_equally(n_arms):
 
 
 def random_instances(seed, n_arms, rows):
-    """Bandit-like, ugly and deep rows, a third each."""
+    """Draw rows: a third as in a bandit, a third of unlike sizes, a third with tiny probabilities."""
     rng = np.random.default_rng(seed)
     pulls = np.exp(rng.uniform(0, 12, (rows, n_arms)))
     bandit = rng.normal(0, 0.5, (rows, n_arms)) + rng.normal(size=(rows, n_arms)) / np.sqrt(pulls), 1 / np.sqrt(pulls)
@@ -107,7 +107,7 @@ def test_probabilities_sum_to_one_and_logs_agree(n_arms, rows):
 
 
 def test_narrower_panels_change_nothing():
-    """The panel widths are the only tuned numbers: halve them in a copy of the module and compare every arm."""
+    """The panel widths are the only tuned numbers, so they are halved in a copy of the module, for every arm."""
     means, sds = random_instances(7, 4, 200)
     wide = feint.best_arm_probabilities(means, sds, log=True)
     source = Path(best_arm_kernel.__file__).read_text()
@@ -250,7 +250,7 @@ def test_bad_input_is_explained(means, sds, says):
 
 
 def test_gauss_hermite_is_the_papers_rule():
-    """Against its sum written out with mpmath, and against errors found with 40 digits."""
+    """It is compared with its sum written out in mpmath, and with errors found with 40 digits."""
     sds = 1 / np.sqrt([1000, 20, 10, 15])
     p = feint.gauss_hermite_probabilities(PUBLIC, sds)
     nodes, weights = np.polynomial.hermite.hermgauss(32)

@@ -1,4 +1,4 @@
-"""Means of all arms given which one is the largest, against adaptive quadrature and 40-digit derivatives."""
+"""Means of all arms, given which one is the largest, agree with adaptive quadrature and 40-digit derivatives."""
 
 import math
 from itertools import pairwise
@@ -34,7 +34,7 @@ def slopes(means, sds):
 
 
 def by_quadrature(means, sds, a, j):
-    """E[z_j given that a is the largest] by SciPy's adaptive rule about the peak of the log-concave integrand."""
+    """Return E[z_j given that a is the largest], by SciPy's adaptive rule about the integrand's peak."""
     means, sds = np.asarray(means, dtype=float), np.asarray(sds, dtype=float)
 
     def log_density(x):

@@ -1,4 +1,4 @@
-"""Both bounds of all arms but one, against two evaluations of the kernel: bit for bit."""
+"""Both bounds of all arms but one equal two evaluations of the kernel, bit for bit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""beta_best_arm_probabilities against 30-digit integrals, rational arithmetic, closed forms and its own symmetries."""
+"""`beta_best_arm_probabilities` agrees with 30-digit integrals, rational arithmetic, closed forms and symmetries."""
 
 import importlib
 import math
@@ -138,13 +138,13 @@ def test_identical_arms_share_equally(n_arms, alpha, beta):
 
 
 def row_of_sums(alphas, betas, ws):
-    """Log p before anything is normalised or taken from a complement."""
+    """Return log p before anything is normalised or taken from a complement."""
     beta_best_arm_sums(alphas, betas, ws)
     return np.log(ws.arms[SUM]) + ws.arms[EXPONENT]
 
 
 def random_instances(seed, n_arms, rows):
-    """Rows as they arise in a bandit, rows of unlike sizes, near ties of large arms, few successes, few failures."""
+    """Draw rows as in a bandit, rows of unlike sizes, near ties of large arms, few successes, and few failures."""
     rng = np.random.default_rng(seed)
     shape = rows, n_arms
     pulls = np.exp(rng.uniform(0, 12, shape))
@@ -185,7 +185,7 @@ def test_probabilities_sum_to_one_and_logs_agree(n_arms, rows):
 
 
 def test_narrower_panels_change_nothing(tmp_path, monkeypatch):
-    """The panel widths are the only tuned numbers: halve them in copies of the modules and compare every arm."""
+    """The panel widths are the only tuned numbers, so they are halved in copies of the modules, for every arm."""
     widths = {beta_arms: ("_WIDTH", "_SLOPE_WIDTH"), logit_beta_panel: ("_CDF_WIDTH", "_CDF_RISE", "_POLE_WIDTH")}
     for module in (beta_arms, logit_beta_panel, beta_best_arm_kernel):
         source = Path(module.__file__).read_text()

@@ -1,4 +1,4 @@
-"""Quick best-arm probabilities of Beta and Gamma posteriors against the exact ones."""
+"""Quick best-arm probabilities of Beta and Gamma posteriors are close to the exact ones."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ FAMILIES = {  # with means, the prior, and how sums of n rewards are drawn
 
 
 def both(name, pulls, n=2000):
-    """Quick and exact log P, (K, n), after about this many pulls of each arm."""
+    """Return quick and exact log P, (K, n), after about this many pulls of each arm."""
     family, means, prior, draw = FAMILIES[name]
     rng = np.random.default_rng(0)
     counts = np.ceil(np.asarray(pulls)[:, None] * np.exp(rng.uniform(-0.5, 0.5, (4, n)))).astype(np.int64)
@@ -34,7 +34,7 @@ def both(name, pulls, n=2000):
     ],
 )
 def test_what_agents_meet(name, pulls, middle, worst):
-    """Differences of log P in the median and at 99 %: most where arms have been pulled once or twice."""
+    """Differences of log P in the median and at 99 % are largest where arms have been pulled once or twice."""
     found, exact = both(name, pulls)
     median, most = np.quantile(abs(found - exact), (0.5, 0.99))
     assert median < middle

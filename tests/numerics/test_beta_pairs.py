@@ -1,4 +1,4 @@
-"""Two Beta posteriors that learn reward by reward, against rational arithmetic and the integral."""
+"""Two Beta posteriors that learn reward by reward agree with rational arithmetic and the integral."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from feint.numerics.beta_pairs import BetaPairs
 
 
 def walk(rng, rows, means, share, prior=(1.0, 1.0)):
-    """Return α and β before each of these pulls, (rows, 2); `share` of them are of arm 1."""
+    """Return α and β before each of these pulls, (rows, 2); the share `share` of the pulls is of arm 1."""
     arms = (rng.random(rows) < share).astype(int)
     wins = rng.random(rows) < np.array(means)[arms]
     steps = np.zeros((2, rows, 2))
@@ -34,7 +34,7 @@ def test_against_rational_arithmetic():
     [((0.3, 0.32), 0.5, (1.0, 1.0)), ((0.5, 0.05), 0.1, (1.0, 1.0)), ((0.999, 0.9), 0.01, (0.5, 2.5))],
 )
 def test_against_the_integral(means, share, prior):
-    """Long walks, also to probabilities of e^−900, where only logarithms are kept."""
+    """Long walks reach probabilities of e^−900, where only logarithms are kept."""
     alphas, betas = walk(np.random.default_rng(2), 4_000, means, share, prior)
     if means[1] == 0.05:
         alphas, betas = alphas * 8.0, betas * 8.0  # steps of 8 rewards

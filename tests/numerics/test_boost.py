@@ -1,4 +1,4 @@
-"""q*, q-hat and the boosted distribution against mpmath."""
+"""q*, q-hat and the boosted distribution agree with mpmath."""
 
 import math
 
@@ -21,7 +21,7 @@ LOG_PROBABILITIES = [-1e-12, -0.1, -1, -5, -50, -500, -667.7, -667.8, -700, -745
 
 
 def check(q, log_p, epsilon):
-    """Never above the root of KL = ε, at most 1e-13·q below it, and 1 exactly when −log p ≤ ε."""
+    """Check that q is never above the root of KL = ε, at most 1e-13·q below it, and 1 exactly when −log p ≤ ε."""
     with mp.workdps(DIGITS):
         if -log_p <= epsilon:
             assert q == 1
@@ -33,7 +33,7 @@ def check(q, log_p, epsilon):
 
 
 def around(boundary):
-    """Budgets at the very edge of where q becomes 1."""
+    """Return budgets at the very edge of where q becomes 1."""
     edge = [boundary, math.nextafter(boundary, 0), math.nextafter(boundary, math.inf)]
     return [e for e in (*edge, boundary * (1 - 1e-8), boundary * (1 + 1e-8)) if 1e-15 <= e <= 750]
 
@@ -71,7 +71,7 @@ def test_limits():
 
 
 def test_a_handful_of_newton_steps(monkeypatch):
-    """Seven steps give what the forty give that the loops allow: run the kernels as Python with the lower bound."""
+    """Seven steps give the same as the forty that the loops allow; the kernels run as Python with seven."""
     log_p = [float(x) for x in -np.logspace(-9, 5, 60)]
     full = [[feint.boost_probability(None, e, log_p=x) for x in log_p] for e in EPSILONS]
     monkeypatch.setattr(boost_kernel, "_STEPS", 7)

@@ -1,4 +1,4 @@
-"""Bounds of q* between knots, against q* itself."""
+"""Bounds on q* between knots hold for q* itself."""
 
 import math
 
@@ -20,7 +20,7 @@ def pair(log_p):
 @settings(max_examples=500)
 @given(st.lists(LOGS, min_size=3, max_size=3).map(sorted), EPSILONS)
 def test_bounds_hold_between_their_ends(logs, epsilon):
-    """Up to the few roundings that the engine's slack of 1e-11 covers."""
+    """They hold up to the few roundings that the engine's slack of 1e-11 covers."""
     table = np.full(TABLE_SHAPE, np.nan)
     for _ in range(2):  # the first call of an ε asks q* itself
         low, high = boost_bounds(table, pair(logs[0]), pair(logs[2]), epsilon)
@@ -31,7 +31,7 @@ def test_bounds_hold_between_their_ends(logs, epsilon):
 
 @given(st.floats(-20.0, -0.05), st.floats(-3, 0).map(lambda x: 10**x))
 def test_bounds_of_one_point_are_close(log_p, epsilon):
-    """As the table's docstring says."""
+    """They are as close as the table's docstring says."""
     table = np.full(TABLE_SHAPE, np.nan)
     for _ in range(2):
         low, high = boost_bounds(table, pair(log_p), pair(log_p), epsilon)

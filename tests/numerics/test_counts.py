@@ -1,4 +1,4 @@
-"""Draws one after the other: exponentials and normals by their moments, counts against SciPy's probabilities."""
+"""Draws one after the other: exponentials and normals have their laws, and counts have SciPy's probabilities."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def begin(seed, replication=0):
 
 
 def many(draw, seed, n, *parameters):
-    """n draws; compiled here, so that a million take no time."""
+    """Return n draws; this is compiled, so that a million take no time."""
 
     @kernel
     def fill(draws, parameters, out):
@@ -32,7 +32,7 @@ def many(draw, seed, n, *parameters):
 
 
 def agrees(drawn, law):
-    """Pearson's test of counts against a law of SciPy, cells of at least ten expected."""
+    """Compare counts with a law of SciPy by Pearson's test, in cells with at least ten expected."""
     spread = 4 * law.std() + 1
     cells = np.unique(np.linspace(max(0, law.mean() - spread), law.mean() + spread, 60).round())
     expected = np.diff(np.r_[0.0, law.cdf(cells), 1.0]) * drawn.size
@@ -75,7 +75,7 @@ def test_ends_of_the_range():
 
 
 def test_exponentials_and_normals():
-    """Kolmogorov's test, and what lies beyond 2⁻¹⁰, where an exponential starts anew."""
+    """Kolmogorov's test is used, also on draws beyond 2⁻¹⁰, where an exponential starts anew."""
     drawn = many(next_exponential, 4, 2_000_000)
     assert stats.kstest(drawn, "expon").pvalue > FALSE_FAILURES
     tail = drawn[drawn > 10 * np.log(2)] - 10 * np.log(2)

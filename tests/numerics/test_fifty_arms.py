@@ -1,6 +1,6 @@
-"""Answers about fifty arms: the posterior probability and its complement for every family, both tails, to 1e-10.
+"""Posterior probabilities of answers about fifty arms, and their complements, are right to 1e-10 for every family.
 
-Against enumeration where the order of the arms has a law of its own, and against integration with mpmath elsewhere.
+They are compared with enumeration where the order of the arms has a law of its own, and otherwise with mpmath.
 """
 
 import itertools
@@ -21,7 +21,7 @@ NORMAL, BETA, POISSON, EXPONENTIAL = feint.Gaussian(), feint.Bernoulli(), feint.
 
 
 def check(found, expected):
-    """(log P, log of the complement): relative to the probability, or to its logarithm where that is large."""
+    """Compare (log P, log of the complement), relative to the probability, or to its logarithm where that is large."""
     for one, other in zip(found, expected, strict=True):
         assert abs(one - float(other)) <= RELATIVE * max(1.0, abs(float(other)))
 
@@ -79,14 +79,14 @@ def test_orders_by_enumeration(law, order):
 @pytest.mark.parametrize("m", [1, 20, 49])
 @pytest.mark.parametrize("family", [NORMAL, BETA, POISSON, EXPONENTIAL])
 def test_equal_arms_by_enumeration(family, m):
-    """Of all sets of m arms, each is as likely."""
+    """All sets of m arms are equally likely."""
     chance = mp.mpf(1) / mp.binomial(K, m)
     found = probabilities(family, np.full(K, 7.0), np.full(K, 3.0), np.arange(K) < m)
     check(found, (mp.log(chance), mp.log1p(-chance)))
 
 
 def law_of(family, first, second):
-    """(density, below, above) of a posterior of the mean, with mpmath; of an exponential family the mean is 1/rate."""
+    """Return (density, below, above) of a posterior of the mean, with mpmath; exponential means are 1/rate."""
     a, b = mp.mpf(first), mp.mpf(second)
     if family is NORMAL:
         return lambda x: mp.npdf(x, a, b), lambda x: mp.ncdf(x, a, b), lambda x: mp.ncdf(-x, -a, b)
@@ -110,7 +110,7 @@ def law_of(family, first, second):
 
 
 def integrate(family, groups, points):
-    """(log P, log of its complement) of groups (first, second, how many, in the answer), over panels of `points`."""
+    """Return (log P, log of its complement) for groups (first, second, how many, in the answer), over these panels."""
     laws = [law_of(family, first, second) for first, second, _, _ in groups]
 
     def both(x):
@@ -185,7 +185,7 @@ def _log_error(goal, private, answer):
 @pytest.mark.parametrize("far", [1.0, 30.0])
 @pytest.mark.parametrize("family", [NORMAL, BETA, POISSON, EXPONENTIAL])
 def test_thresholds_against_mpmath(family, far):
-    """1 − ∏ P(arm a is on its side), where that is near 1 and where it is tiny; and of an answer that is wrong."""
+    """1 − ∏ P(arm a is on its side) is right where it is near 1, where it is tiny, and for a wrong answer."""
     random = np.random.default_rng(7)
     side = random.random(K) < 0.5
     if family is NORMAL:

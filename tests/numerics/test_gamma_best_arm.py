@@ -1,4 +1,4 @@
-"""gamma_best_arm_probabilities against continued fractions, 18-digit integrals, closed forms and its symmetries."""
+"""`gamma_best_arm_probabilities` agrees with continued fractions, 18-digit integrals, closed forms and symmetries."""
 
 import math
 from fractions import Fraction
@@ -23,7 +23,7 @@ _NATS = 50  # what the integrals leave out lies e^−50 = 2e-22 below the peak
 
 
 def log_exceeds(shape, rate, other_shape, other_rate):
-    """Log P(X > X′) for X ~ Gamma(k, rate r) and X′ ~ Gamma(k′, rate r′), however small.
+    """Return log P(X > X′) for X ~ Gamma(k, rate r) and X′ ~ Gamma(k′, rate r′), however small.
 
     With G = rX and G′ = r′X′ of rate 1, B = G′/(G + G′) ~ Beta(k′, k) and X > X′ where B < w = r′/(r + r′). So it is
     I_w(k′, k), and 1 − I_{1−w}(k, k′), of which the continued fraction of DLMF 8.17.22 knows the smaller.
@@ -36,7 +36,7 @@ def log_exceeds(shape, rate, other_shape, other_rate):
 
 
 def _log_incomplete_beta(a, b, u, v):
-    """Log I_x(a, b) at x = u/(u + v) < (a + 1)/(a + b + 2), by Lentz's algorithm."""
+    """Return log I_x(a, b) at x = u/(u + v) < (a + 1)/(a + b + 2), by Lentz's algorithm."""
     x = u / (u + v)
     c, d = mp.mpf(1), 1 / (1 - (a + b) * x / (a + 1))
     value = d
@@ -56,9 +56,9 @@ def _log_incomplete_beta(a, b, u, v):
 
 
 def log_largest(groups, arm):
-    """Log P(one arm of the group is the largest) for groups of (shape, rate, number of identical arms).
+    """Return log P(one arm of the group is the largest) for groups of (shape, rate, number of identical arms).
 
-    Quadrature of f_a·F_a^(n_a − 1)·∏ F_j^(n_j) over y = log λ, with 24 nodes a panel. F comes from its power series,
+    Quadrature of f_a·F_a^(n_a − 1)·∏ F_j^(n_j) over y = log λ, with 24 nodes per panel. F comes from its power series,
     whose terms are all positive, at the left end and goes on by integrals of the density. Float64 only places panels.
     """
     edges = _panels(groups, arm)
@@ -108,7 +108,7 @@ def _cdf(k, r, y):
 
 @cache
 def _rule():
-    """Gauss' 24 nodes and weights on (−1, 1), and the matrix that integrates from −1 to each node."""
+    """Return Gauss' 24 nodes and weights on (−1, 1), and the matrix that integrates from −1 to each node."""
     rule = sorted(GaussLegendre(mp.mp).calc_nodes(4, mp.mp.prec + 20))
     nodes, weights = zip(*rule, strict=True)
     legendre = [[mp.mpf(1)] * len(nodes), list(nodes)]
@@ -127,7 +127,7 @@ def _rule():
 
 
 def _panels(groups, arm):
-    """Edges of panels in which no factor changes by more than 6 nats or over more than 3 standard deviations."""
+    """Return edges of panels in which no factor changes by more than 6 nats or over more than 3 standard deviations."""
 
     def log_factors(y):
         return [_rough_log_density(*groups[arm][:2], y)] + [_rough_log_cdf(k, r, y) for k, r, _ in groups]
@@ -181,9 +181,9 @@ def _rough_log_cdf(k, r, y):
 
 
 def trapezoid(shapes, rates):
-    """P(arm is the largest), all arms, by the trapezoidal rule over y = log λ in float64, for shapes up to 1e3.
+    """Return P(arm is the largest) of all arms, by the trapezoidal rule over y = log λ in float64, shapes up to 1e3.
 
-    The integrands are analytic and die out at both ends, so the rule converges exponentially; at 6 points a standard
+    The integrands are analytic and die out at both ends, so the rule converges exponentially; at 6 points per standard
     deviation of the narrowest arm it is exact to rounding.
     """
     modes = np.log(shapes / rates)
@@ -202,7 +202,7 @@ def trapezoid(shapes, rates):
 
 
 def check(groups, arms):
-    """P and log p of one arm of each of these groups against the integral, relative to max(1, |log p|)."""
+    """Compare p and log p of one arm of each of these groups with the integral, relative to max(1, |log p|)."""
     counts = [n for _, _, n in groups]
     shapes, rates = (np.repeat([float(group[i]) for group in groups], counts) for i in (0, 1))
     p = gamma_best_arm_probabilities(shapes, rates)
@@ -247,7 +247,7 @@ def test_the_integral_against_the_continued_fraction(sizes):
 
 
 def pairs(seed, rows):
-    """Shapes from 0.5 to 1e8 and rates within 1e6 of each other: anywhere, and up to 38 standard deviations apart."""
+    """Draw shapes from 0.5 to 1e8 and rates up to 1e6 apart: anywhere, and up to 38 standard deviations apart."""
     rng = np.random.default_rng(seed)
     shapes = 10 ** rng.uniform(math.log10(0.5), 8, (rows, 2))
     shapes[::3, 1] = shapes[::3, 0] * 10 ** rng.uniform(-0.1, 0, len(shapes[::3]))
@@ -269,7 +269,7 @@ def test_two_arms_of_any_size():
 
 
 def test_two_arms_by_scipy():
-    """Its incomplete Beta function has 12 digits or more where shapes and p are moderate."""
+    """SciPy's incomplete Beta function has 12 digits or more where shapes and p are moderate."""
     rng = np.random.default_rng(2)
     shapes = 10 ** rng.uniform(math.log10(0.5), 3, (2000, 2))
     rates = shapes * np.exp(rng.normal(size=(2000, 2)) * 2 / np.sqrt(shapes))
@@ -371,7 +371,7 @@ def test_mixed_shapes_against_the_trapezoidal_rule(n_arms):
 @pytest.mark.parametrize("n_arms", [2, 20, 100])
 @pytest.mark.parametrize("shape", [0.5, 1, 37.5, 1e4, 1e6])
 def test_identical_arms_share_equally(n_arms, shape):
-    """Also before p is normalised, which log p is not."""
+    """They do so even before p is normalised, since log p is not."""
     p = gamma_best_arm_probabilities(np.full(n_arms, shape), 12.3)
     logs = gamma_best_arm_probabilities(np.full(n_arms, shape), 12.3, log=True)
     assert np.abs(p * n_arms - 1).max() < 1e-14
@@ -385,7 +385,7 @@ def test_identical_arms_of_1e8_share_equally(n_arms):
 
 
 def mixed(seed, n_arms, rows):
-    """Rows of unlike shapes up to 1e8 about one mean, rates up to 1e6 apart, half the arms in exact ties."""
+    """Draw rows of unlike shapes up to 1e8 about one mean, with rates up to 1e6 apart and half of the arms tied."""
     rng = np.random.default_rng(seed)
     large = rng.random((rows, n_arms)) < 5 / n_arms
     shapes = 10 ** rng.uniform(math.log10(0.5), np.where(large, 8, 3), (rows, n_arms))
@@ -487,7 +487,7 @@ def test_the_smallest_of_three(arms):
         with mp.workdps(DIGITS):
             exact = 1 - sum(mp.exp(log_exceeds(*arm, *other)) for other in others)
             exact += mp.exp(log_largest([(k, r, 1) for k, r in (arm, *others)], 0))
-        if exact > 1e-4:  # else the terms of this sum cancel
+        if exact > 1e-4:  # otherwise the terms of this sum cancel
             assert abs(mp.mpf(logs[a]) - mp.log(exact)) <= TOLERANCE * max(1, abs(mp.log(exact)))
 
 

@@ -1,4 +1,4 @@
-"""Density, tail and panel integrals of log-odds against 40-digit arithmetic."""
+"""Density, tail and panel integrals of log-odds agree with 40-digit arithmetic."""
 
 import math
 
@@ -49,7 +49,7 @@ def log_density(alpha, beta, y):
 
 
 def tail_over_density(alpha, beta, y):
-    """R by its power series in x, all terms positive: 1/α·∑ (N)…(N + n − 1)/((α + 1)…(α + n))·xⁿ."""
+    """Return R by its power series in x, with positive terms only: 1/α·∑ (N)…(N + n − 1)/((α + 1)…(α + n))·xⁿ."""
     a, n, x = mp.mpf(alpha), mp.mpf(alpha) + mp.mpf(beta), 1 / (1 + mp.exp(-mp.mpf(y)))
     term = total = 1 / a
     k = 0

@@ -1,4 +1,4 @@
-"""The normal tail and the exponential against mpmath."""
+"""The normal tail and the exponential agree with mpmath."""
 
 import math
 

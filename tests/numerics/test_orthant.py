@@ -1,4 +1,4 @@
-"""The orthant probability of two correlated normals, against mpmath: in the middle, in the tails, and at |ρ| near 1."""
+"""The orthant probability of two correlated normals agrees with mpmath, also in the tails and at |ρ| near 1."""
 
 import mpmath
 import numpy as np

@@ -1,4 +1,4 @@
-"""Draws keyed by two uniforms have the laws they claim, by Kolmogorov's test (false failures below 1e-6 a test)."""
+"""Draws keyed by two uniforms have the laws they claim, by Kolmogorov's test (false failures below 1e-6 each)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Philox against its published vectors and NumPy's; the layout of draws; that draws are what they claim to be."""
+"""Philox agrees with its published vectors and with NumPy; draws have their layout and their laws."""
 
 import math
 
@@ -82,7 +82,7 @@ def test_replications_and_seeds_never_share_a_stream():
 
 @pytest.mark.parametrize("column", range(4))
 def test_distributions(column):
-    """Kolmogorov–Smirnov at 1e-6 a test, and no correlation between neighbours in time or column (4.9 sds)."""
+    """Each draw has its law (Kolmogorov–Smirnov at 1e-6); neighbours in time or column are uncorrelated (4.9 sds)."""
     n = 200_000
     uniforms, normals = RandomStream(11).uniforms(range(n)), RandomStream(11).normals(range(n))
     assert stats.kstest(uniforms[:, column], "uniform").pvalue > 1e-6

@@ -1,4 +1,4 @@
-"""student_best_arm_probabilities against mpmath, closed forms, the normal limit and its symmetries."""
+"""`student_best_arm_probabilities` agrees with mpmath, closed forms, the normal limit and its symmetries."""
 
 import math
 from itertools import pairwise
@@ -20,7 +20,7 @@ DIGITS = 25
 
 
 def exact_log_density(z, dof):
-    """Log f(z) from gamma functions; 15 more digits for what cancels at 1e10 degrees of freedom."""
+    """Return log f(z) from gamma functions, with 15 more digits for what cancels at 1e10 degrees of freedom."""
     with mp.workdps(DIGITS + 15):
         dof = mp.mpf(dof)
         constant = mp.loggamma((dof + 1) / 2) - mp.loggamma(dof / 2) - mp.log(dof * mp.pi) / 2
@@ -28,7 +28,7 @@ def exact_log_density(z, dof):
 
 
 def exact_log_cdf(z, dof):
-    """Log F(z): Gauss' hypergeometric series around 0, and Lentz's continued fraction (DLMF 8.17.22) in the tails."""
+    """Return log F(z), by a hypergeometric series around 0 and a continued fraction (DLMF 8.17.22) in the tails."""
     with mp.workdps(DIGITS + 15):
         z, dof = mp.mpf(z), mp.mpf(dof)
         if abs(z) < 2.5:
@@ -64,7 +64,7 @@ def _positive_series(dof, x):
 
 
 def log_largest(arms, arm):
-    """Log P(arm is the largest) of (location, scale, dof) arms, by Gauss' rule with 16 nodes on small panels.
+    """Return log P(arm is the largest) of (location, scale, dof) arms, by Gauss' rule with 16 nodes on small panels.
 
     Panels double in width away from every location and are cut further where a factor changes by more than 8 nats.
     Float64 only places them; those that a bound shows to be below 1e-18 of another are left out.
@@ -127,7 +127,7 @@ def _rough_log_cdf(z, dof):
 
 
 def composite(locations, scales, dofs):
-    """All p in float64 for up to 60 degrees of freedom: Gauss' rule with 16 nodes on the cuts of all arms together.
+    """Return all p in float64 for up to 60 degrees of freedom, by Gauss' rule with 16 nodes on the cuts of all arms.
 
     Cuts lie 0.7 scales apart up to 40 scales, then a factor 1.3, so nothing changes by more than 16 nats in between. F
     is the incomplete Beta function, which Boost computes to 1e-13 for so few degrees of freedom.
@@ -151,14 +151,14 @@ def composite(locations, scales, dofs):
 
 
 def cauchy_log(locations, scales):
-    """Log P(X > X′) of two Cauchy variables: their difference is one, with the sum of the scales."""
+    """Return log P(X > X′) of two Cauchy variables; their difference is one, with the sum of the scales."""
     with mp.workdps(DIGITS):
         gap = mp.mpf(float(locations[1])) - mp.mpf(float(locations[0]))
         return mp.log(mp.atan2(mp.mpf(float(scales[0])) + mp.mpf(float(scales[1])), gap) / mp.pi)
 
 
 def check(arms, chosen):
-    """P and log p of the chosen arms against mpmath, relative to max(1, |log p|)."""
+    """Compare p and log p of the chosen arms with mpmath, relative to max(1, |log p|)."""
     parameters = np.transpose(np.array(arms, dtype=float))
     p, logs = (student_best_arm_probabilities(*parameters, log=log) for log in (False, True))
     for a in chosen:
@@ -373,7 +373,7 @@ def test_rows_broadcast():
 
 
 def test_blocks_of_rows_do_not_matter():
-    locations, scales, dofs = mixed(9, 40, 50)  # 18 rows a block
+    locations, scales, dofs = mixed(9, 40, 50)  # 18 rows per block
     locations, dofs = locations[:, :1] + scales, np.minimum(dofs, 30)
     whole = student_best_arm_probabilities(locations, np.ones_like(scales), dofs)
     parts = [student_best_arm_probabilities(locations[i : i + 1], 1, dofs[i : i + 1]) for i in range(0, 50, 7)]

@@ -1,4 +1,4 @@
-"""The tilt against bisection with 60 digits, which shares neither code nor method with it."""
+"""The tilt agrees with bisection in 60 digits, which shares neither code nor method with it."""
 
 import math
 
@@ -25,7 +25,7 @@ def kl(q, log_pi):
 
 
 def best(log_pi, losses, epsilon):
-    """The best distribution, by bisection of λ; the losses are those against the best value."""
+    """Return the best distribution, by bisection of λ; losses are relative to the best value."""
     top = [mp.exp(x) if loss == 0 else mp.mpf(0) for x, loss in zip(log_pi, losses, strict=True)]
     if -mp.log(sum(top)) <= epsilon:
         return [x / sum(top) for x in top]
@@ -46,7 +46,7 @@ def best(log_pi, losses, epsilon):
 
 
 def check(q, log_pi, values, epsilon):
-    """Inside the ball, and the gain at most 3e-13 + 1e-15/√ε of it below the best."""
+    """Check that q is inside the ball, and its gain at most 3e-13 + 1e-15/√ε of itself below the best."""
     with mp.workdps(DIGITS):
         arms = [a for a, x in enumerate(log_pi) if x > -mp.inf]
         assert all(q[a] == 0 for a in range(len(q)) if a not in arms)

@@ -1,4 +1,4 @@
-"""The posterior probability of a set of arms and of its complement, against other integrations and enumeration."""
+"""The posterior probability of a set of arms and its complement agree with other integrations and enumeration."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ def _both(axis, answer, space, out):
 
 
 def probabilities(family, first, second, answer):
-    """(log P(answer), log of its complement) by the kernel."""
+    """Return (log P(answer), log of its complement) by the kernel."""
     settings, out = family.kernel(), np.empty(2)
     posterior = np.array([first, second], dtype=float)
     n_arms = posterior.shape[1]
@@ -39,7 +39,7 @@ def probabilities(family, first, second, answer):
 
 
 def by_dense_panels(means, sds, answer):
-    """The same from 10-point rules on panels of a twentieth of an sd about every arm and every pair, in NumPy."""
+    """Return the same from 10-point rules in NumPy, on panels of a twentieth of an sd about every arm and pair."""
     points = [np.linspace(m - 10 * s, m + 10 * s, 400) for m, s in zip(means, sds, strict=True)]
     for a, b in itertools.combinations(range(means.size), 2):
         p, q = sds[a] ** -2, sds[b] ** -2
@@ -64,7 +64,7 @@ def by_dense_panels(means, sds, answer):
 @pytest.mark.parametrize(("n_arms", "m"), [(2, 1), (4, 2), (4, 3), (7, 3)])
 @pytest.mark.parametrize("spread", [0.3, 3.0, 40.0])
 def test_normals_against_dense_panels(n_arms, m, spread):
-    """Sharp and wide arms, likely and unlikely answers."""
+    """Test sharp and wide arms, with likely and unlikely answers."""
     random = np.random.default_rng(100 * n_arms + int(spread))
     for shuffled in (False, True):
         means, sds = random.normal(size=n_arms) * spread, np.exp(1.5 * random.normal(size=n_arms))

@@ -1,4 +1,4 @@
-"""The observer: valid, powerful, and the same whether it watches a simulation or a log."""
+"""The observer is valid and powerful, and the same whether it watches a simulation or a log."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ from feint.numerics import RandomStream, best_arm_probabilities, boost
 
 
 def live(bandit, horizon, seed=0, replication=0, **settings):
-    """(agent, arm, public reward) of a live agent, pull by pull."""
+    """Yield (agent, arm, public reward) of a live agent, pull by pull."""
     agent = feint.Agent(bandit.n_arms, sigma=bandit.sigma, seed=seed, replication=replication, **settings)
     noise = bandit.sigma * RandomStream(seed, replication).normals(range(horizon))
     column = 2 if isinstance(settings.get("reference"), feint.ObservedUCB) else 0
@@ -166,7 +166,7 @@ ALL_PUBLICLY_WORSE = feint.RoundRobin([1, 2, 3])
     ],
 )
 def test_median_pulls_to_detection(explorer, epsilon, horizon, most):
-    """400 runs on the paper's instance at α = 5 %; and who knows the private posterior is sooner."""
+    """Test medians of 400 runs on the paper's instance; an observer who knows the private posterior is sooner."""
     runs = feint.simulate(PAPER, explorer, epsilon=epsilon, horizon=horizon, replications=400, observe=True, seed=21)
     detected, floor = (float(times.fillna(math.inf).median()) for times in (runs.detection_time, runs.floor_time))
     assert floor <= detected <= most
@@ -198,7 +198,7 @@ def test_the_known_alternative_is_faster():
 
 class TestReferences:
     def test_a_normal_prior_counts_like_pulls(self):
-        """Against the posterior from the textbook: precision 1/s² + N/σ²."""
+        """The posterior is that of the textbook, with precision 1/s² + N/σ²."""
         observer = feint.Observer(3, feint.ThompsonSampling((0.5, 0.7)), sigma=2.0, initial_round=False)
         rng = np.random.default_rng(0)
         sums, pulls = np.zeros(3), np.zeros(3)

@@ -1,4 +1,4 @@
-"""Plans for rewards that are not normal, against simulation; docs/theory.md has more instances."""
+"""Plans for rewards that are not normal agree with simulation; docs/theory.md has more instances."""
 
 import math
 
@@ -22,7 +22,7 @@ RATES, COUNTS, WAITS = (0.05, 0.02, 0.03), (3.0, 2.0, 1.0, 1.5), (1.0, 0.6, 0.3,
     ],
 )
 def test_algorithm_1_against_simulation(bandit, epsilon):
-    """The mean within 8 %, and the median between order statistics, ± 8 %; 3.5 standard errors of both on top."""
+    """The mean is within 8 %, and the median between order statistics ± 8 %, each with 3.5 standard errors on top."""
     n, end = 600, 10**6
     found = plan(bandit, epsilon, 1e-3)
     runs = feint.simulate(bandit, epsilon=epsilon, horizon=end, replications=n, checkpoints=[end], delta=1e-3, seed=37)

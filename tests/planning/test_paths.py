@@ -1,4 +1,4 @@
-"""The parts of a leap, each against something that shares no code with it."""
+"""The parts of a leap are each compared with something that shares no code with them."""
 
 import math
 
@@ -21,7 +21,7 @@ from feint.planning.sides import Side
 
 
 def test_uniform_numbers():
-    """Every path and leap has its own; by Kolmogorov and Smirnov, 1e-6 each."""
+    """Every path and leap has its own uniform numbers; Kolmogorov–Smirnov tests at 1e-6."""
     keys = keys_of(np.arange(4000))
     first, second = uniforms(keys, 1, 5), uniforms(keys, 2, 5)
     assert np.unique(np.concatenate([first.ravel(), second.ravel()])).size == 40_000
@@ -45,7 +45,7 @@ def test_binomial_numbers():
 
 
 def test_multinomial_numbers():
-    """Each count against its own binomial law, many and few; ties, certainties and sums."""
+    """Each count has its own binomial law, large or small; ties, certainties and sums are right."""
     keys, p = keys_of(np.arange(20_000)), np.array([0.02, 0.3, 0.3, 0.38])
     for n in (1.0, 20.0, 3000.0):
         counts = multinomials(np.full(20_000, n), np.tile(p[:, None], 20_000), uniforms(keys, 1, 4))
@@ -82,7 +82,7 @@ def test_passage_of_a_bridge(above, end):
 
 @pytest.mark.parametrize("budget", [Constant(0.01), Constant(3.0), PowerLaw(1.0, 0.5), TotalBudget(20.0, 1000)])
 def test_steps_from_the_table(budget):
-    """q to 0.5 %, and mixtures of boosts to 0.5 % of what is sure; what they cost, exactly."""
+    """q is right to 0.5 %, mixtures of boosts to 0.5 % of what is sure, and their cost is exact."""
     rng = np.random.default_rng(7)
     far, t = -np.exp(rng.uniform(-6, 6, (3, 500))), np.floor(np.exp(rng.uniform(2, 7.5, 500)))
     others = np.logaddexp.reduce(far, axis=0) + rng.uniform(0.5, 40, 500)
@@ -114,7 +114,7 @@ def test_a_budget_of_ones_own_is_read_off_a_curve():
 
 
 def bet_all(rule, log_pi, arms, size):
-    """log E after `arms` (R, n) of the same π, in leaps of `size`."""
+    """Return log E after `arms` (R, n) with the same π, in leaps of `size`."""
     observer, found, part = bettors(rule, 3, len(arms)), np.zeros(len(arms)), np.zeros(len(arms))
     keys, every = keys_of(np.arange(len(arms))), np.ones(len(arms))
     values = []

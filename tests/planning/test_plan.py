@@ -1,4 +1,4 @@
-"""Plans: the law of the stopping time, what they report, who notices, the inverse questions, and the command."""
+"""Test plans: the law of the stopping time, what they report, who notices, the inverse questions, and the command."""
 
 import json
 import math
@@ -152,7 +152,7 @@ def test_a_plan_is_never_longer_with_more_budget():
 
 
 def test_without_a_limit_shares_come_near_the_classical_ones():
-    """δ = 10⁻¹⁰⁰, where Algorithm 1 has had time to learn: its boosts tend to the allocation of Garivier & Kaufmann."""
+    """At δ = 10⁻¹⁰⁰ Algorithm 1 has had time to learn: its boosts tend to the allocation of Garivier & Kaufmann."""
     bandit = Bandit([1.0, 0.0, 0.5], [0.0, 1.0, 0.2])
     found = plan(bandit, math.inf, 1e-100)
     np.testing.assert_allclose(found.weights, optimal_allocation(bandit).weights, atol=0.03)
@@ -164,7 +164,7 @@ def test_units_do_not_matter():
 
 
 def test_a_total_that_runs_out():
-    """What `plan_total` promises: by the plan of that budget, and by simulation."""
+    """The promise of `plan_total` is kept by the plan of that budget, and by simulation."""
     bandit, time = Bandit([1.0, 0.0], [0.0, 1.0]), 500
     total = plan_total(bandit, time, 1e-4)
     found = plan(bandit, TotalBudget(total, time), 1e-4)
@@ -220,7 +220,7 @@ def test_bad_input_is_explained():
 @pytest.mark.parametrize("row", range(10))
 def test_fixed_shares_against_simulation(row):
     """Mean and 10, 50 and 90 % points within 10 % (docs/theory.md); 3.5 standard errors of both sides are allowed on
-    top, 0.05 % a comparison.
+    top (0.05 % per comparison).
     """
     public, private, epsilon, delta = ROWS[row]
     bandit = Bandit(public, private)
@@ -246,7 +246,7 @@ def test_fixed_shares_against_simulation(row):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, math.inf])
 @pytest.mark.parametrize("row", [0, 3, 4, 5, 6, 7, 8, 9])
 def test_algorithm_1_against_simulation(row, epsilon):
-    """The mean within 20 %, and 3.5 standard errors on top."""
+    """The mean is within 20 % and 3.5 standard errors on top."""
     public, private, _, delta = ROWS[row]
     bandit = Bandit(public, private)
     found = plan(bandit, epsilon, delta)
@@ -265,7 +265,7 @@ def test_algorithm_1_against_simulation(row, epsilon):
 )
 @pytest.mark.parametrize("row", [0, 3, 4, 6, 9, 7])
 def test_who_notices_against_simulation(row, epsilon, horizon, n):
-    """Medians within 20 %; between the order statistics 3.5 standard errors off, both sides."""
+    """Medians are within 20 % of the order statistics that lie 3.5 standard errors to both sides."""
     bandit = Bandit(*ROWS[row][:2])
     found = plan(bandit, epsilon, 0.1)
     runs = feint.simulate(

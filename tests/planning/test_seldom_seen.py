@@ -1,4 +1,4 @@
-"""Plans where private rewards are seldom or never seen: paths against simulated runs, and the pieces of their law."""
+"""Plans where private rewards are seldom or never seen: paths agree with simulated runs, and in each detail."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""`plan_unseen`: the total, the best way to spend it, and what it reaches."""
+"""Test the total of `plan_unseen`, the best way to spend it, and what it reaches."""
 
 import json
 import math
@@ -83,7 +83,7 @@ def test_the_variational_optimum_in_another_way():
 
 
 def test_limits_of_the_optimum():
-    """√(d·B) for small totals; √(2d·B) for large ones, to first order."""
+    """The gain is √(d·B) for small totals and √(2d·B) for large ones, to first order."""
     assert best_gain(1e-8) == pytest.approx(1e-4, rel=1e-3)
     assert best_gain(1e8) == pytest.approx(math.sqrt(2e8), rel=2e-3)
     # B·d = ∫₀^X (x/(1 − e^−x) − 1) dx by quadrature, at X = 1.
@@ -127,7 +127,7 @@ def test_command():
 @pytest.mark.parametrize("name", INSTANCES)
 def test_against_simulation(name):
     """Pulls of every arm, the error and the reference's own within 15 %, and the best informed test within its promise:
-    each with 4 standard errors of the simulation on top, 6e-5 a comparison.
+    each with 4 standard errors of the simulation on top (6e-5 per comparison).
     """
     bandit, horizon, n, alpha = INSTANCES[name], 3000, 800, 0.05
     found = plan_unseen(bandit, 0.5, alpha, horizon)

@@ -23,7 +23,7 @@ RECORD = "chunk_record/c.0.0.0.0.0.0.0"
 
 
 def flip(path):
-    """Change one bit in the middle."""
+    """Change one bit in the middle of a file."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -42,20 +42,20 @@ def delete(path):
 
 
 def exchange(path):
-    """By the same chunk of another cell, whole as it is."""
+    """Replace a chunk by the same chunk of another cell, which is undamaged."""
     path.write_bytes((path.parents[1] / OTHER_CELL).read_bytes())
 
 
 @pytest.fixture
 def out(whole, tmp_path):
-    """A copy that may be damaged."""
+    """Return a copy of the store, which a test may damage."""
     path = tmp_path / "out.zarr"
     unpack(whole[1], path)
     return path
 
 
 def named(key, state):
-    """What a reader says."""
+    """Return what a reader says."""
     return rf"out\.zarr/{re.escape(key)} is {state}; run the same sweep again to repair it\.$"
 
 
@@ -74,7 +74,7 @@ class TestChunks:
         assert contents(out) == whole[1]
 
     def test_a_chunk_of_another_study_is_run_again(self, out, whole, tmp_path):
-        """It has the place, the form and a checksum of its own that is right; so have all of them, and the record."""
+        """Such a chunk has the right place, form and checksum; so have all chunks, and the record."""
         other = tmp_path / "other.zarr"
         small_sweep(seed=1).run(other)
         foreign = {key: data for key, data in contents(other).items() if "/c." in key}
@@ -113,7 +113,7 @@ class TestChunks:
         assert data.pulls.isnull().all()
 
     def test_files_of_others_are_left_alone(self, out, whole):
-        """Also a chunk of an array of zeros, which Zarr does not write."""
+        """This includes a chunk of an array of zeros, which Zarr does not write."""
         notes = {"pulls/notes.txt": b"mine", "pulls/c.9.9.9.9.9.0.0": b"mine", "seed/c": b"mine"}
         assert not set(notes) & set(whole[1])
         unpack(notes, out)
@@ -159,7 +159,7 @@ class TestChunks:
             system.rm("/damaged", recursive=True)
 
     def test_opened_stores_travel(self, out):
-        """To Dask's workers, say; a damaged chunk is named there too."""
+        """A store can be sent to Dask's workers, for example; a damaged chunk is named there too."""
         flip(out / CHUNK)
         data = pickle.loads(pickle.dumps(feint.open_sweep(out)))
         assert data.log_error.notnull().all()
@@ -180,7 +180,7 @@ class TestChunks:
 
 
 class TestLabels:
-    """Metadata and coordinates, which no run changes."""
+    """Test metadata and coordinates, which no run changes."""
 
     @pytest.mark.parametrize("damage", [flip, delete])
     def test_readers_name_them_and_resuming_mends_them(self, damage, out, whole, monkeypatch):

@@ -1,4 +1,4 @@
-"""The guide docs/sweeps.md: its Python is a doctest; test_guides.py types its commands."""
+"""Test the guide docs/sweeps.md: its Python is a doctest; test_guides.py types its commands."""
 
 import doctest
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Real processes, killed: whatever dies, the store ends as an undisturbed local run leaves it, bit for bit."""
+"""Real processes are killed: whatever dies, the store ends as an undisturbed local run leaves it, bit for bit."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from sweep_cases import LONG, PAPER, cluster, contents, first_record, missing_bl
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """(its file, the sweep, the files of an undisturbed run)."""
+    """Return a study as (its file, the sweep, the files of an undisturbed run)."""
     folder = tmp_path_factory.mktemp("undisturbed")
     path = folder / "study.toml"
     path.write_text(LONG)
@@ -48,7 +48,7 @@ def test_an_interrupted_client_goes_on(number, study, tmp_path):
 
 
 def test_a_worker_that_is_killed_in_mid_task(study, tmp_path):
-    """The other one does its work too."""
+    """The other worker does its work too."""
     path, _, undisturbed = study
     out = tmp_path / "out.zarr"
     with cluster(tmp_path) as found:
@@ -63,7 +63,7 @@ def test_a_worker_that_is_killed_in_mid_task(study, tmp_path):
 
 @pytest.mark.slow
 def test_a_scheduler_that_disappears(study, tmp_path):
-    """One line, and what is recorded stays."""
+    """The client says so in one line, and keeps what is recorded."""
     path, sweep, undisturbed = study
     out = tmp_path / "out.zarr"
     with cluster(tmp_path) as found:
@@ -100,7 +100,7 @@ def test_an_interrupted_client_of_a_cluster_goes_on_there(number, study, tmp_pat
 
 @pytest.mark.slow
 def test_a_killed_worker_of_a_cluster_that_we_started(study, tmp_path):
-    """`--workers 2`: Dask's nannies start new ones; tasks are tried again."""
+    """With `--workers 2`, Dask's nannies start new workers, and tasks are tried again."""
     path, _, undisturbed = study
     out = tmp_path / "out.zarr"
     client = start(*command(path, out, "--workers", "2"))
@@ -198,7 +198,7 @@ def test_a_disk_that_is_really_full(study, tmp_path):
 
 @pytest.mark.slow
 def test_a_client_of_the_users_own(tmp_path):
-    """`scheduler=Client`, and a class of this very file, which workers import by name or get by value."""
+    """`scheduler` is a Client, and a class of this very file is imported by name on workers, or sent by value."""
     code = f"""
 import feint, distributed
 class Mine:

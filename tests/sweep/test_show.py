@@ -1,4 +1,4 @@
-"""feint sweep show: a table of 80 columns, in decades, against plain NumPy."""
+"""`feint sweep show` prints a table of 80 columns with log₁₀, whose numbers are those of plain NumPy."""
 
 import numpy as np
 import pytest

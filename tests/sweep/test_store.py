@@ -1,4 +1,4 @@
-"""Stores: the numbers of simulate, one chunk a block, resumed, repaired, refused, and the same bytes every time."""
+"""Stores have the numbers of `simulate` and one chunk per block; they are resumed, repaired or refused."""
 
 import errno
 import itertools
@@ -139,7 +139,7 @@ class Fixed:
 
 
 def test_a_store_with_other_labels_of_the_same_parts_goes_on(tmp_path):
-    """As one that was written when labels left out the arguments of one's own parts."""
+    """Labels of an older store may leave out the arguments of a user's own parts."""
     place, settings = tmp_path / "out.zarr", {"bandits": {"coins": COINS}, "epsilons": [0.1], "horizon": 20}
     before = small_sweep(**settings, explorers={"Fixed()": Fixed(1)})
     written = before.run(place)
@@ -202,7 +202,7 @@ def test_one_writer_at_a_time(tmp_path):
 
 
 class Fails:
-    """Raises at a pull where it is told to."""
+    """An explorer that raises at a pull where it is told to."""
 
     broken = True
 
@@ -327,7 +327,7 @@ def test_tasks_take_about_a_second_each():
 
 
 def test_stopping_does_not_wait_for_long_tasks(monkeypatch):
-    """Tasks of minutes end within a piece of the engine when nobody listens any more."""
+    """When nobody listens any more, tasks of minutes end within one piece of the engine."""
     sweep = small_sweep(bandits={"paper": PAPER}, epsilons=[0.1], horizon=10**9, replications=2, checkpoints=[10**9])
     tasks = [workload.Task((0, 0, 0, 0), r, r + 1, 60.0) for r in range(2)]
     outcomes = runner.run_locally(sweep, [*tasks, *tasks], 2)

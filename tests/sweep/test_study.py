@@ -1,4 +1,4 @@
-"""What a study is: the product, labels, chosen cells, its file, and one clear sentence for each mistake."""
+"""Test studies: the product, labels, chosen cells, files, and one clear sentence for each mistake."""
 
 import dataclasses
 import json

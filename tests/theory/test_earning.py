@@ -1,4 +1,4 @@
-"""The constant of the √T law: its certificate, a general solver, and what tilting reaches without chance."""
+"""The constant of the √T law: its certificate, a general solver, and what tilting reaches in the fluid limit."""
 
 import math
 
@@ -65,7 +65,7 @@ def test_nothing_to_earn_and_ties():
 
 
 def fluid(bandit, values, epsilon, times):
-    """Pulls (n, K) by dN/dt = tilt(π(N), values) at the true public means: what tilting does, without chance."""
+    """Return pulls (n, K) by dN/dt = tilt(π(N), values) at the true public means, which leaves out chance."""
     family, public = bandit.families[0], np.array(bandit.public)
 
     def log_pi(pulls):
@@ -92,7 +92,7 @@ TIMES, GROWTH = np.array([1e6, 1e8]), math.sqrt(0.1) * (1e4 - 1e3)
 
 @pytest.mark.parametrize("name", CASES)
 def test_tilting_towards_what_is_better_reaches_it(name):
-    """As a slope in √(εT) over two decades; what is left is of order log T/√(εT)."""
+    """It is reached as a slope in √(εT) over two decades; what is left is of order log T/√(εT)."""
     bandit = CASES[name]
     private = np.array(bandit.private)
     base = private[bandit.best_public]
@@ -105,7 +105,7 @@ def test_tilting_towards_what_is_better_reaches_it(name):
 
 @pytest.mark.parametrize("name", ["Gaussian", "Bernoulli"])
 def test_pressing_down_what_is_worse_is_a_tax_for_good(name):
-    """Tilting by the private means stops pulling a worse arm: holding it down then costs −log(1 − π) a step."""
+    """Tilting by the private means stops pulling a worse arm; holding it down then costs −log(1 − π) per step."""
     bandit = CASES[name]
     private = np.array(bandit.private)
     pulls, pi = fluid(bandit, private, 0.1, TIMES)

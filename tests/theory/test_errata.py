@@ -1,4 +1,4 @@
-"""Errata in which a number decides: what is printed is false there, and what docs/errata.md puts there is not."""
+"""Errata that a number decides: what is printed is false, and what docs/errata.md says instead is right."""
 
 import itertools
 import math
@@ -45,7 +45,7 @@ def test_lemma_4_lacks_a_constant():
 
 
 def test_lemma_3_misquotes_the_lower_tail():
-    """One geometric variable: p*·μ = 1."""
+    """For one geometric variable p*·μ = 1."""
     p = 1e-3
     for factor in (10.0, 50.0):
         chance = stats.geom.cdf(1 / p / factor, p)
@@ -54,7 +54,7 @@ def test_lemma_3_misquotes_the_lower_tail():
 
 
 def test_lemma_2_is_off_by_one():
-    """By enumeration of four trials with success probability c/(M + M_0)."""
+    """Four trials with success probability c/(M + M_0) are enumerated."""
     c, offset, trials = 0.5, 1.0, 4
     chances = {}
     for outcome in itertools.product((0, 1), repeat=trials):

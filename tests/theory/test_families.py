@@ -13,7 +13,7 @@ from feint.theory.maximin import _gap, _Terms
 
 
 def evidence(family, first, second, n_first, n_second):
-    """min_x N_1·D(μ_1, x) + N_a·D(μ_a, x) by minimising over x."""
+    """Return min_x N_1·D(μ_1, x) + N_a·D(μ_a, x) by minimising over x."""
     low, high = second, first
     found = optimize.minimize_scalar(
         lambda x: n_first * float(family.divergence(first, x)) + n_second * float(family.divergence(second, x)),
@@ -25,7 +25,7 @@ def evidence(family, first, second, n_first, n_second):
 
 
 def slow_gamma(bandit, weights):
-    """Γ(w) from its definition in docs/theory.md, one minimisation an arm."""
+    """Return Γ(w) from its definition in docs/theory.md, with one minimisation per arm."""
     public, private = bandit.families
     best, star = bandit.best_private, bandit.best_public
     cost = [float(public.divergence(mean, max(bandit.public))) for mean in bandit.public]
@@ -104,7 +104,7 @@ def test_gaussian_closed_forms():
 
 @pytest.mark.parametrize("name", ["gaussian", "bernoulli", "poisson", "exponential"])
 def test_second_order_meets_the_fluid_solution(name):
-    """Within 0.5 % at 10⁵ and 0.05 % at 10⁶: what the next order leaves."""
+    """They agree within 0.5 % at 10⁵ and 0.05 % at 10⁶, which is what the next order leaves."""
     weights = np.array([0, 1, 1, 1]) / 3
     for t, tolerance in ((1e5, 5e-3), (1e6, 5e-4)):
         fluid = predicted_pulls(instance(name), weights, 0.1, [t])[0, 1:]

@@ -1,4 +1,4 @@
-"""Γ where private rewards are seldom or never seen: against its own formula, written out, and random allocations."""
+"""Γ where private rewards are seldom or never seen agrees with its formula, written out, and beats other shares."""
 
 import math
 
@@ -27,7 +27,7 @@ BANDITS = {
 
 
 def exponent(bandit, w):
-    """Γ(w): the least Δ²/2(v_1/N_1 + v_a/N_a) with N = √(2w/d), N = ∞ for the best public arm."""
+    """Return Γ(w), the least Δ²/2(v_1/N_1 + v_a/N_a) with N = √(2w/d), N = ∞ for the best public arm."""
     feedback, (sigma_x, sigma_y) = bandit.feedback, (family.sigma for family in bandit.families)
     if isinstance(feedback, feint.Sometimes):
         s, rho = feedback.share, feedback.correlation
@@ -78,7 +78,7 @@ def test_a_common_kappa_scales_gamma_and_leaves_the_shares():
 
 
 def test_the_error_with_a_spread_has_a_limit():
-    """Against the integral of the best arm's complement, by mpmath."""
+    """The limit is compared with the integral of the best arm's complement, by mpmath."""
     link = feint.Linked([0] * 4, [-1] * 4, 0.3)
     bandit = feint.Bandit(PAPER.public, PAPER.private, feedback=link)
     means = [-mean for mean in PAPER.public]

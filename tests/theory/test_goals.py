@@ -1,4 +1,4 @@
-"""Γ and w* for goals other than the best arm, against closed forms, each other and another optimiser."""
+"""Γ and w* for goals other than the best arm agree with closed forms, each other and another optimiser."""
 
 import math
 
@@ -77,7 +77,7 @@ def test_thresholds_have_a_closed_form(families):
 
 
 def test_no_other_optimiser_finds_more():
-    """Sequential quadratic programming from ten places, on evidence written out for normal rewards."""
+    """The other optimiser is SLSQP from ten places, on evidence that is written out for normal rewards."""
     bandit, random = FOUR, np.random.default_rng(0)
     cost, means = public_divergences(bandit), np.array(bandit.private)
     top, rest = [1, 2], [0, 3]

@@ -16,7 +16,7 @@ CASE_2 = feint.Bandit([0.6, 0.3, 0.0, 0.2], [0.49, 0.5, 0.1, 0.0])
 
 
 def divergence(q, p):
-    """KL(Ber(q) ‖ Ber(p)), Equation 10."""
+    """Return KL(Ber(q) ‖ Ber(p)), Equation 10."""
     return q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p))
 
 
@@ -99,7 +99,7 @@ def test_equations_14_to_18_bound_the_divergence():
 
 
 def law_of_the_sum(chances, until):
-    """P(Σ X_i = n), n = 0 … until, of independent geometric X_i ≥ 1."""
+    """Return P(Σ X_i = n) for n = 0 … until, of independent geometric X_i ≥ 1."""
     law = np.eye(1, until + 1)[0]
     for p in chances:
         law = np.convolve(law, np.append(0.0, p * (1 - p) ** np.arange(until)))[: until + 1]
@@ -128,7 +128,7 @@ def test_lemma_3_bounds_the_tails_of_waiting_times(c, offset, h):
 
 
 def laws_of_the_count(chance, trials, most):
-    """P(M_t = m), (trials + 1, most + 1), where trial t succeeds with probability chance(t, m) after m successes."""
+    """Return P(M_t = m), (trials + 1, most + 1); trial t succeeds with probability chance(t, m) after m successes."""
     laws = [np.eye(1, most + 1)[0]]
     for t in range(1, trials + 1):
         up = laws[-1] * chance(t, np.arange(most + 1))

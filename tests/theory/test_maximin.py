@@ -1,4 +1,4 @@
-"""The exponent, the optimal boosting and the classical allocation, against closed forms and two other methods."""
+"""The exponent, the optimal boosting and the classical allocation agree with closed forms and two other methods."""
 
 import math
 
@@ -17,7 +17,7 @@ CASE_2 = Bandit([0.6, 0.3, 0.0, 0.2], [0.49, 0.5, 0.1, 0.0])
 
 
 def random_bandit(rng, n_arms, low=-6.0, high=3.0):
-    """Gaps spread evenly in their logarithm, best arms anywhere."""
+    """Draw a bandit with gaps spread evenly in their logarithm, and best arms anywhere."""
     public, private = -(10.0 ** rng.uniform(low, high, (2, n_arms)))
     public[rng.integers(n_arms)] = 0.0
     private[rng.integers(n_arms)] = 0.0
@@ -25,7 +25,7 @@ def random_bandit(rng, n_arms, low=-6.0, high=3.0):
 
 
 def evidence_terms(bandit, weights):
-    """f_a(w) of Equation 8, written out term by term: {arm: value}."""
+    """Return {arm: f_a(w)} of Equation 8, written out term by term."""
     one, i_star = bandit.best_private, bandit.best_public
     d, gaps = bandit.public_gaps, bandit.private_gaps
     terms = {}
@@ -43,7 +43,7 @@ def evidence_terms(bandit, weights):
 
 
 def oracle(bandit):
-    """(weights, Γ*) in 60 digits, from the dual view: the cheapest pulls that gather evidence 1.
+    """Return (weights, Γ*) in 60 digits, from the dual view: the cheapest pulls that gather evidence 1.
 
     With N_a = √w_a/d_a the problem is to minimise Σ d_a²·N_a² subject to 1/N_1 + 1/N_a ≤ Δ_a², Γ* = 1/√minimum. Given
     N_1 the others follow, and the cost is convex in N_1 with derivative 0 where d_1²·N_1³ = Σ d_a²·N_a³. Bisection.
@@ -90,7 +90,7 @@ def test_weight_on_the_best_public_arm_is_wasted():
 
 @pytest.mark.parametrize("seed", range(60))
 def test_optimum_matches_60_digits(seed):
-    """Weights and Γ* for gaps from 1e-6 to 1e3, to 1e-10."""
+    """Weights and Γ* agree to 1e-10, for gaps from 1e-6 to 1e3."""
     rng = np.random.default_rng(seed)
     bandit = random_bandit(rng, int(rng.integers(3, 9)))
     if bandit.best_public == bandit.best_private:
@@ -259,7 +259,7 @@ def test_a_thousand_arms_are_solved_as_few_are():
 
 
 def track_and_stop_weights(means, divergence):
-    """Garivier & Kaufmann (2016), Theorem 5 and Section 2.2, for any one-parameter family, by nested root finding."""
+    """Return the weights of Garivier & Kaufmann (2016), Theorem 5 and Section 2.2, by nested root finding."""
     first, rest = means[0], means[1:]
 
     def g(x, mean):

@@ -1,4 +1,4 @@
-"""Lemma 1, Lemma 2, Theorem 1, the predictions of pulls and the error exponent."""
+"""Test Lemma 1, Lemma 2, Theorem 1, the predictions of pulls and the error exponent."""
 
 import math
 
@@ -58,7 +58,7 @@ def test_boost_limit_explains_bad_input():
 
 
 def test_bernoulli_process_has_the_exact_law():
-    """Against the distribution of M_60 by dynamic programming; 20,000 replications, χ² at 1e-6."""
+    """20,000 replications have the distribution of M_60 by dynamic programming (χ² test at 1e-6)."""
     c, offset, horizon, replications = 1.3, 2.0, 60, 20_000
     law = np.zeros(horizon + 2)
     law[0] = 1.0
@@ -171,7 +171,7 @@ def test_a_step_mixes_the_boosts(epsilon):
 
 
 def test_fluid_against_another_solver():
-    """K = 2 in plain time, with scipy's Φ, a root finder for the boost and a stiff solver."""
+    """The other solver works for K = 2 in plain time: SciPy's Φ, a root finder for the boost and a stiff solver."""
     gap, sigma, epsilon = 0.8, 1.3, 0.2
 
     def q_star(p):

@@ -283,7 +283,7 @@ def play_agent_of_ones_own():
         (lambda: feint.TopTwoThompson(1.0), "beta"),
         (lambda: feint.ScoredThompson([1, 0], [0, 0]), "weights is"),
         (lambda: feint.ScoredThompson([1, 1], [0]), "costs is"),
-        (lambda: feint.Observer(2, feint.ScoredThompson([1, 1], [0, 0]), family=feint.Poisson()), "gaussian and bern"),
+        (lambda: feint.Observer(2, feint.ScoredThompson([1, 1], [0, 0]), family=feint.Poisson()), "gaussian or bern"),
         (lambda: feint.ScoredThompson([1, 1], [0, 0], prior=(0.1, 1)).kernel(BERNOULLI, 2), "½ or more"),
         (lambda: feint.Clipped(TS, 0.0), "nothing is clipped"),
         (lambda: feint.Clipped(TS, 0.2, 0.2), "above the least"),

@@ -156,7 +156,7 @@ def test_evidence_beyond_float64_is_refused():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="tie for place 2"):
         feint.gamma(feint.Bandit([1, 0, 0.5], [0.5, 1.0, 0.5]), [0, 0.5, 0.5], goal=feint.TopArms(2))
-    with pytest.raises(ValueError, match=r"threshold 0\.5 itself"):
+    with pytest.raises(ValueError, match=r"equals the threshold 0\.5"):
         feint.optimal_boosting(PAPER, goal=feint.AboveThreshold(0.5))
     with pytest.raises(ValueError, match="whole number of arms"):
         feint.TopArms(0)

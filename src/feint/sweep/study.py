@@ -117,8 +117,8 @@ class Study:
         yield from map(tuple, np.argwhere(self.wanted).tolist())
 
     def labelled_as(self, stored: Mapping[str, Any]) -> Self:
-        """Return this study with the labels of a stored one (its `config`), if that has the same parts in the same
-        order and the user gave no labels: how parts are written may have changed since.
+        """Return this study with the labels of a stored one (its `config`), on each axis where that has the same parts
+        in the same order and the user gave no labels. How parts are written may have changed since.
         """
         config, same = self.config(), copy.copy(self)
         same.axes = dict(self.axes)

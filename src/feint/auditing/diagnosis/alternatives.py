@@ -51,7 +51,7 @@ _CLEARLY = 10.0  # nats beyond which a claim whose probabilities are known to 1 
 
 
 def rows_looked_at(rejected_at: int, n_arms: int) -> int:
-    """Return how many rows to look at: beyond the rejection, and most if arms are few, since kinds are hard to tell."""
+    """Return how many rows to look at: beyond the rejection, and most if few arms make kinds hard to tell apart."""
     fewest = max(_FEWEST_ROWS, _FEWEST_CELLS // n_arms)
     return min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))
 

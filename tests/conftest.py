@@ -1,11 +1,17 @@
 """Settings shared by all tests."""
 
+import signal
+
 import hypothesis
 import pytest
 
 # Same examples every run, and no deadline: the first call of a kernel compiles it.
 hypothesis.settings.register_profile("feint", derandomize=True, deadline=None, max_examples=100)
 hypothesis.settings.load_profile("feint")
+
+# A background job inherits that interrupts are ignored, and so would the commands that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

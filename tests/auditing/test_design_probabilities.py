@@ -93,7 +93,7 @@ class TestBlocks:
         observer = feint.Observer(2, feint.PermutedBlocks(), initial_round=False)
         for arm in (0, 1, 0):
             observer.update(arm, 0.0)
-        with pytest.raises(ValueError, match="probability 0; that refutes it"):
+        with pytest.raises(ValueError, match="probability 0; that refutes the claim"):
             observer.update(0, 0.0)
 
 

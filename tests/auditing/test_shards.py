@@ -330,7 +330,7 @@ class TestExplained:
         assert found.cause.arms == (2,)
         users = table["user"].to_pylist()
         assert {users[row - 1] for row in (found.cause.first_row, found.cause.last_row)} == {"user 17"}
-        assert any("in the group user 17 alone" in warning for warning in found.warnings)
+        assert any("only in the group user 17, which" in warning for warning in found.warnings)
         assert feint.audit_log(shop, group="user", shards=4, explain=False).diagnosis is None
 
     def test_by_a_shard_where_all_groups_are(self):
@@ -339,8 +339,8 @@ class TestExplained:
         users = [f"u{u}" for u in rng.integers(0, 400, n)]
         table = pa.table({"arm": (rng.random(n) < 0.6).astype(int), "user": users, "p_0": [0.5] * n, "p_1": [0.5] * n})
         found = feint.audit_log(table, group="user", shards=4)
-        said = next(warning for warning in found.warnings if " of 4 alone" in warning)
-        shard = int(said.split(" of 4 alone")[0].split()[-1]) - 1
+        said = next(warning for warning in found.warnings if " of 4, which" in warning)
+        shard = int(said.split(" of 4, which")[0].split()[-1]) - 1
         where = [shard_by_hand(user, 4) for user in users]
         log_e = [
             feint.audit_log(table.filter(pa.array([w == s for w in where])), group="user", explain=False).log_e_value

@@ -161,12 +161,8 @@ def test_an_interrupt_ends_every_thread_at_its_next_piece(monkeypatch):
     monkeypatch.setenv("FEINT_THREADS", "2")
     watched = SimpleNamespace(Event=Stop, Lock=threading.Lock, Thread=threading.Thread)
     monkeypatch.setattr(replications, "threading", watched)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits that it is ignored
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            feint.simulate(PAPER, epsilon=0.1, horizon=10**9, replications=8, progress=hold)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        feint.simulate(PAPER, epsilon=0.1, horizon=10**9, replications=8, progress=hold)
     assert 1 <= len(made) <= 2
     for thread in set(threading.enumerate()) - threads_before:  # one that has ended may be listed for a moment
         thread.join(HANGS)

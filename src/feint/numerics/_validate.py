@@ -63,7 +63,7 @@ def checked_number(value: object, what: str, allowed: Callable[[float], bool]) -
     """Return `as_number`; raise ValueError unless this number is `allowed`."""
     number = as_number(value, what)
     if not allowed(number):
-        raise ValueError(f"{what}; got {value!r}.")
+        raise ValueError(f"{what}; got {value if math.isfinite(number) else number!r}.")  # a huge int has many digits
     return number
 
 

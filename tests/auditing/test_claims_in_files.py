@@ -119,7 +119,7 @@ class TestFiles:
         given = feint.audit_log(path, n_arms=self.ARMS, **BETA)
         assert given.log_e_value == feint.audit(arms[0], rewards[0], n_arms=3, **BETA).log_e_value
         found = feint.audit_log(path, **BETA)
-        assert any("number of arms, 3 (blue, control, red), was taken from the log" in warning for warning in found.warnings)
+        assert any("arms, 3 (blue, control, red), was taken from the log" in warning for warning in found.warnings)
         with pytest.raises(ValueError, match="not among the arms control, red"):
             feint.audit_log(path, n_arms=["control", "red"], **BETA)
 
@@ -135,7 +135,7 @@ class TestFiles:
         assert found.log_e_values == pytest.approx(logged.log_e_values, rel=1e-12)
         path = write_csv(tmp_path / "labels.csv", "arm", [(self.ARMS[a],) for a in [*arms, 2]])
         found = feint.audit_log(path, **claim)
-        assert any("number of arms, 3 (blue, control, red), was taken from the log" in warning for warning in found.warnings)
+        assert any("arms, 3 (blue, control, red), was taken from the log" in warning for warning in found.warnings)
         with pytest.raises(ValueError, match="arm 3 is out of range; with 3 arms they count from 0 to 2, not from 1"):
             feint.audit_log(write_csv(tmp_path / "from_1.csv", "arm", [(1,), (2,), (3,)]), **claim)
 

@@ -29,7 +29,7 @@ from feint.theory.maximin import optimal_allocation, optimal_boosting
 from feint.theory.rates import total_budget
 
 _PATHS = 4000
-_FEWER_PATHS = 1200  # of goals whose errors are integrated for every path
+_FEWER_PATHS = 1200  # of other goals, whose errors are integrated for every path
 _FEWEST = 1e-300  # boosts, where every path is sure after the initial round
 _GRID = 4000  # times at which a user's own budget is evaluated for its sum
 
@@ -223,9 +223,10 @@ def stopping_paths(
     delta: float,
     horizon: float = LATEST,
     goal: Any = BestArm(),  # noqa: B008 - frozen
+    fraction: int = 1,
 ) -> Paths:
-    """Draw paths until the agent is sure."""
-    paths = path_count(bandit, _PATHS if isinstance(goal, BestArm) else _FEWER_PATHS)
+    """Draw paths until the agent is sure; only the first 1/`fraction` of them for a rough answer."""
+    paths = path_count(bandit, (_PATHS if isinstance(goal, BestArm) else _FEWER_PATHS) // fraction)
     return draw_paths(bandit, explorer, budget, paths, delta=delta, horizon=horizon, goal=goal)
 
 

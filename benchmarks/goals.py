@@ -1,4 +1,4 @@
-"""Compare goals with the best arm, by CPU time per step on one core; a part of `make bench`."""
+"""Goals against the best arm, by CPU time per step on one core (`python -m benchmarks.goals`); part of `make bench`."""
 
 import time
 
@@ -43,3 +43,7 @@ def speed() -> str:
             "",
         ]
     )
+
+
+if __name__ == "__main__":
+    print(speed())

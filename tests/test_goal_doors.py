@@ -150,7 +150,7 @@ class Own(Negative):
 
 @pytest.mark.slow
 def test_a_goal_of_ones_own_at_every_door(tmp_path):
-    """Runs, agents, theory, sweeps and `feint run` take it, and find what `AboveThreshold` finds; plans refuse it."""
+    """Runs, agents, theory, plans and commands take it, and find what `AboveThreshold` finds."""
     bandit, own, usual = instance("gaussian"), Negative(0.4), feint.AboveThreshold(0.4)
     options = {"horizon": 40, "replications": 2, "method": "eager", "checkpoints": [40], **OPTIONS}
     explorer = feint.RoundRobin([1, 2, 3])
@@ -167,17 +167,27 @@ def test_a_goal_of_ones_own_at_every_door(tmp_path):
     assert (runs.answer.values[0, -1] == agents[0].answer).all()
     best = check_theory(bandit, own)
     assert best == pytest.approx(feint.optimal_boosting(bandit, goal=usual).gamma, rel=1e-10)
-    with pytest.raises(ValueError, match="Plans need a goal with a kernel"):
-        feint.plan(bandit, goal=own, **OPTIONS)
     (tmp_path / "mine.py").write_text(OWN)
     words = [*_in_options(bandit), "--epsilon", "0.5", "--goal", "mine.py:Own", "--horizon", "40"]
     found = typed("run", *words, "--replications", "2", "--json", cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout)["runs"] == 2
-    refused = typed("plan", *words[:-2], cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "goal" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    found = typed("plan", *words[:-2], "--json", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["gamma"] == pytest.approx(best, rel=1e-10)
+
+
+@pytest.mark.parametrize("explorer", [feint.TopTwo(), feint.FixedBoosting([0.0, 0.2, 0.5, 0.3])])
+def test_plans_of_a_goal_of_ones_own(explorer):
+    """It draws the paths of `AboveThreshold`, which asks the same; and all private rewards must be seen."""
+    bandit, options = instance("gaussian"), {"explorer": explorer, **OPTIONS}
+    own, usual = (feint.plan(bandit, goal=goal, **options) for goal in (Negative(0.4), feint.AboveThreshold(0.4)))
+    assert own.quantiles == usual.quantiles
+    assert own.observer.quantiles == usual.observer.quantiles
+    np.testing.assert_allclose(own.pulls, usual.pulls, rtol=1e-9)
+    seldom = feint.Bandit(bandit.public, bandit.private, feedback=feint.Sometimes(0.5))
+    with pytest.raises(ValueError, match="can be answered only if all private rewards are seen; leave the feedback"):
+        feint.plan(seldom, goal=Negative(0.4), **options)
 
 
 def test_a_sweep_takes_a_goal_of_ones_own(tmp_path):

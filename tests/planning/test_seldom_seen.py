@@ -105,9 +105,11 @@ GOALS_AND_FEEDBACKS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GOALS_AND_FEEDBACKS)
 def test_plans_of_goals_and_feedbacks_agree_with_simulated_runs(name):
-    """Mean times of 4,000 runs and 12,000 paths are within 3 % and three standard errors (3 % each; docs/theory.md)."""
+    """Mean times of runs and of three times as many paths are within 3 % and three standard errors (3 % each;
+    docs/theory.md).
+    """
     bandit, goal = GOALS_AND_FEEDBACKS[name]
-    end, n = 10**8, 4000
+    end, n = 10**8, 12_000 if name == "seldom seen" else 4000  # its times vary 2.5 times their mean
     options = {"epsilon": 1.0, "horizon": end, "replications": n, "seed": 31, "delta": 0.05, "checkpoints": [end]}
     times = feint.simulate(bandit, goal=goal, **options).stopping_time.values
     paths = draw_paths(bandit, feint.TopTwo(), as_budget(1.0), 3 * n, delta=0.05, goal=goal).stopped

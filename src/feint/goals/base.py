@@ -136,17 +136,32 @@ class PlainGoal(Plain):
         settings: "PlainGoal", family: Any, pulls: FloatArray, means: FloatArray, sampled: bool, shares: FloatArray
     ) -> float:
         """Ask the goal for its rows."""
+        evidence, shares_of_arms, log_tails = settings.weigh_rows(pulls, means)
+        least = float(evidence.min())
+        weights = np.exp(log_tails - log_tails.max()) if sampled else (evidence == least).astype(float)
+        shares[:] = weights @ shares_of_arms / weights.sum()
+        return least
+
+    @staticmethod
+    def fill_slopes(
+        settings: "PlainGoal", family: Any, pulls: FloatArray, means: FloatArray, slopes: FloatArray
+    ) -> float:
+        """Ask the goal for its rows."""
+        evidence, shares_of_arms, log_tails = settings.weigh_rows(pulls, means)
+        weights = np.exp(log_tails - log_tails.max())
+        hazards = np.exp(-evidence - log_tails) / math.sqrt(2.0 * math.pi)
+        slopes[:] = (weights * hazards) @ np.sqrt(shares_of_arms) / weights.sum()
+        return float(evidence.min())
+
+    def weigh_rows(self, pulls: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the evidence E of every row, (n,), the arms' shares of it, (n, K), and log Φ(−√(2E)), (n,)."""
         from scipy.special import log_ndtr
 
-        rows = doubts_of(settings.goal, pulls.astype(float), means.copy(), settings.family.divergence)
+        rows = doubts_of(self.goal, pulls.astype(float), means.copy(), self.family.divergence)
         evidence = rows.sum(1)
-        least = float(evidence.min())
-        tails = log_ndtr(-np.sqrt(2.0 * evidence))
-        weights = np.exp(tails - tails.max()) if sampled else (evidence == least).astype(float)
         with np.errstate(invalid="ignore"):
-            parts = np.where(evidence[:, None] > 0.0, rows / evidence[:, None], (rows >= 0.0) / means.size)
-        shares[:] = weights @ parts / weights.sum()
-        return least
+            shares = np.where(evidence[:, None] > 0.0, rows / evidence[:, None], (rows >= 0.0) / means.size)
+        return evidence, shares, log_ndtr(-np.sqrt(2.0 * evidence))
 
 
 def answer_of(goal: Any, means: FloatArray) -> BoolArray:

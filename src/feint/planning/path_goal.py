@@ -18,7 +18,7 @@ from feint.numerics._threads import run_slices
 from feint.planning.sides import Side
 from feint.registry import show_part
 
-_NEAR = 1.5  # standard deviations below the bar from which errors are exact
+_NEAR = 0.8  # standard deviations below the bar from which errors are exact; a leap seldom goes as far
 _ROWS_PER_SLICE = 50
 
 
@@ -27,9 +27,11 @@ class PathGoal:
 
     def __init__(self, goal: Any, bandit: Bandit, private: Side) -> None:
         self._goal, self._family, self._n_arms, self._private = goal, bandit.families[1], bandit.n_arms, private
-        if isinstance(self.settings(), Plain):
+        self._plain = isinstance(self.settings(), Plain)
+        if self._plain and bandit.feedback is not None:
             raise ValueError(
-                f"Plans need a goal with a kernel (docs/extending.md); simulate {show_part(goal, 'goal')} instead."
+                f"The goal {show_part(goal, 'goal')} can be answered only if all private rewards are seen; leave the "
+                f"feedback {show_part(bandit.feedback, 'feedback')} out."
             )
         self._truth = answer_of(goal, np.array(bandit.private))
 
@@ -60,11 +62,15 @@ class PathGoal:
         found = _PathErrors._make((*rows, np.empty(n_rows), np.empty(rows[0].shape)))
 
         def fill(start: int, stop: int) -> None:
-            known = belief(family, usual_prior(family), np.zeros(self._n_arms, dtype=np.int64))
+            known = belief(family, usual_prior(family), np.zeros(self._n_arms))
             here = _PathErrors._make(array[start:stop] for array in found)
-            _fill_errors(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
+            fill_all = fill_errors if self._plain else _fill_errors
+            fill_all(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
 
-        run_slices(fill, n_rows, smallest=_ROWS_PER_SLICE)
+        if self._plain:  # which may not be ready for threads
+            fill(0, n_rows)
+        else:
+            run_slices(fill, n_rows, smallest=_ROWS_PER_SLICE)
         return found
 
 
@@ -79,8 +85,7 @@ class _PathErrors(NamedTuple):
     slopes: FloatArray  # (R, K)
 
 
-@kernel
-def _fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArray, own: bool, far: float) -> None:
+def fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArray, own: bool, far: float) -> None:
     """Fill the log errors of `answer`, or of each row's `own`, and their slopes; below `far` errors are approximate."""
     for i in range(rows.errors.size):
         least = fill_slopes(goal, private.family, rows.pulls[i], rows.means[i], rows.slopes[i])
@@ -91,6 +96,11 @@ def _fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArra
         for a in range(answer.size):
             private.posterior[0, a] = rows.first[i, a]
             private.posterior[1, a] = rows.second[i, a]
+            private.pulls[a], private.means[a] = rows.pulls[i, a], rows.means[i, a]
+            private.sums[a] = rows.pulls[i, a] * rows.means[i, a]
         if own:
             fill_answer(goal, private, answer)
         rows.errors[i] = log_error_of(goal, private, answer)
+
+
+_fill_errors = kernel(fill_errors)

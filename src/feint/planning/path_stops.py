@@ -55,7 +55,8 @@ def find_stops(
     moves = _squared_slopes(settings, state, rows, np.sqrt(now * then)) * settings.private.variances * pulled
     moves /= now * then
     variance = moves.sum(0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # Where hardly any pull is new, the variance is near the smallest float, and its quotient −∞ is right.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         jump = settings.private.lumps * np.where(pulled > 0.0, moves**2 / pulled, 0.0).sum(0) / variance
         raised = bar + SIEGMUND * np.sqrt(jump)
         chance = np.exp(np.minimum(0.0, -2.0 * (raised - lead[rows]) * (raised - state.lead[rows]) / variance))

@@ -222,9 +222,10 @@ def stopping_paths(
     delta: float,
     horizon: float = LATEST,
     goal: Any = BestArm(),  # noqa: B008 - frozen
+    fraction: int = 1,
 ) -> Paths:
-    """Draw paths until the agent is sure."""
-    paths = path_count(bandit, _PATHS if isinstance(goal, BestArm) else _FEWER_PATHS)
+    """Draw paths until the agent is sure; only the first 1/`fraction` of them for a rough answer."""
+    paths = path_count(bandit, (_PATHS if isinstance(goal, BestArm) else _FEWER_PATHS) // fraction)
     return draw_paths(bandit, explorer, budget, paths, delta=delta, horizon=horizon, goal=goal)
 
 

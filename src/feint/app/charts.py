@@ -132,7 +132,7 @@ class RunCharts:
         )
         title = "The deceiver's next pull; outlined: expected"
         policy = new_chart(title, "arm", "probability", x_range=FactorRange(*arms), y_range=(0, 1))
-        policy.vbar("arm", 0.5, "policy", source=self._bars, color="colour", alpha=0.8)
+        policy.vbar("arm", 0.5, "policy", source=self._bars, color="colour")
         policy.vbar("arm", 0.8, "expected", source=self._bars, fill_color=None, line_color=_GREY, line_width=2)
         self.of_both = {self.pulls.title: self.pulls.figure}
         # Whoever sees these knows who deceives.

@@ -44,6 +44,7 @@ b.public {{ color: var(--public); }} b.private {{ color: var(--private); }}
 :host .noUi-handle {{ background: var(--card); border-color: var(--muted); }}
 .filepond--panel-root, .filepond--root, .filepond--drop-label {{ background: var(--soft) !important;
   color: var(--text) !important; }}
+.filepond--root {{ border: 2px dashed var(--line); border-radius: 8px; font-family: inherit !important; }}
 svg {{ display: block; width: 100%; height: auto; }} svg text {{ fill: var(--text); font-size: 14px; }}
 svg text.small {{ fill: var(--muted); font-size: 12px; }} svg .mid {{ text-anchor: middle; }}
 svg text.public {{ fill: var(--public); }} svg text.private {{ fill: var(--private); }}

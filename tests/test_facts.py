@@ -3,11 +3,13 @@
 The page needs Panel; where it is not installed, the other places are compared.
 """
 
+import dataclasses
 import json
 import math
 import re
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -94,8 +96,8 @@ def test_a_plan_says_in_words_what_its_json_has(said):
         assert numbers["a test that knew every boost"].endswith(f"{found['informed_power']:.3g}")
         for way, (gained, _) in found["ways"].items():
             who, when = way.split(", ")
-            ways = numbers["pulls gained by ways to spend it"]
-            told = re.search(rf"rising or even:.* {re.escape(who)} (\S+) or (\S+?)(;|$)", ways)
+            ways = numbers["ways to spend it"]
+            told = re.search(rf"if ε rises over time, or stays the same:.* {re.escape(who)} (\S+) or (\S+?)(;|$)", ways)
             assert told[1 + ("rising", "even").index(when)] == f"{gained:.3g}"
         return
     assert numbers["expected time"] == f"{found['time']:,.0f} pulls (± {found['standard_error']:,.0f} Monte Carlo)"
@@ -106,8 +108,9 @@ def test_a_plan_says_in_words_what_its_json_has(said):
         else:
             assert words == f"{point:,.0f} pulls (± {100 * error / point:.0f} %)"
     assert ("never sure" in numbers) == (found["never"] > 0)
-    assert numbers["exponent Γ*"] == f"{found['gamma']:.6g}, {found['case']}"
-    assert numbers["KL spent by then"] == f"{found['kl_spent']:,.4g} nats"
+    law = " in exp(−Γ*·√(ε·pulls)), about the error in the long run" if "Plan for ε = 0.1 " in facts.title else ""
+    assert numbers["exponent Γ*"] == f"{found['gamma']:.6g}{law}, {found['case']}"
+    assert numbers["KL spent by then"] == f"{found['kl_spent']:,.4g} nats"  # all of them are below 10,000
     bound = f"{found['power']:.4g}"
     assert numbers.get("power of any test") == (
         None if bound == "1" else f"at most {bound} at level {found['alpha']:g}"
@@ -118,6 +121,14 @@ def test_a_plan_says_in_words_what_its_json_has(said):
         notice, words = found[name], numbers[key]
         assert words.startswith(f"median {float(notice['quantiles'][1]):,.0f}")
         assert words.endswith(f"error by then {notice['error']:.2g}")
+
+
+def test_large_numbers_of_nats_are_written_out():
+    plan = feint.plan(PAPER, 0.1, 0.1)
+    many = dataclasses.replace(plan, kl_spent=144_404.5, costs=np.array([4.2449, 617.3, 98_765.4, 0.01234]))
+    facts = facts_of_plan(many)
+    assert dict(facts.numbers)["KL spent by then"] == "144,404 nats"
+    assert [row[facts.arms.head.index("nats")] for row in facts.arms.rows] == ["4.24", "617", "98,765", "0.0123"]
 
 
 @pytest.mark.parametrize(

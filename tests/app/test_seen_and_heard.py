@@ -42,6 +42,14 @@ def luminance(colour):
     return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
+def test_the_settings_stay_in_sight(visit):
+    """Where they stand beside the charts, they do not scroll away with them."""
+    tab = visit(800)
+    tab.resize(800, 700)
+    tab.js("scrollTo(0, 900)")
+    tab.until("scrollY > 500 && deep('.form').find(seen).getBoundingClientRect().top >= 0")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark_at_every_width(visit, scheme):
     """Nothing sticks out, text can be read (7:1, WCAG's AAA), and charts are drawn in the colours of the scheme."""

@@ -23,6 +23,8 @@ def test_the_table_fits_80_columns_and_says_the_same_when_wide(tmp_path):
     narrow, wide = shown(tmp_path / "out.zarr", 80), shown(tmp_path / "out.zarr", 200)
     assert max(map(len, narrow)) <= 80
     assert any("log₁₀ error" in line for line in narrow)
+    assert "9 runs each" in narrow[0]  # the same in all cells, so it needs no column
+    assert not any("runs" in line.split() for line in narrow if "log₁₀ error" in line)
     for e, explorer in enumerate(explorers):
         for i, epsilon in enumerate((0.01, 0.1)):
             logs = np.sort(data.log_error.values[0, e, 0, i, :, -1]) / np.log(10)
@@ -47,6 +49,8 @@ def test_control_characters_of_labels_and_failures_are_shown_escaped(tmp_path):
     with pytest.warns(feint.sweep.SweepWarning):
         sweep.run(tmp_path / "out.zarr")
     text = "\n".join(shown(tmp_path / "out.zarr", 200))
+    (head,) = [line for line in text.splitlines() if "log₁₀ error" in line]
+    assert "runs" in head.split()  # a cell that failed has none
     assert "\x1b" not in text
     assert r"pa\x1b[2Kper" in text
     assert r"no\x1b[2Jway" in text

@@ -57,7 +57,7 @@ class Audit:
             label="Column of rewards", options=["reward"], css_classes=["reward"], **stretch
         )
         self.arms = pn.widgets.TextInput(
-            label="Arms, if known: a number or labels",
+            label="Arms: a number or labels",
             placeholder="from the log",
             css_classes=["arms-known"],
             **stretch,

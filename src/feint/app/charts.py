@@ -121,7 +121,7 @@ class RunCharts:
         )
         self._most.put_on(self.pulls.figure)
         alarm = -math.log10(ALPHA)
-        self.evidence = Lines("The observer's evidence; dotted: the alarm", "log₁₀ e-value", *_PAIR)
+        self.evidence = Lines("The observer's evidence; dotted: alarm", "log₁₀ e-value", *_PAIR)
         self.evidence.figure.add_layout(Span(location=alarm, dimension="width", line_color=_GREY, line_dash="dotted"))
         # Without these, a threshold that no line has come near to would lie outside the picture.
         self.evidence.figure.scatter([1.0, 1.0], [-0.5, alarm + 0.2], size=0.1, alpha=0.0)
@@ -130,9 +130,9 @@ class RunCharts:
         self._bars = ColumnDataSource(
             {"arm": arms, "policy": [0.0] * n_arms, "expected": [0.0] * n_arms, "colour": colours}
         )
-        title = "The deceiver's next pull; outlined: expected"
+        title = "The deceiver's next pull; box: expected"
         policy = new_chart(title, "arm", "probability", x_range=FactorRange(*arms), y_range=(0, 1))
-        policy.vbar("arm", 0.5, "policy", source=self._bars, color="colour", alpha=0.8)
+        policy.vbar("arm", 0.5, "policy", source=self._bars, color="colour")
         policy.vbar("arm", 0.8, "expected", source=self._bars, fill_color=None, line_color=_GREY, line_width=2)
         self.of_both = {self.pulls.title: self.pulls.figure}
         # Whoever sees these knows who deceives.

@@ -139,7 +139,8 @@ class Explore:
         self._head.object = (
             f"<div class='cells'><div class='cell'><b>Pull <span class='pull'>{run.time:,}</span></b> of "
             f"{run.setting.horizon:,}<br><span class='muted'>The e-value of an agent is the observer's evidence "
-            f"against it. At {1 / ALPHA:g} it raises the alarm.</span></div>{cells}</div>"
+            f"against it. At {1 / ALPHA:g} (log₁₀: {-math.log10(ALPHA):.1f}) it raises the alarm.</span></div>"
+            f"{cells}</div>"
             f"<p class='legend'>{_legend(run.setting.bandit.n_arms)} &nbsp; A: solid lines, B: dashed</p>"
         )
 

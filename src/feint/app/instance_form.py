@@ -70,7 +70,9 @@ class InstanceForm:
             pn.Row(self.family, self.sigma, sizing_mode="stretch_width"), pn.pane.HTML("<h2>The agent</h2>", **stretch),
             self.goal.select, self.goal.argument, self.feedback.select, self.feedback.argument, self.explorer,
             pn.Row(self.seed, self.horizon, sizing_mode="stretch_width"),
-            css_classes=["form"], styles=flexible | {"max-width": "420px"},
+            css_classes=["form"],
+            # It stays in sight while one scrolls through what is computed.
+            styles=flexible | {"max-width": "420px", "position": "sticky", "top": "8px"},
         )  # fmt: skip
         self._show_arms()
 

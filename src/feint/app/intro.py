@@ -36,7 +36,8 @@ screen hides the private reward, which only the agent sees.'>
 """
 
 INTRO = (
-    f"<div class='intro'><div class='words'><h1>feint <small>{VERSION}: deceptive exploration, computed live on this "
-    f"machine</small></h1>{''.join(f'<p>{sentence}</p>' for sentence in _SENTENCES)}</div>"
+    f"<div class='intro'><div class='words'><h1>feint <small>{VERSION}: an independent implementation of <i>Deceptive "
+    f"Exploration in Multi-armed Bandits</i></small></h1>"
+    f"{''.join(f'<p>{sentence}</p>' for sentence in _SENTENCES)}</div>"
     f"<div class='picture'>{_PICTURE}</div></div>"
 )

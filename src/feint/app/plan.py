@@ -65,7 +65,7 @@ class PlanTab:
         small = {"sizing_mode": "fixed", "height": 34, "margin": (4, 4)}
         self.delta = pn.widgets.Select(
             label="How sure the agent wants to be, 1 − δ", value=0.05,
-            options={f"{100 * (1 - d):g} %": d for d in (0.1, 0.05, 0.01, 0.001)}, width=210, margin=4,
+            options={f"{100 * (1 - d):g} %": d for d in (0.1, 0.05, 0.01, 0.001)}, width=290, margin=4,
             css_classes=["delta"],
         )  # fmt: skip
         self.ask = pn.widgets.Button(label="Plan it", color="primary", width=90, **small)

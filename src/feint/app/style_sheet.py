@@ -33,7 +33,9 @@ p {{ margin: .4rem 0; overflow-wrap: anywhere; }} .muted {{ color: var(--muted);
 b.public {{ color: var(--public); }} b.private {{ color: var(--private); }}
 .intro {{ display: flex; flex-wrap: wrap; gap: .4rem 2rem; align-items: center; }}
 .intro .words {{ flex: 3 1 300px; font-size: 1.02rem; }} .intro .picture {{ flex: 2 1 320px; max-width: 430px; }}
-:host .bk-btn {{ font-size: 14px; }} :host label, :host .bk-slider-title {{ font-size: 14px; }}
+:host .bk-btn {{ font-size: 14px; }}
+:host .bk-btn-danger {{ background: #b3261e !important; border-color: #b3261e; }}
+:host label, :host .bk-slider-title {{ font-size: 14px; }}
 :host .bk-btn-group .bk-btn.bk-active {{ background: #0072b2 !important; color: #fff !important; border-color: #0072b2;
   box-shadow: none; }}
 :host select.bk-input {{ background-image: url("{_ARROW}") !important;
@@ -44,6 +46,7 @@ b.public {{ color: var(--public); }} b.private {{ color: var(--private); }}
 :host .noUi-handle {{ background: var(--card); border-color: var(--muted); }}
 .filepond--panel-root, .filepond--root, .filepond--drop-label {{ background: var(--soft) !important;
   color: var(--text) !important; }}
+.filepond--root {{ border: 2px dashed var(--line); border-radius: 8px; font-family: inherit !important; }}
 svg {{ display: block; width: 100%; height: auto; }} svg text {{ fill: var(--text); font-size: 14px; }}
 svg text.small {{ fill: var(--muted); font-size: 12px; }} svg .mid {{ text-anchor: middle; }}
 svg text.public {{ fill: var(--public); }} svg text.private {{ fill: var(--private); }}

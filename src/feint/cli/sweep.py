@@ -126,11 +126,16 @@ def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "T
     timed = "stopping_time" in data
     varied = [d for d, axis in enumerate(AXES) if d and data.sizes[axis] > 1]
     same = [f"{axis} {rows[0].labels[d]}" for d, axis in enumerate(AXES) if data.sizes[axis] == 1]
+    runs = sorted({row.replications for row in rows})
+    alike = len(runs) == 1 and not any(row.failure for row in rows)
+    if alike:
+        same.insert(0, f"{runs[0]:,} runs each")
     title = [f"{len(rows)} cells at {int(data['time'][-1]):,} pulls", *same]
     table = Table(title=show(", ".join(title)), box=box.SIMPLE_HEAD)
     for d in varied:
         table.add_column(AXES[d], overflow="fold")
-    table.add_column("runs", justify="right")
+    if not alike:
+        table.add_column("runs", justify="right")
     for name in (*(["time to δ"] if timed else []), "log₁₀ error", "pulls"):
         table.add_column(name, justify="right", no_wrap=True)
     bandit = "" if data.sizes["bandit"] > 1 else rows[0].labels[0]
@@ -139,7 +144,9 @@ def _sweep_table(data: "Dataset", rows: "list[Row]", before_interval: str) -> "T
             bandit = row.labels[0]
             table.add_section()
             table.add_row(f"[bold]{show(bandit)}[/]")
-        cells = [show(row.labels[d]) for d in varied] + [f"{row.replications:,}" + (" !" if row.failure else "")]
+        cells = [show(row.labels[d]) for d in varied]
+        if not alike:
+            cells.append(f"{row.replications:,}" + (" !" if row.failure else ""))
         decades = None if row.log_error is None else tuple(value / math.log(10) for value in row.log_error)
         numbers: list[tuple[tuple[float, ...] | None, str]] = [(row.time, ",.0f")] if timed else []
         numbers += [(decades, ".2f"), (row.pulls, ",.0f")]

@@ -27,13 +27,13 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         ("expected time", f"{plan.time:,.0f} pulls (± {plan.standard_error:,.0f} Monte Carlo)"),
         *_points(plan),
         *([("never sure", f"{100 * plan.never:.2g} % of runs, left out of the means")] if plan.never else []),
-        ("exponent Γ*", f"{plan.gamma:.6g}, {plan.case}"),
+        ("exponent Γ*", f"{plan.gamma:.6g}{_law(plan)}, {plan.case}"),
         (
             "w*",
             "the best shares of the boosts in the long run (δ → 0), for known means; an agent that is still learning "
             "boosts others too",
         ),
-        ("KL spent by then", f"{plan.kl_spent:,.4g} nats"),
+        ("KL spent by then", f"{_written_out(plan.kl_spent, 4)} nats"),
         *([("power of any test", f"at most {_bound(plan)} at level {plan.alpha:g}")] if plan.power < _SURE else []),
         (f"noticed at level {plan.alpha:g}", _notice(plan.observer)),
         ("noticed, private rewards known", _notice(plan.informed)),
@@ -42,7 +42,7 @@ def facts_of_plan(plan: "Plan") -> ArmFacts:
         "boosted": [f"{share:.4f}" for share in plan.weights],
         "w*": [f"{share:.4f}" for share in plan.best_weights],
         "pulls": [f"{pulls:,.0f}" for pulls in plan.pulls],
-        "nats": [f"{cost:,.3g}" for cost in plan.costs],
+        "nats": [_written_out(cost, 3) for cost in plan.costs],
     }
     asked = "" if isinstance(plan.goal, BestArm) else f" and the goal {show_part(plan.goal, 'goal')}"
     return ArmFacts(
@@ -54,6 +54,17 @@ def show_budget(epsilon: Any) -> str:
     """Return a budget in words; a constant one is a number."""
     budget = as_budget(epsilon)
     return f"{budget.epsilon:.4g}" if isinstance(budget, Constant) else show_part(budget, "budget")
+
+
+def _law(plan: "Plan") -> str:
+    """Return what the exponent says of the error, where the budget makes that short."""
+    constant = isinstance(as_budget(plan.epsilon), Constant)
+    return " in exp(−Γ*·√(ε·pulls)), about the error in the long run" if constant else ""
+
+
+def _written_out(value: float, digits: int) -> str:
+    """Return a number with so many digits, and large ones as people write them."""
+    return f"{value:,.{digits}g}" if value < 10**digits else f"{value:,.0f}"
 
 
 def _bound(plan: "Plan") -> str:
@@ -69,7 +80,7 @@ def facts_of_unseen(plan: "Unseen") -> ArmFacts:
         ("error without any boost", f"{plan.own_error:.4g}"),
         ("boosted", "the best shares of the boosts, by theory; gained: pulls beyond those of Thompson Sampling"),
         ("theory", "pulls gained by the first-order law, √(2·w·KL/d): too many if the total is small"),
-        ("pulls gained by ways to spend it", _ways_text(plan)),
+        ("ways to spend it", _ways_text(plan)),
         ("a test that knew every boost", f"would have a power of about {plan.informed_power:.3g}"),
     ]
     columns = {
@@ -87,7 +98,8 @@ def _ways_text(plan: "Unseen") -> str:
     gained: dict[str, list[str]] = {}
     for name, (pulls, _) in plan.ways.items():
         gained.setdefault(name.split(", ")[0], []).append(f"{pulls:.3g}")
-    return "rising or even: " + "; ".join(f"{who} {' or '.join(pulls)}" for who, pulls in gained.items())
+    told = "; ".join(f"{who} {' or '.join(pulls)}" for who, pulls in gained.items())
+    return f"pulls gained if ε rises over time, or stays the same: {told}"
 
 
 def _arms(bandit: Bandit, columns: dict[str, list[str]]) -> FactTable:

@@ -86,7 +86,8 @@ def _settings(cls: Any, written: str | None, folder: Path | None, known: Mapping
         given = [_sole_list(written)]
     if len(given) > len(takes):
         most = f"{len(takes) or 'no'} argument{'' if len(takes) == 1 else 's'}"
-        raise ValueError(f"it takes {most}, not {len(given)}; write {signature(cls, known)}.")
+        lists = ", with ; between the items of a list" if any(argument.is_list for argument in takes) else ""
+        raise ValueError(f"it takes {most}, not {len(given)}; write {signature(cls, known)}{lists}.")
     if "" in given:
         raise ValueError(f"an argument is empty; write {signature(cls, known)}.")
     settings = {argument.name: _value(item, argument, folder) for argument, item in zip(takes, given, strict=False)}

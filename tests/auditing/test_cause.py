@@ -59,7 +59,6 @@ def test_a_rare_pull_after_the_rejection_is_not_blamed():
     assert report.rejected_at < 2_999
     assert report.cause.part == "serial"
     assert set(report.cause.arms) <= {1, 3, 5}
-    assert report.boosted_arm is None or report.boosted_arm in report.cause.arms
 
 
 @pytest.mark.parametrize("given", ["probabilities", "propensities"])
@@ -70,7 +69,7 @@ def test_one_arm_from_a_row_on(given):
         assert report.cause.arms == (6,)
         assert report.cause.words == "arm 6 was pulled more often than claimed"
         assert report.cause.first_row <= 1_010
-        assert report.cause.last_row == report.rejected_at
+        assert 1_010 < report.cause.last_row <= report.rejected_at
 
 
 def test_one_group():

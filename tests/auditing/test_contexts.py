@@ -215,16 +215,17 @@ class TestValidity:
         arms, rewards, options = self.honest(kind, 0, 500, force=force)
         assert feint.audit(arms, rewards, **options).rejected
 
-
     @pytest.mark.parametrize("size", [1e-200, 1e98])
     def test_the_scale_of_contexts_does_not_matter(self, size):
         """Under a prior of the same size: neither squares that underflow nor those that overflow refute a claim."""
         arms, rewards, options = self.honest("shared by 3", 0, 100)
         contexts, own = options.pop("contexts"), options.pop("reference")
-        one, other = (
-            feint.audit(arms, rewards, contexts=c * contexts, reference=Linear(1 / c, own.sigma, shared=True), **options)
-            for c in (1.0, size)
-        )
+
+        def audit(c):
+            reference = Linear(1 / c, own.sigma, shared=True)
+            return feint.audit(arms, rewards, contexts=c * contexts, reference=reference, **options)
+
+        one, other = audit(1.0), audit(size)
         assert other.log_e_value == pytest.approx(one.log_e_value, rel=1e-6)
 
     def test_a_power_that_grows(self):

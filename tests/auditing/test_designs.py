@@ -155,9 +155,10 @@ def logs_of_sites(name, seed, n_logs, rows):
     for _ in range(n_logs):
         sites = rng.permutation(np.repeat(np.arange(SITES), rows // SITES))
         whole_arms, whole_rewards = np.zeros(rows, dtype=np.int64), np.zeros(rows)
-        for site, (arms, rewards, claim) in enumerate(logs_of(name, int(rng.integers(2**31)), SITES, rows // SITES)):
+        logs = list(logs_of(name, int(rng.integers(2**31)), SITES, rows // SITES))
+        for site, (arms, rewards, _) in enumerate(logs):
             whole_arms[sites == site], whole_rewards[sites == site] = arms, rewards
-        yield whole_arms, whole_rewards, sites, claim
+        yield whole_arms, whole_rewards, sites, logs[0][2]
 
 
 class TestSites:

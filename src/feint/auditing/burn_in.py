@@ -52,7 +52,7 @@ class BurnIn:
         tested: BoolArray,
         available: BoolArray | None,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the tested rows and which rows these are, (n,), with `claimed` in those of the burn-in.
+        """Return log π (m, K) of the tested rows, with `claimed` in those of the burn-in, and which these are, (n,).
 
         `numbers` (n,) counts the rows of each agent from 0; `log_pi` and `tested` are what the reference says.
         """

@@ -142,13 +142,20 @@ def top_two_sampling(beta, prior=(1.0, 1.0)):
     return choose
 
 
-def scored_sampling(weights, costs, explore=1.0):
-    """Return a rule that pulls by weight·draw − cost with Beta(1, 1) priors; otherwise by the means, ties at random."""
+def scored_sampling(weights, costs, explore=1.0, normal_prior=None):
+    """Return a rule that pulls by weight·draw − cost; otherwise by the means, ties at random. Priors are Beta(1, 1), or
+    normal (mean, sd) with a noise of sd 1.
+    """
 
     def choose(rng, seen, row):
-        wins, losses = 1 + seen.sums, 1 + seen.counts - seen.sums
-        drawn = (weights * rng.beta(wins, losses) - costs).argmax(1)
-        scores = weights * (wins / (wins + losses)) - costs
+        if normal_prior is None:
+            wins, losses = 1 + seen.sums, 1 + seen.counts - seen.sums
+            draws, means = rng.beta(wins, losses), wins / (wins + losses)
+        else:
+            means, sds = normal_posterior(seen, 1.0, normal_prior)
+            draws = rng.normal(means, sds)
+        drawn = (weights * draws - costs).argmax(1)
+        scores = weights * means - costs
         tied = scores == scores.max(1, keepdims=True)
         return np.where(rng.random(len(drawn)) < explore, drawn, (tied * rng.random(tied.shape)).argmax(1))
 

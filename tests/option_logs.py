@@ -99,6 +99,24 @@ def returning(rng, n_logs, rows, bent=False):
     return [log | {"units": [f"u{u}" for u in units]} for log in logs_of(rng, n_logs, rows, choose)]
 
 
+def returning_in_versions(rng, n_logs, rows, bent=False):
+    """Units that come back as above, but are drawn once in each of two versions, the second of which runs later."""
+    units, versions, first = np.zeros(rows, dtype=int), np.zeros(rows, dtype=int), {}
+    for row in range(1, rows):
+        newest = units[:row].max()
+        units[row] = rng.integers(newest + 1) if rng.random() < 0.5 else newest + 1
+        versions[row] = rng.random() < row / rows
+
+    def choose(rng, seen, row):
+        unit = int(units[row]), int(versions[row])
+        if unit not in first:
+            first[unit] = bend(beta_sampling(), bent)(rng, seen, row)
+        return first[unit]
+
+    names = [[f"u{u}", f"v{v}"] for u, v in zip(units, versions, strict=True)]
+    return [log | {"units": names} for log in logs_of(rng, n_logs, rows, choose)]
+
+
 def of_one_arm(rng, n_logs, rows, bent=False):
     p = rng.uniform(0.2, 0.8, (n_logs, rows))
     arms = (rng.random((n_logs, rows)) < np.where(rng.random((n_logs, rows)) < 0.05, 0.0, p) if bent else
@@ -125,6 +143,7 @@ CASES = {
     "`--stage`": Case(staged, BETA, "rewards known at once", {"stages": None}),
     "`--available`": Case(lacking, BETA, "all arms available", {"available": None}),
     "`--unit`": Case(returning, BETA, "each row drawn afresh", {"units": None}),
+    "`--unit A,B`": Case(returning_in_versions, BETA, "each row drawn afresh", {"units": None}),
     "`--probability-of`": Case(
         of_one_arm, {"n_arms": 2, "probability_of": 1}, "that of the pulled arm", {"probability_of": None}
     ),

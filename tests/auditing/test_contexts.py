@@ -48,7 +48,8 @@ class TestValidity:
     @pytest.mark.parametrize(
         ("reference", "timing"),
         [(Linear(0.8, 0.5), {}), (Linear(0.8, 0.5), {"batch": 2}), (Linear(0.8, 0.5), {"delay": 1}),
-         (Linear(1.2, shared=True), {}), (Logistic(2.0), {})],
+         (Linear(1.2, shared=True), {}), (Linear(1.2, shared=True, joint=False), {}),
+         (Logistic(2.0), {}), (Logistic(2.0), {"batch": 2}), (Logistic(2.0, covariance="diagonal"), {})],
         ids=str,
     )  # fmt: skip
     def test_enumerated(self, reference, timing):
@@ -74,7 +75,9 @@ class TestValidity:
                 y = np.array([outcomes[i, arms[i]] for i in known])
                 covariance = np.linalg.inv(np.eye(2) / reference.prior_sd**2 + seen.T @ seen)
                 gap = x[0] - x[1]
-                return stats.norm.cdf(gap @ covariance @ seen.T @ y / math.sqrt(gap @ covariance @ gap))
+                of_gap = [gap] if reference.joint else x  # one draw for both, or one for each
+                variance = sum(row @ covariance @ row for row in of_gap)
+                return stats.norm.cdf(gap @ covariance @ seen.T @ y / math.sqrt(variance))
             means, variances = [], []
             for a in range(2):
                 mine = [i for i in known if arms[i] == a]
@@ -84,8 +87,11 @@ class TestValidity:
                     precision = precision + seen.T @ seen
                     mean = np.linalg.solve(precision, seen.T @ outcomes[mine, a] / reference.sigma)
                 else:
-                    for i in mine:
-                        precision, mean = laplace(precision, mean, contexts[[i]], outcomes[[i], a], False)
+                    for first in range(0, len(known), rows):  # batch by batch
+                        piece = [i for i in known[first : first + rows] if i in mine]
+                        if piece:
+                            diagonal = reference.covariance == "diagonal"
+                            precision, mean = laplace(precision, mean, contexts[piece], outcomes[piece, a], diagonal)
                 means.append(x @ mean)
                 variances.append(x @ np.linalg.solve(precision, x))
             return stats.norm.cdf((means[0] - means[1]) / math.sqrt(sum(variances)))
@@ -96,6 +102,67 @@ class TestValidity:
                 after = p * e_value((*arms, 0)) + (1 - p) * e_value((*arms, 1))
                 assert after <= (e_value(arms) if t else 1.0) * (1 + 1e-9)
                 assert after > 0.4 * (e_value(arms) if t else 1.0)  # little is given away
+
+    def test_three_arms_of_one_draw_enumerated(self):
+        """With π as orthants of two differences, by SciPy's bivariate normal."""
+        rng = np.random.default_rng(8)
+        contexts, outcomes = rng.normal(size=(3, 3, 2)), rng.normal(size=(3, 3))
+        options = {"n_arms": 3, "reference": Linear(1.2, shared=True), "initial_round": False, "explain": False}
+
+        def e_value(arms):
+            rewards = outcomes[np.arange(len(arms)), list(arms)]
+            return math.exp(feint.audit(list(arms), rewards, contexts=contexts[: len(arms)], **options).log_e_value)
+
+        def probabilities(arms):
+            seen = np.array([contexts[i, a] for i, a in enumerate(arms)]).reshape(-1, 2)
+            y = np.array([outcomes[i, a] for i, a in enumerate(arms)])
+            covariance = np.linalg.inv(np.eye(2) / 1.2**2 + seen.T @ seen)
+            found = []
+            for a in range(3):
+                gaps = np.array([contexts[len(arms), a] - contexts[len(arms), b] for b in range(3) if b != a])
+                ahead = stats.multivariate_normal(gaps @ covariance @ seen.T @ y, gaps @ covariance @ gaps.T)
+                lower = np.zeros(2)
+                found.append(ahead.cdf([np.inf, np.inf], lower_limit=lower))
+            return np.array(found)
+
+        for t in range(3):
+            for arms in product(range(3), repeat=t):
+                p, now = probabilities(arms), e_value(arms) if t else 1.0
+                assert p.sum() == pytest.approx(1, abs=1e-6)
+                after = sum(p[a] * e_value((*arms, a)) for a in range(3))
+                assert 0.5 * now < after <= now * (1 + 1e-6)
+
+    def test_own_draws_enumerated(self, monkeypatch):
+        """Four arms of one draw: over all wins of two draws of the auditor's and all pulls from the same law, whatever
+        the law is, the mean of E does not grow at any node.
+        """
+        draws, law = 2, np.array([0.55, 0.3, 0.1, 0.05])
+        wins = [w for w in product(range(draws + 1), repeat=4) if sum(w) == draws]
+        chances = [stats.multinomial.pmf(w, draws, law) for w in wins]
+        told = []
+        monkeypatch.setattr("feint.references.scores.DRAWS", draws)
+        monkeypatch.setattr("feint.references.contexts.DRAWS", draws)
+        monkeypatch.setattr("feint.references.contexts.count_wins", lambda *given: np.array(told))
+        contexts = np.random.default_rng(9).normal(size=(2, 4, 2))
+        options = {"n_arms": 4, "reference": Linear(shared=True), "initial_round": False, "explain": False}
+
+        def e_value(arms, counts):
+            told[:] = counts
+            report = feint.audit(list(arms), np.ones(len(arms)), contexts=contexts[: len(arms)], **options)
+            assert set(report.log_e_values) == {"boosts", "serial", "shares"}
+            return math.exp(report.log_e_value)
+
+        def mean_after(arms, counts):
+            return sum(
+                chance * p * e_value((*arms, a), [*counts, w])
+                for w, chance in zip(wins, chances, strict=True)
+                for a, p in enumerate(law)
+            )
+
+        assert 0.9 < mean_after((), []) <= 1 + 1e-12
+        for arm, count in product(range(4), wins):
+            now = e_value((arm,), [count])
+            assert mean_after((arm,), [count]) <= now * (1 + 1e-12)
 
     KINDS = ("linear", "linear in batches", "logistic", "logistic, diagonal", "shared by 2", "shared by 3",
              "shared by 5", "shared by 5, apart")  # fmt: skip
@@ -147,6 +214,57 @@ class TestValidity:
         force = np.where(np.arange(500) % 5 == 0, 2, -1)
         arms, rewards, options = self.honest(kind, 0, 500, force=force)
         assert feint.audit(arms, rewards, **options).rejected
+
+    @pytest.mark.parametrize("size", [1e-200, 1e98])
+    def test_the_scale_of_contexts_does_not_matter(self, size):
+        """Under a prior of the same size: neither squares that underflow nor those that overflow refute a claim."""
+        arms, rewards, options = self.honest("shared by 3", 0, 100)
+        contexts, own = options.pop("contexts"), options.pop("reference")
+
+        def audit(c):
+            reference = Linear(1 / c, own.sigma, shared=True)
+            return feint.audit(arms, rewards, contexts=c * contexts, reference=reference, **options)
+
+        one, other = audit(1.0), audit(size)
+        assert other.log_e_value == pytest.approx(one.log_e_value, rel=1e-6)
+
+    def test_a_power_that_grows(self):
+        """Two arms, so that π is a ratio of two powers; the plain one by Φ, row by row."""
+        rng = np.random.default_rng(13)
+        x, reference = rng.normal(size=(40, 2)), feint.Tempered(Linear(), "n/20")
+        arms, rewards = rng.integers(2, size=40), rng.normal(size=40)
+        observers = [feint.Observer(2, own, initial_round=False) for own in (Linear(), reference)]
+        for t in range(40):
+            plain, tempered = (observer.reference_probabilities(x[t]) for observer in observers)
+            assert tempered == pytest.approx(plain ** (t / 20) / (plain ** (t / 20)).sum(), rel=1e-9)
+            for observer in observers:
+                observer.update(int(arms[t]), rewards[t], context=x[t])
+        options = {"contexts": x, "n_arms": 2, "reference": reference, "initial_round": False}
+        report = feint.audit(arms, rewards, **options)
+        assert report.log_e_values["boosts"] == pytest.approx(observers[1].log_e_value, rel=1e-9)
+
+    @pytest.mark.parametrize("shares", [None, (0.3, 0.3, 0.2, 0.1, 0.1)])
+    def test_a_burn_in_where_probabilities_are_estimated(self, shares):
+        """Its shares are known: the bets by hand, and honest logs of 20 uniform rows and then of five arms."""
+        law = np.full(5, 0.2) if shares is None else np.array(shares)
+        rng = np.random.default_rng(14)
+        x, theta = rng.normal(size=(60, 5, 3)), rng.normal(size=3)
+        claim = {"n_arms": 5, "reference": Linear(shared=True), "initial_round": False, "explain": False}
+        claim |= {"burn_in": 20 if shares is None else (20, shares)}
+        first = np.array([0, 3, 1, 1, 4])
+        report = feint.audit(first, np.zeros(5), contexts=x[:5], **claim)
+        of = [*range(5), int(law.argmax())]
+        won = [[np.prod(1 + q * ((first == a) - law[a])) for q in _BETS] for a in of]
+        by_hand = 0.5 * np.mean(won[:5]) + 0.5 * np.mean(won[5])
+        assert report.log_e_values["shares"] == pytest.approx(math.log(by_hand), rel=1e-9)
+        total = 0.0
+        for _ in range(4):
+            burnt = np.where(np.arange(60) < 20, rng.choice(5, 60, p=law), -1)
+            arms, rewards = play_shared(rng, x, theta, force=burnt)
+            total += feint.audit(arms, rewards, contexts=x, **claim).log_e_value
+        assert total < SURELY
+        rotated = (np.arange(60) % 2) + 3
+        assert feint.audit(rotated, rewards, contexts=x, **claim).log_e_value > math.log(20)
 
 
 class TestDoors:
@@ -266,12 +384,17 @@ class TestDoors:
             (lambda x, a, r: feint.audit(a, r, contexts=np.where(x > 2, np.nan, x), n_arms=3, reference=Linear()),
              "of the context is missing"),
             (lambda x, a, r: feint.audit(a, r, contexts=np.where(x > 2, np.inf, x), n_arms=3, reference=Linear()),
-             "of the context is infinite"),
+             "of the context is inf; it must be within ±1e+100"),
+            (lambda x, a, r: feint.audit(a, r, contexts=np.where(x > 2, -1e200, x), n_arms=3, reference=Linear()),
+             "of the context is -1e+200; it must be within ±1e+100"),
+            (lambda x, a, r: feint.audit(a, r, contexts=x, n_arms=3, reference=feint.ControlShare(Linear(), 0, 0.1)),
+             "ControlShare has no version of LinearThompsonSampling for the other arms alone"),
             (lambda x, a, r: feint.Agent(3, reference=Linear(), epsilon=0.1), "use it in audits and with Observer"),
             (lambda x, a, r: feint.simulate(feint.Bandit([0.1, 0.2], [0.2, 0.1]), reference=Logistic(), epsilon=0.1,
                                             horizon=9, replications=1), "use it in audits and with Observer"),
             (lambda x, a, r: feint.Observer(4, Linear(shared=True)), "audit the log instead"),
             (lambda x, a, r: feint.Observer(3, Linear()).update(0, 1.0), "context is missing"),
+            (lambda x, a, r: feint.Observer(3, Linear()).update(0, 1.0, context=[1e200]), "within ±1e+100"),
             (lambda x, a, r: feint.Observer(3).update(0, 1.0, context=[1.0]), "uses no context"),
             (lambda x, a, r: Linear(-1.0), "give a number above 0"),
             (lambda x, a, r: Linear([[1.0, 2.0], [2.0, 1.0]]), "whose eigenvalues are above 0"),

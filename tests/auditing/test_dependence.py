@@ -129,8 +129,12 @@ class TestHonest:
 class TestSmallLogs:
     """Every log of a few rows by its probability: E is at least the mean of E after the next row, at every node."""
 
-    @pytest.mark.parametrize("mode", ["probabilities", "propensities", "rewards", "draws"])
-    @pytest.mark.parametrize(("n_arms", "rows"), [(2, 5), (3, 3)])
+    MODES = ("probabilities", "propensities", "rewards", "draws")
+
+    @pytest.mark.parametrize(
+        ("mode", "n_arms", "rows"),
+        [*itertools.product(MODES, [2], [5]), *itertools.product(MODES, [3], [3]), ("of one arm", 2, 5)],
+    )
     @pytest.mark.parametrize("grouped", [False, True])
     def test_every_node_is_fair(self, mode, n_arms, rows, grouped):
         share = np.array([0.5, 0.3, 0.2])[:n_arms] / sum([0.5, 0.3, 0.2][:n_arms])
@@ -140,6 +144,7 @@ class TestSmallLogs:
             claim = {
                 "probabilities": {"probabilities": np.tile(share, (n, 1))},
                 "propensities": {"propensities": share[list(arms)], "n_arms": n_arms},
+                "of one arm": {"propensities": np.full(n, share[1]), "probability_of": 1, "n_arms": 2},
                 "draws": {"propensities": share[list(arms)].round(1), "n_arms": n_arms, "propensity_draws": 10},
                 "rewards": {"reference": feint.Split(share), "n_arms": n_arms},
             }[mode]

@@ -30,9 +30,12 @@ SMALL = {
     "holdout": (feint.Holdout(feint.ThompsonSampling((1, 1)), 1, 0.2), 2, BERNOULLI),
     "control": (feint.ControlShare(feint.ThompsonSampling((1, 1)), 0, 0.3), 3, BERNOULLI),
     "tempered": (feint.Tempered(feint.ThompsonSampling((0, 1)), "n/4"), 2, NORMAL),
+    "tempered by a number": (feint.Tempered(feint.ThompsonSampling((1, 1)), 0.5), 3, BERNOULLI),
     "top two": (feint.TopTwoThompson(0.6, (1, 1)), 3, BERNOULLI),
+    "top two, normal": (feint.TopTwoThompson(0.4, (0, 1)), 3, NORMAL),
     "clipped": (feint.Clipped(feint.ThompsonSampling((0, 1)), 0.1, 0.5), 3, NORMAL),
     "scored": (feint.ScoredThompson([1, 2], [0, 0.3], 0.8), 2, BERNOULLI),
+    "scored, normal": (feint.ScoredThompson([1, 2, 0.5], [0, 0.3, -0.1], 0.8, prior=(0.2, 1)), 3, NORMAL),
 }
 
 
@@ -106,6 +109,11 @@ DESIGNS = {
         honest.late(2),
         {"reference": feint.ScoredThompson([1, 1, 2], [0, 0.05, 0.6], 0.8), "delay": 2},
         {"reference": feint.ScoredThompson([1, 1, 2], [0, 0.05, 0.6], 1.0)}),
+    "scored-thompson:1;1;2,0;0.1;0.8,0.9,0;1": (
+        honest.scored_sampling(np.array([1, 1, 2]), np.array([0.0, 0.1, 0.8]), 0.9, (0.0, 1.0)), honest.noisy(RATES),
+        honest.batched(5),
+        {"reference": feint.ScoredThompson([1, 1, 2], [0, 0.1, 0.8], 0.9, prior=(0, 1)), "family": NORMAL, "batch": 5},
+        {"reference": feint.ScoredThompson([1, 1, 2], [0, 0.05, 0.4], 0.9, prior=(0, 1))}),
 }  # fmt: skip
 
 
@@ -135,6 +143,41 @@ class TestHonestLogs:
         """A true claim is rejected with at most 5 %; these tests stay well below it, so 50 is no close call."""
         found = self.rejected(name, 1_000, 500)
         print(f"{name}: {found} of 1,000 rejected")
+        assert found <= 50
+
+
+SITES = 4
+
+
+def logs_of_sites(name, seed, n_logs, rows):
+    """(arms, rewards, groups, claim) of logs whose sites take turns at random, an honest agent each."""
+    rng = np.random.default_rng([seed, 1])
+    for _ in range(n_logs):
+        sites = rng.permutation(np.repeat(np.arange(SITES), rows // SITES))
+        whole_arms, whole_rewards = np.zeros(rows, dtype=np.int64), np.zeros(rows)
+        logs = list(logs_of(name, int(rng.integers(2**31)), SITES, rows // SITES))
+        for site, (arms, rewards, _) in enumerate(logs):
+            whole_arms[sites == site], whole_rewards[sites == site] = arms, rewards
+        yield whole_arms, whole_rewards, sites, logs[0][2]
+
+
+class TestSites:
+    """Strata have blocks, coins, urns and posteriors of their own, and delays and batches count within them."""
+
+    @pytest.mark.parametrize("name", DESIGNS)
+    def test_few(self, name):
+        """Over independent logs Σ log E reaches log 10⁶ with a probability below 1e-6."""
+        total = 0.0
+        for arms, rewards, sites, claim in logs_of_sites(name, 3, 4, 240):
+            total += feint.audit(arms, rewards, groups=sites, **claim).log_e_value
+        assert total < math.log(1e6)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", ["permuted-blocks:4", "permuted-blocks:6;9,1;1;1", "biased-coin"])
+    def test_at_most_alpha_of_1000(self, name):
+        logs = logs_of_sites(name, 8, 1_000, 600)
+        found = sum(feint.audit(arms, rewards, groups=sites, **claim).rejected for arms, rewards, sites, claim in logs)
+        print(f"{name} at {SITES} sites: {found} of 1,000 rejected")
         assert found <= 50
 
 

@@ -76,18 +76,19 @@ class TestSmallLogs:
     def chance(self, arms):
         return math.prod(self.PI[g][a] for g, a in zip(self.groups(arms), arms, strict=False))
 
-    def after(self, arms):
+    def after(self, arms, n_groups=None):
         """Return the test after these pulls."""
-        test, groups = GroupTilts(2), self.groups(arms)[: len(arms)]
+        test, groups = GroupTilts(2, n_groups=n_groups), self.groups(arms)[: len(arms)]
         log_m = test.extend(groups, np.array(arms, dtype=np.int64), np.log(self.PI[groups]))
         return test, log_m
 
-    def test_the_bet_on_all_groups_is_fair_at_every_node(self):
+    @pytest.mark.parametrize("n_groups", [None, 3, 5])
+    def test_the_bet_on_all_groups_is_fair_at_every_node(self, n_groups):
         for n in range(self.ROWS):
             for arms in itertools.product((0, 1), repeat=n):
-                now = math.exp(self.after(arms)[0].log_e_value)
+                now = math.exp(self.after(arms, n_groups)[0].log_e_value)
                 pi = self.PI[self.groups(arms)[-1]]
-                after = [math.exp(self.after((*arms, a))[1][-1]) for a in (0, 1)]
+                after = [math.exp(self.after((*arms, a), n_groups)[1][-1]) for a in (0, 1)]
                 assert pi @ after == pytest.approx(now, rel=1e-12)
 
     def test_it_is_what_the_formula_says(self):

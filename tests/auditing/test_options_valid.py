@@ -47,6 +47,7 @@ ALL = (0, 1, 2)
 AVAILABLE = [(0, 1, 2), (0, 2), (1, 2), (1,)]
 STAGE = ["a", "a", "b", "a"]
 UNITS = ["u", "v", "u", "w"]
+VERSIONS = [["u", 1], ["u", 2], ["u", 1], ["v", 1]]
 
 
 def after_burn_in(t, arms, rewards):
@@ -72,8 +73,9 @@ def by_unit(t, arms, rewards):
         ({"stages": STAGE}, by_stage),
         ({"available": AVAILABLE}, among_available),
         ({"units": UNITS}, by_unit),
+        ({"units": VERSIONS}, by_unit),
     ],
-    ids=["burn_in", "stages", "available", "units"],
+    ids=["burn_in", "stages", "available", "units", "units and versions"],
 )
 def test_the_mean_of_e_does_not_grow_at_any_node(options, law):
     """All logs of four rows and three arms whose probabilities, by an integral of our own, are those of the claim."""
@@ -107,7 +109,8 @@ def _cut(options, n):
 def test_the_mean_of_e_does_not_grow_in_the_first_rows(rows):
     """These are the earlier nodes: a burn-in, a first stage, and a unit that comes back in the third row."""
     for options, law in (({"burn_in": (2, SHARES)}, after_burn_in), ({"stages": STAGE}, by_stage),
-                         ({"available": AVAILABLE}, among_available), ({"units": UNITS}, by_unit)):  # fmt: skip
+                         ({"available": AVAILABLE}, among_available), ({"units": UNITS}, by_unit),
+                         ({"units": VERSIONS}, by_unit)):  # fmt: skip
         for head in itertools.product(range(3), repeat=rows):
             rewards = [1, 0][:rows]
             before = feint.audit(head, rewards, explain=False, **BETA, **_cut(options, rows))

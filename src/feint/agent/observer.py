@@ -19,7 +19,7 @@ from feint.families.base import Belief, is_observable, observable_rewards
 from feint.numerics._jit import kernel
 from feint.numerics._validate import as_floats, check_flag, checked_number, is_whole
 from feint.references import Reference, ThompsonSampling
-from feint.references.base import expect, takes_contexts
+from feint.references.base import LARGEST_FEATURE, expect, takes_contexts
 from feint.references.expectation import ContextExpectation, Expectation, learn
 from feint.registry import config_of, families_for, from_config, show_part
 from feint.support.files import load_state, save_state
@@ -172,8 +172,8 @@ class Observer:
         if not self._expected.plain:
             raise ValueError(f"{type(self._expected.reference).__name__} uses no context; leave context out.")
         found = as_floats(context, "context")
-        if not np.isfinite(found).all():
-            raise ValueError(f"context must be finite numbers; got {context!r}.")
+        if not (np.abs(found) <= LARGEST_FEATURE).all():
+            raise ValueError(f"context must be numbers within ±{LARGEST_FEATURE:g}; got {context!r}.")
         return found
 
     def state(self) -> dict[str, Any]:

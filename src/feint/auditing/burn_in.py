@@ -45,9 +45,14 @@ class BurnIn:
         return np.asarray(np.log(shares / shares.sum()))
 
     def overlay(
-        self, numbers: IntArray, log_pi: FloatArray, tested: BoolArray, available: BoolArray | None
+        self,
+        claimed: FloatArray,
+        numbers: IntArray,
+        log_pi: FloatArray,
+        tested: BoolArray,
+        available: BoolArray | None,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the tested rows and which rows these are, (n,), with the burn-in's rows filled in.
+        """Return log π (m, K) of the tested rows, `claimed` in those of the burn-in, and which rows these are, (n,).
 
         `numbers` (n,) counts the rows of each agent from 0; `log_pi` and `tested` are what the reference says.
         """
@@ -58,7 +63,7 @@ class BurnIn:
             return log_pi, tested
         table = np.empty((numbers.size, log_pi.shape[1]))
         table[tested] = log_pi
-        table[burning] = self.log_shares(log_pi.shape[1])
+        table[burning] = claimed
         if available is not None:
             table[burning] = np.where(available[burning], table[burning], -math.inf)
             table[burning] -= np.logaddexp.reduce(table[burning], axis=1)[:, np.newaxis]

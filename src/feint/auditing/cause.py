@@ -56,6 +56,7 @@ class _Won(NamedTuple):
     words: str
     arm: int | None
     log_ratios: FloatArray
+    begins_anew: bool = False  # whether it is a mixture over the row at which the bet begins
 
 
 def find_cause(chunks: Iterable[Chunk], mode: Any, grouped: bool, rejected_at: int) -> Cause | None:
@@ -75,7 +76,7 @@ def find_cause(chunks: Iterable[Chunk], mode: Any, grouped: bool, rejected_at: i
     kept = _KeptRows(*(array[~np.isneginf(pulled)] for array in pieces))
     part, share = _strongest_part(replay)
     won = _WINNERS[part](replay, kept)
-    first, last = _best_stretch(won.log_ratios)
+    first, last = (_last_stretch if won.begins_anew else _best_stretch)(won.log_ratios)
     stretch = slice(first, last + 1)
     arms: tuple[int, ...] = () if won.arm is None else (won.arm,)
     if won.arm is None:
@@ -91,6 +92,13 @@ def _best_stretch(log_ratios: FloatArray) -> tuple[int, int]:
     return last - int(before[: last + 1][::-1].argmin()), last
 
 
+def _last_stretch(log_ratios: FloatArray) -> tuple[int, int]:
+    """Return the row from which a bet up to the end won most, and the row at which it had won most since."""
+    before = np.concatenate([[0.0], np.cumsum(log_ratios)])
+    first = int(before[:-1].argmin())
+    return first, first + int(before[first + 1 :].argmax())
+
+
 def _strongest_part(replay: _Replay) -> tuple[str, float]:
     """Return the part of E that is largest, and its share of E."""
     stakes = replay.mode.stakes()
@@ -103,7 +111,7 @@ def _strongest_part(replay: _Replay) -> tuple[str, float]:
 
 
 def _by_boosts(replay: _Replay, kept: _KeptRows) -> _Won:
-    arm, size = replay.mode.boosts.likeliest
+    arm, size = replay.mode.boosts.strongest
     hit = kept.arms == arm
     kept = _of_pulled_arms(replay, kept)
     if isinstance(replay.mode.boosts, BoostMixture):
@@ -114,7 +122,7 @@ def _by_boosts(replay: _Replay, kept: _KeptRows) -> _Won:
         ratios = np.nan_to_num(ratios, neginf=-1e9)
     else:
         ratios = np.log1p(size * (np.where(hit, np.exp(-kept.log_pi), 0.0) - 1.0))
-    return _Won(f"arm {replay.mode.arms.names()[arm]} was pulled more often than claimed", arm, ratios)
+    return _Won(f"arm {replay.mode.arms.names()[arm]} was pulled more often than claimed", arm, ratios, True)
 
 
 def _oftener(replay: _Replay, arm: int, tilt: float) -> tuple[int, float]:

@@ -271,6 +271,15 @@ class FixedShare(EProcess):
         size, arm = np.unravel_index(self.experts.alone.argmax(), self.experts.alone.shape)
         return int(arm), float(self.experts.sizes[size])
 
+    @property
+    def strongest(self) -> tuple[int, float]:
+        """The (arm, size) of the single arm's expert that has most of the wealth now, whenever it won that."""
+        e = self.experts
+        with np.errstate(divide="ignore"):
+            wealth = (np.log(e.invested) + _LOG_UNIT * e.units)[:, np.newaxis] + np.log(e.weights[:, : self.n_arms])
+        size, arm = np.unravel_index(wealth.argmax(), wealth.shape)
+        return int(arm), float(e.sizes[size])
+
     def _arrays(self) -> dict[str, FloatArray]:
         saved = "facts", "counts", "instant", "invested", "units", "weights", "alone"
         return {name: getattr(self.experts, name) for name in saved}

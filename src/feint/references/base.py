@@ -49,6 +49,8 @@ from feint.registry import show_part
 from feint.support.own_parts import OwnPartError, call, fresh
 from feint.support.printable import short_repr
 
+LARGEST_FEATURE = 1e100  # of a context, in absolute value: its square is still a number
+
 
 @by_type
 def expect(reference: Any, belief: Belief, t: int, pi: FloatArray, log_pi: FloatArray) -> None:

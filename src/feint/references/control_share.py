@@ -110,6 +110,11 @@ class ControlShare(AroundWithShare):
             raise ValueError(
                 f"ControlShare needs 3 arms or more, not {n_arms}; with two, the other arm has the rest, so use Split."
             )
+        if self.takes_contexts:
+            raise ValueError(
+                f"ControlShare has no version of {type(self.reference).__name__} for the other arms alone, since that "
+                "knows contexts; where the reference draws among all arms in the other rows, give Holdout."
+            )
         inside = reference_settings(self.reference, family, n_arms - 1)
         if not hasattr(inside, "expect"):
             return ControlShareRows(inside, self.arm, self.share, np.delete(np.arange(n_arms), self.arm))

@@ -28,6 +28,9 @@ _COLLINEAR = 1e-11
 
 def log_best_scores(means: FloatArray, roots: FloatArray, *, joint: bool) -> FloatArray:
     """Return log P(arm has the largest score), (n, K); `joint` means that one draw makes all scores of a row."""
+    # Which score is the largest does not depend on their scale; by powers of two, near 1, squares keep their digits.
+    _, powers = np.frexp(np.abs(roots).max(axis=(1, 2), initial=0.0))
+    means, roots = np.ldexp(means, -powers[:, None]), np.ldexp(roots, -powers[:, None, None])
     if not joint:
         return _independent(means, np.sqrt((roots**2).sum(axis=2)))
     return _of_two(means, roots) if means.shape[1] == 2 else _of_three(means, roots)
@@ -126,12 +129,19 @@ def _complete(logs: FloatArray) -> FloatArray:
     return logs
 
 
-def log_shrunk(wins: IntArray) -> FloatArray:
+def log_shrunk(wins: IntArray | FloatArray) -> FloatArray:
     """Return log((X + 1)/(n + 1)) of X wins in n draws: what a bet on boosts takes for the probability."""
     return np.asarray(np.log((wins + 1.0) / (DRAWS + 1.0)))
 
 
+def row_of_shares(shares: FloatArray) -> FloatArray:
+    """Return the row, (K + 1,), that stands among those of draws for probabilities that are known: as if X/n were
+    these. What it says of a pull is no less than its probability, so bets on boosts stay valid too.
+    """
+    return np.append(log_shrunk(DRAWS * shares), shares.argmax())
+
+
 def shares_of(rows: FloatArray) -> FloatArray:
     """Return X/n from rows of `log_shrunk`; the last column stays."""
-    wins = np.rint(np.exp(rows[:, :-1] + math.log(DRAWS + 1.0))) - 1.0
+    wins = np.exp(rows[:, :-1] + math.log(DRAWS + 1.0)) - 1.0
     return np.column_stack([wins / DRAWS, rows[:, -1]])

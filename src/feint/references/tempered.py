@@ -76,7 +76,7 @@ class Tempered(Around):
         """Return the settings for kernels."""
         if not isinstance(self.power, str):
             return self.settings_around(TemperedKernel(None, float(self.power), 0.0), family, n_arms)
-        if not hasattr(reference_settings(self.reference, family, n_arms), "expect"):
+        if not (self.takes_contexts or hasattr(reference_settings(self.reference, family, n_arms), "expect")):
             raise ValueError(
                 f"power is {self.power}, which grows with the rows, but {type(self.reference).__name__} is computed "
                 "for whole logs; give a number as the power."

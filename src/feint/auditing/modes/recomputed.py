@@ -18,8 +18,9 @@ from feint.evidence import Calibration, PropensityMixture, PropensitySerialMixtu
 from feint.evidence.share_bets import ShareBets
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
-from feint.references.base import takes_contexts
+from feint.references.base import LARGEST_FEATURE, takes_contexts
 from feint.references.recomputation import Recomputation
+from feint.references.scores import row_of_shares
 
 
 class RecomputedReference(Mode):
@@ -45,7 +46,8 @@ class RecomputedReference(Mode):
         self._stages = Stages()
         self._burn_in = read_burn_in(claim.burn_in)
         if self._burn_in is not None:
-            self._burn_in.log_shares(arms.n)  # it checks their number
+            log_shares = self._burn_in.log_shares(arms.n)
+            self._burning = log_shares if self.shares is None else row_of_shares(np.exp(log_shares))
             self.expected.untested = max(self.expected.untested, self._burn_in.rows)
         self._all_binary = True
 
@@ -54,7 +56,11 @@ class RecomputedReference(Mode):
         for i, column in enumerate(chunk.contexts):
             findings.add_column(column, f"number {i + 1} of the context")
             findings.add(
-                np.isinf(column.values), "not a number", lambda row, i=i: f"number {i + 1} of the context is infinite"
+                np.abs(column.values) > LARGEST_FEATURE,
+                "not a number",
+                lambda row, i=i, texts=column.texts: (
+                    f"number {i + 1} of the context is {shown(texts[row])}; it must be within ±{LARGEST_FEATURE:g}"
+                ),
             )
         if chunk.reward is None:
             return
@@ -95,7 +101,7 @@ class RecomputedReference(Mode):
             log_pi, tested = self._among.rows(known, groups, arms, available)
         if self._burn_in is None or numbers is None:
             return log_pi, tested
-        return self._burn_in.overlay(numbers, log_pi, tested, available)
+        return self._burn_in.overlay(self._burning, numbers, log_pi, tested, available)
 
     def _clock(self, chunk: Chunk, good: BoolArray, groups: IntArray) -> tuple[Any, Any]:
         """Return the times of the good rows and those from which their rewards are known, None where there are none."""

@@ -139,6 +139,16 @@ class Negative:
         return np.diag(pulls * divergence(means, np.full(means.size, self.threshold)))
 
 
+class Counting(Negative):
+    """A goal that keeps state: how often it was asked for an error."""
+
+    asked = 0
+
+    def log_error(self, answer, pulls, sums):
+        self.asked += 1
+        return super().log_error(answer, pulls, sums)
+
+
 OWN = """
 from test_goal_doors import Negative
 
@@ -185,6 +195,9 @@ def test_plans_of_a_goal_of_ones_own(explorer):
     assert own.quantiles == usual.quantiles
     assert own.observer.quantiles == usual.observer.quantiles
     np.testing.assert_allclose(own.pulls, usual.pulls, rtol=1e-9)
+    counting = Counting(0.4)
+    feint.plan(bandit, goal=counting, **options)
+    assert counting.asked == 0  # a plan asks a copy
     seldom = feint.Bandit(bandit.public, bandit.private, feedback=feint.Sometimes(0.5))
     with pytest.raises(ValueError, match="can be answered only if all private rewards are seen; leave the feedback"):
         feint.plan(seldom, goal=Negative(0.4), **options)

@@ -17,6 +17,7 @@ from feint.numerics._jit import Plain, kernel
 from feint.numerics._threads import run_slices
 from feint.planning.sides import Side
 from feint.registry import show_part
+from feint.support.own_parts import fresh
 
 _NEAR = 0.8  # standard deviations below the bar from which errors are exact; a leap seldom goes as far
 _ROWS_PER_SLICE = 50
@@ -26,7 +27,8 @@ class PathGoal:
     """A goal of the paths of an instance; arrays have arms along the first axis and paths along the last."""
 
     def __init__(self, goal: Any, bandit: Bandit, private: Side) -> None:
-        self._goal, self._family, self._n_arms, self._private = goal, bandit.families[1], bandit.n_arms, private
+        self._family, self._n_arms, self._private = bandit.families[1], bandit.n_arms, private
+        self._goal = fresh(goal, bandit.n_arms)
         self._plain = isinstance(self.settings(), Plain)
         if self._plain and bandit.feedback is not None:
             raise ValueError(

@@ -51,7 +51,7 @@ def test_repeats_of_three_arms(given):
 
 
 def test_a_rare_pull_after_the_rejection_is_not_blamed():
-    """FINDINGS 4.4: a repeat rejected the log, and the report named an arm with one pull, much later, at ρ = 10⁻⁶."""
+    """A repeat rejected the log, and the report named an arm with one pull, much later, at ρ = 10⁻⁶."""
     rng = np.random.default_rng(0)
     arms, propensities = with_repeats(rng), EVEN[:, 0].copy()
     arms[2_999], propensities[2_999] = 8, 1e-6

@@ -91,7 +91,7 @@ def check_page(name, text):
     """The page's form gives the goal to a run, which unfolds, and says what it answers."""
     pytest.importorskip("panel", reason="Panel, of feint[app], is not installed")
     from feint.app.choices import GOALS as OFFERED
-    from feint.app.explore import _answer
+    from feint.app.explore import _answer_text
     from feint.app.instance_form import InstanceForm
     from feint.app.unfolding import Unfolding
 
@@ -102,7 +102,7 @@ def check_page(name, text):
     form.goal.argument.value = argument
     run = Unfolding(form.setting(), 12)
     assert run.setting.goal == parse(text, "goal")
-    assert "arm" in _answer(run.setting.goal, run.deceiver.agent) or not run.deceiver.agent.answer.any()
+    assert "arm" in _answer_text(run.setting.goal, run.deceiver.agent) or not run.deceiver.agent.answer.any()
 
 
 @pytest.mark.slow  # since each compiles kernels of its own

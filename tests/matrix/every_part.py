@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import feint
-from cases import PAPER
+from cases import HANGS, PAPER
 from feint.agent.public_log import public_log, write_log
 from feint.explorers import TopTwo
 from sweep_cases import contents, small_sweep
@@ -161,4 +161,6 @@ def test_page_answers():
             assert answer.status == 200
             assert "feint" in answer.read().decode()
         server.terminate()
-        assert "Traceback" not in said + server.stderr.read()
+        said += server.communicate(timeout=HANGS)[1]
+        assert server.returncode == 0, said
+        assert "Traceback" not in said

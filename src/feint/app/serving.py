@@ -3,8 +3,10 @@
 import asyncio
 import errno
 import logging
+import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from feint.support.extras import need
@@ -44,7 +46,22 @@ def serve(port: int = PORT, *, show: bool = True, say: Callable[[str], object] =
         )
         _refuse_others(server, addresses)
         say(f"feint: http://{HOST}:{port}/ (end with Ctrl-C)")
-        server.run_until_shutdown()
+        _run_until_ended(server, runner.get_loop())
+
+
+def _run_until_ended(server: Any, loop: asyncio.AbstractEventLoop) -> None:
+    """Serve until SIGTERM or Ctrl-C.
+
+    Bokeh's own `run_until_shutdown` calls, in its handler of SIGTERM, what Tornado has deprecated. Where warnings are
+    errors, the error may land in any callback of the loop, which would log it and go on for ever.
+    """
+    with suppress(NotImplementedError):  # on Windows
+        loop.add_signal_handler(signal.SIGTERM, loop.stop)
+    server.start()
+    try:
+        loop.run_forever()
+    finally:
+        server.stop()
 
 
 def _addresses(port: int) -> list[str]:

@@ -56,7 +56,7 @@ def _failure(cell: Cell, wheel: Path, fresh: bool) -> str | None:
         # Pins may no longer agree with pyproject.toml.
         subprocess.run([python, "-m", "pip", "check"], check=True, capture_output=True, text=True)
     except subprocess.CalledProcessError as error:
-        return f"failed to install\n{error.stdout}{error.stderr}"
+        return f"failed to install\n{error.stdout or ''}{error.stderr or ''}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"PYTHONWARNINGS": "error", "FEINT_THREADS": "1"}
     log = folder / "log.txt"

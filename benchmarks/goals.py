@@ -1,4 +1,6 @@
-"""Goals against the best arm, by CPU time per step on one core (`python -m benchmarks.goals`); part of `make bench`."""
+"""Compare goals with the best arm, by CPU time per step on one core: `python -m benchmarks.goals`, or as a part of
+`make bench`.
+"""
 
 import time
 

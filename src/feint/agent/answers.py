@@ -9,7 +9,7 @@ from feint.agent.step import Known
 from feint.families.base import Belief, fill_log_best
 from feint.goals.base import fill_answer, log_error_of
 from feint.goals.best_arm import BestArmKernel
-from feint.numerics._jit import has_plain, kernel
+from feint.numerics._jit import kernel, kernel_or_python
 from feint.numerics.best_arm_rows import log_rest
 from feint.numerics.sorting import find_largest
 
@@ -33,10 +33,7 @@ def log_best_arms(known: Known) -> FloatArray:
     """Return log P(arm is best) of every arm, (K,)."""
     _check_posterior(known)
     private, logs = known.private, np.empty(known.pulls.size)
-    if has_plain((private.family,)):
-        fill_log_best(private.family, private.posterior, private.ws, logs)
-    else:
-        _fill_log_best(private, logs)
+    kernel_or_python(_fill_log_best, private.family)(private, logs)
     return logs
 
 
@@ -48,10 +45,8 @@ def answer_now(goal: Any, known: Known) -> tuple[BoolArray, float]:
         return np.arange(logs.size) == best, float(log_rest(logs, best))
     _check_posterior(known)
     answer = np.empty(known.pulls.size, dtype=bool)
-    if has_plain((goal, known.private.family)):
-        fill_answer(goal, known.private, answer)
-        return answer, log_error_of(goal, known.private, answer)
-    return answer, float(_fill_answer(goal, known.private, answer))
+    log_error = kernel_or_python(_fill_answer, goal, known.private.family)(goal, known.private, answer)
+    return answer, float(log_error)
 
 
 def _check_posterior(known: Known) -> None:

@@ -17,6 +17,7 @@ def with_claim_options(command: _Command) -> _Command:
     signature = inspect.signature(command)
     first, *others = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [_parameter(name, option) for name, option in audit_options().items()]
+    # Typer reads the signature from this attribute, which functions have only once it is set.
     command.__signature__ = signature.replace(parameters=[first, *options, *others])  # type: ignore[attr-defined]
     return command
 

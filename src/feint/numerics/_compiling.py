@@ -171,6 +171,7 @@ def _remembering() -> Iterator[None]:
             known[key] = self, signature  # `self` is kept alive, so that its id stays unique
         return known[key][1]
 
+    # A class's method is replaced on purpose; see the module's docstring.
     types.Function.get_call_type = get_call_type  # type: ignore[assignment, method-assign]
     try:
         yield

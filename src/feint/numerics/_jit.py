@@ -73,9 +73,7 @@ def by_type(function: _F) -> _F:
 
     def call(settings: Any, *others: Any) -> Any:
         implementation = getattr(type(settings), name, usual)
-        if has_plain((settings, *others)):
-            implementation = getattr(implementation, "py_func", implementation)
-        return implementation(settings, *others)
+        return kernel_or_python(implementation, settings, *others)(settings, *others)
 
     call.__name__, call.__doc__, call.__module__ = name, function.__doc__, function.__module__
     # Not `strict`: the stub's signature is for readers; the implementation's signature is the one that counts.
@@ -102,6 +100,13 @@ class Plain:
 def has_plain(values: Any) -> bool:
     """Return whether something in these settings has no kernel."""
     return any(isinstance(value, Plain) or (isinstance(value, tuple) and has_plain(value)) for value in values)
+
+
+def kernel_or_python(function: _F, *settings: Any) -> _F:
+    """Return a kernel or a part, or the Python function that it was written as if something in `settings` has no
+    kernel.
+    """
+    return getattr(function, "py_func", function) if has_plain(settings) else function
 
 
 def parts(**named: Any) -> Callable[[_C], _C]:

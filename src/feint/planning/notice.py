@@ -81,19 +81,21 @@ def notice_of(alarms: FloatArray) -> Notice:
 
 def quantiles_of(times: FloatArray) -> tuple[float, float, float]:
     """Return the 10, 50 and 90 % points of times; NaN means never. They are not interpolated, so that ∞ stays ∞."""
-    found = np.quantile(np.where(np.isnan(times), math.inf, times), _SHARES, method="lower")
-    return tuple(float(q) for q in found)  # type: ignore[return-value]
+    low, middle, high = np.quantile(np.where(np.isnan(times), math.inf, times), _SHARES, method="lower").tolist()
+    return low, middle, high
 
 
 def quantile_errors(times: FloatArray) -> tuple[float, float, float]:
     """Return the errors of `quantiles_of`: half the distance of quantiles one binomial standard error to each side."""
     ordered = np.where(np.isnan(times), math.inf, times)
-    found = []
-    for share in _SHARES:
+
+    def error(share: float) -> float:
         off = math.sqrt(share * (1.0 - share) / times.size)
         low, high = np.quantile(ordered, (max(0.0, share - off), min(1.0, share + off)), method="nearest")
-        found.append(0.5 * float(high - low) if low < high else 0.0)
-    return tuple(found)  # type: ignore[return-value]
+        return 0.5 * float(high - low) if low < high else 0.0
+
+    low, middle, high = map(error, _SHARES)
+    return low, middle, high
 
 
 def mean_error(values: FloatArray) -> Any:

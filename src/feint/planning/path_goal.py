@@ -13,7 +13,7 @@ from feint._types import BoolArray, FloatArray
 from feint.bandit import Bandit
 from feint.families.base import Belief, belief, usual_prior
 from feint.goals.base import answer_of, fill_answer, fill_slopes, goal_settings, log_error_of
-from feint.numerics._jit import Plain, kernel
+from feint.numerics._jit import Plain, kernel, kernel_or_python
 from feint.numerics._threads import run_slices
 from feint.planning.sides import Side
 from feint.registry import show_part
@@ -66,8 +66,9 @@ class PathGoal:
         def fill(start: int, stop: int) -> None:
             known = belief(family, usual_prior(family), np.zeros(self._n_arms))
             here = _PathErrors._make(array[start:stop] for array in found)
-            fill_all = fill_errors if self._plain else _fill_errors
-            fill_all(self.settings(), known, here, self._truth.copy(), own, bar - _NEAR)
+            settings = self.settings()
+            fill_errors = kernel_or_python(_fill_errors, settings)
+            fill_errors(settings, known, here, self._truth.copy(), own, bar - _NEAR)
 
         if self._plain:  # which may not be ready for threads
             fill(0, n_rows)
@@ -87,7 +88,8 @@ class _PathErrors(NamedTuple):
     slopes: FloatArray  # (R, K)
 
 
-def fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArray, own: bool, far: float) -> None:
+@kernel
+def _fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArray, own: bool, far: float) -> None:
     """Fill the log errors of `answer`, or of each row's `own`, and their slopes; below `far` errors are approximate."""
     for i in range(rows.errors.size):
         least = fill_slopes(goal, private.family, rows.pulls[i], rows.means[i], rows.slopes[i])
@@ -103,6 +105,3 @@ def fill_errors(goal: Any, private: Belief, rows: _PathErrors, answer: BoolArray
         if own:
             fill_answer(goal, private, answer)
         rows.errors[i] = log_error_of(goal, private, answer)
-
-
-_fill_errors = kernel(fill_errors)

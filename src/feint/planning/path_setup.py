@@ -12,7 +12,7 @@ from feint.explorers import FixedBoosting
 from feint.explorers.base import SCRATCH_ROWS, View, explorer_settings, fill_shares
 from feint.families.base import Belief, belief, usual_prior
 from feint.goals import BestArm
-from feint.numerics._jit import has_plain, kernel
+from feint.numerics._jit import kernel, kernel_or_python
 from feint.planning.lift import Lift
 from feint.planning.path_goal import PathGoal
 from feint.planning.path_state import Paths, PathSettings
@@ -93,8 +93,8 @@ def _shares_of(
             known = known._replace(family=bandit.feedback.kernel(bandit.families, known.sums))
         inputs = _Inputs(t, *(np.ascontiguousarray(found.T) for found in (pulls, sums / pulls, boosts, log_best)))
         found = np.empty(inputs.pulls.shape)
-        fill_all = fill_share_rows if has_plain((settings,)) else _fill_share_rows
-        fill_all(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
+        fill_share_rows = kernel_or_python(_fill_share_rows, settings)
+        fill_share_rows(settings, known, np.empty((SCRATCH_ROWS, bandit.n_arms)), inputs, found)
         return np.ascontiguousarray(found.T)
 
     return shares, np.array(explorer.weights) if isinstance(explorer, FixedBoosting) else None
@@ -115,7 +115,8 @@ class _Inputs(NamedTuple):
     log_best: FloatArray
 
 
-def fill_share_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
+@kernel
+def _fill_share_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs: _Inputs, shares: FloatArray) -> None:
     family = private.family
     for i in range(inputs.times.size):
         means = inputs.means[i]
@@ -123,6 +124,3 @@ def fill_share_rows(explorer: Any, private: Belief, scratch: FloatArray, inputs:
             int(inputs.times[i]), inputs.pulls[i], inputs.boosts[i], means, means, family, family, scratch, private
         )
         fill_shares(explorer, view, inputs.log_best[i], shares[i])
-
-
-_fill_share_rows = kernel(fill_share_rows)

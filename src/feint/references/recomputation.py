@@ -15,7 +15,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families import Bernoulli
 from feint.families.base import Belief, belief, set_posterior
-from feint.numerics._jit import has_plain, kernel
+from feint.numerics._jit import has_plain, kernel, kernel_or_python
 from feint.numerics.beta_pairs import BetaPairs
 from feint.references.base import (
     check_timing,
@@ -205,7 +205,8 @@ class Recomputation:
                 if available is not None and isinstance(settings, PlainReference):
                     settings.available = available[i]
                 show_context(settings, None if contexts is None else contexts[i])
-                _expect_rows.py_func(settings, self._belief, *what, pi, found[row])  # type: ignore[attr-defined]
+                expect_rows = kernel_or_python(_expect_rows, settings, self._belief)
+                expect_rows(settings, self._belief, *what, pi, found[row])
             if arms is not None:
                 note_pull(settings, int(arms[i]))
         return np.asarray(found[tested])

@@ -7,9 +7,17 @@ def draw_coefficients(rng, mean, covariance):
     return mean + np.linalg.cholesky(covariance) @ rng.normal(size=mean.size)
 
 
-def play_linear(rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, batch=1, force=None, draw_sigma=None):
+def largest(scores, available, t):
+    """Return the arm with the largest score among those available in row t; `available` (n, K) may be None."""
+    return int(np.argmax(scores if available is None else np.where(available[t], scores, -np.inf)))
+
+
+def play_linear(
+    rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, batch=1, force=None, draw_sigma=None, available=None
+):
     """Return arms and rewards of disjoint linear Thompson Sampling, by the normal equations; `force` (n,) has an arm or
-    −1 for every row, `draw_sigma` is the sd that the agent really draws with.
+    −1 for every row, `draw_sigma` is the sd that the agent really draws with, and `available` (n, K) are the arms that
+    can be drawn.
     """
     n, d = contexts.shape
     n_arms = len(theta)
@@ -30,7 +38,7 @@ def play_linear(rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, bat
         drawn = [
             draw_coefficients(rng, covariances[a] @ moments[a], stretch**2 * covariances[a]) for a in range(n_arms)
         ]
-        arms[t] = int(np.argmax(np.array(drawn) @ x))
+        arms[t] = largest(np.array(drawn) @ x, available, t)
         if force is not None and force[t] >= 0:
             arms[t] = force[t]
         rewards[t] = x @ theta[arms[t]] + noise * rng.normal()
@@ -38,7 +46,7 @@ def play_linear(rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, bat
     return arms, rewards
 
 
-def play_shared(rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, joint=True, force=None):
+def play_shared(rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, joint=True, force=None, available=None):
     """Return arms and rewards of linear Thompson Sampling with one θ for all arms; contexts are (n, K, d)."""
     n, n_arms, d = contexts.shape
     information, moments = np.eye(d) / prior_sd**2, np.zeros(d)
@@ -47,7 +55,7 @@ def play_shared(rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, joi
         covariance = np.linalg.inv(information)
         draws = 1 if joint else n_arms
         drawn = np.array([draw_coefficients(rng, covariance @ moments, covariance) for _ in range(draws)])
-        arms[t] = int(np.argmax((x * drawn).sum(axis=1)))
+        arms[t] = largest((x * drawn).sum(axis=1), available, t)
         if force is not None and force[t] >= 0:
             arms[t] = force[t]
         rewards[t] = x[arms[t]] @ theta + noise * rng.normal()
@@ -56,7 +64,9 @@ def play_shared(rng, contexts, theta, *, sigma=1.0, prior_sd=1.0, noise=1.0, joi
     return arms, rewards
 
 
-def play_logistic(rng, contexts, theta, *, prior_sd=1.0, batch=1, diagonal=False, scale=1.0, force=None):
+def play_logistic(
+    rng, contexts, theta, *, prior_sd=1.0, batch=1, diagonal=False, scale=1.0, force=None, available=None
+):
     """Return arms and rewards of logistic Thompson Sampling with online Laplace, by Newton's method."""
     n, d = contexts.shape
     n_arms = len(theta)
@@ -70,7 +80,7 @@ def play_logistic(rng, contexts, theta, *, prior_sd=1.0, batch=1, diagonal=False
                 precision[a], mean[a] = laplace(precision[a], mean[a], seen, clicks, diagonal)
             waiting = []
         drawn = [draw_coefficients(rng, mean[a], scale**2 * np.linalg.inv(precision[a])) for a in range(n_arms)]
-        arms[t] = int(np.argmax(np.array(drawn) @ x))
+        arms[t] = largest(np.array(drawn) @ x, available, t)
         if force is not None and force[t] >= 0:
             arms[t] = force[t]
         rewards[t] = float(rng.random() < 1 / (1 + np.exp(-x @ theta[arms[t]])))

@@ -64,14 +64,20 @@ def staged(rng, n_logs, rows, bent=False):
     return [log | {"stages": [f"stage {s % 2}" for s in stage]} for log in logs]
 
 
-def lacking(rng, n_logs, rows, bent=False):
-    """Return logs in which arms go down and up independently; arm 1, the best, is down a third of the time."""
-    available = np.ones((rows, 3), dtype=bool)
+def some_down(rng, rows, n_arms=3):
+    """Return which arms are available, (n, K): they go down and up independently, arm 1 down a third of the time."""
+    available = np.ones((rows, n_arms), dtype=bool)
     for row in range(1, rows):
-        flip = rng.random(3) < np.where(available[row - 1], (0.01, 0.05, 0.01), (0.1, 0.1, 0.1))
+        flip = rng.random(n_arms) < np.where(available[row - 1], np.where(np.arange(n_arms) == 1, 0.05, 0.01), 0.1)
         available[row] = available[row - 1] ^ flip
         if not available[row].any():
             available[row] = available[row - 1]
+    return available
+
+
+def lacking(rng, n_logs, rows, bent=False):
+    """Return logs in which arms go down and up; arm 1 is the best."""
+    available = some_down(rng, rows)
 
     def choose(rng, seen, row):
         drawn = rng.beta(1 + seen.sums, 1 + seen.counts - seen.sums)

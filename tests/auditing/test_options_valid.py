@@ -11,10 +11,6 @@ from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
 import feint
-from feint.auditing.available import AmongAvailable
-from feint.references import Clipped
-from feint.references.past import KnownRewards
-from feint.references.recomputation import Recomputation
 from option_logs import BETA, CASES, SHARES, first_rejections
 
 GUIDE = (Path(__file__).parent.parent.parent / "docs" / "audit.md").read_text(encoding="utf-8")
@@ -219,48 +215,3 @@ def power(name):
     ]
     forced, wrong = ("never" if median == np.inf else f"{median:,.0f}" for median in medians)
     return forced, case.misstated, wrong
-
-
-def clipped(p, low):
-    """Return two probabilities of which none is below `low`."""
-    return np.clip(p, low, 1 - low)
-
-
-COUNTS, SUMS = np.array([4.0, 3.0, 5.0]), np.array([1.0, 2.0, 2.0])
-WINS, LOSSES = np.array([1.0, 8.0, 1.0]), np.array([1.0, 2.0, 3.0])
-MEANS = SUMS / COUNTS
-PAIRED = feint.ThompsonSampling(tuple(zip(WINS, LOSSES, strict=True)))
-
-
-@pytest.mark.parametrize(
-    ("reference", "expected"),
-    [
-        (PAIRED, best((WINS + SUMS)[1:], (LOSSES + COUNTS - SUMS)[1:])),
-        (feint.Softmax(0.2), np.exp(MEANS[1:] / 0.2) / np.exp(MEANS[1:] / 0.2).sum()),
-        (feint.EpsilonGreedy(0.2), np.array([0.9, 0.1])),
-        (feint.Split(SHARES), np.array([0.6, 0.4])),
-        (feint.Split(), np.array([0.5, 0.5])),
-        (Clipped(PAIRED, 0.2), clipped(best((WINS + SUMS)[1:], (LOSSES + COUNTS - SUMS)[1:]), 0.2)),
-        (feint.references.NormalInverseGamma((0, 1, 1, 1)), None),
-    ],
-    ids=["priors", "softmax", "greedy", "split", "uniform", "clipped", "unknown sigma"],
-)
-def test_a_reference_among_two_of_three_arms(reference, expected):
-    """By formulas of our own; where sigma is unknown, by 10⁶ draws of it and of the means."""
-    known = KnownRewards(COUNTS[None], SUMS[None], (SUMS - SUMS**2 / COUNTS)[None], np.array([12]))
-    recomputed = Recomputation(reference, feint.Bernoulli(), 3)
-    found, tested = AmongAvailable(recomputed).rows(known, *np.zeros((2, 1), int), np.array([[False, True, True]]))
-    error = 1e-9
-    if expected is None:
-        draws, n = [], 10**6
-        for count, total in zip(COUNTS[1:], SUMS[1:], strict=True):
-            rate = 1 + (total - total**2 / count) / 2 + count / (count + 1) * (total / count) ** 2 / 2
-            variance = rate / np.random.default_rng(int(count)).gamma(1 + count / 2, size=n)
-            draws.append(
-                np.random.default_rng(7 + int(count)).normal(total / (count + 1), (variance / (count + 1)) ** 0.5)
-            )
-        share = (draws[0] > draws[1]).mean()
-        expected, error = np.array([share, 1 - share]), 5 * math.sqrt(share * (1 - share) / n)
-    assert tested.all()
-    assert found[0, 0] == -math.inf
-    np.testing.assert_allclose(np.exp(found[0, 1:]), expected, atol=error, rtol=0)

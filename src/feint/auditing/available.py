@@ -1,22 +1,24 @@
 """The arms that could be drawn in each row, where others were down, sold out or not yet open.
 
 A reference is recomputed among the available arms alone. Its method `among(arms)` returns what it is for these arms:
-Thompson Sampling draws the best among them, a softmax and ε-greedy look only at their means, and the shares of a split
-are divided by their sum. A reference without that method is refused, but one in plain Python is called as usual and
-sees `view.available`. A posterior of an arm that could not be drawn is not needed. Logged probabilities must be 0 for
-arms that were not available.
+Thompson Sampling and its relatives, with contexts or without, compare draws of them alone, a softmax and ε-greedy look
+only at their means, and the shares of a split are divided by their sum. A reference without that method is refused, but
+one in plain Python is called as usual and sees `view.available`. A posterior of an arm that could not be drawn is not
+needed. Logged probabilities must be 0 for arms that were not available.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms, label_of
-from feint.references.base import among_arms
-from feint.references.past import KnownRewards
+from feint.references.base import among_arms, takes_contexts
 from feint.references.recomputation import Recomputation
+from feint.references.regressions import Scores
+from feint.references.scores import rows_of_shares
 from feint.support.strict_json import parse_json
 
 
@@ -60,6 +62,14 @@ def _labels(cell: Any, known: dict[str, int]) -> list[str]:
     return [label for label in map(label_of, found) if label]
 
 
+def _patterns(available: BoolArray, tested: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the tested rows with the same available arms, and these arms."""
+    packed = np.packbits(available, axis=1)
+    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    for pattern, row in enumerate(first.tolist()):
+        yield np.flatnonzero((which.reshape(-1) == pattern) & tested), np.flatnonzero(available[row])
+
+
 class AmongAvailable:
     """A reference that is recomputed among the available arms of each row."""
 
@@ -70,19 +80,28 @@ class AmongAvailable:
             among_arms(expected.reference, range(expected.n_arms))  # refuses what it cannot restrict
 
     def rows(
-        self, known: KnownRewards, group: IntArray, arms: IntArray, available: BoolArray
+        self,
+        group: IntArray,
+        arms: IntArray,
+        rewards: FloatArray,
+        times: Any,
+        reward_times: Any,
+        contexts: FloatArray | None,
+        available: BoolArray,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the tested rows, and which rows these are, (n,)."""
-        tested = known.numbers >= self._expected.untested
+        """Return log π of the tested rows, and which rows these are, (n,), as `Recomputation.rows` does."""
+        expected = self._expected
+        if takes_contexts(expected.reference):
+            log = group, arms, rewards, times, reward_times, contexts
+            numbers, scores = expected.learn_by_contexts(*log, available)
+            return self._by_scores(scores, group, numbers, available)
+        known = expected.learn(group, arms, rewards, times, reward_times)
+        tested = known.numbers >= expected.untested
+        if expected.is_own:
+            tested &= expected.has_probabilities(known, available)
+            return expected.follow_plainly(known, group, arms, tested, available, contexts), tested
         table = np.full(available.shape, -math.inf)
-        if self._expected.is_own:
-            tested &= self._expected.has_probabilities(known, available)
-            return self._expected.follow_plainly(known, group, arms, tested, available), tested
-        packed = np.packbits(available, axis=1)
-        _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        for pattern, row in enumerate(first.tolist()):
-            rows = np.flatnonzero((which.reshape(-1) == pattern) & tested)
-            some = np.flatnonzero(available[row])
+        for rows, some in _patterns(available, tested):
             if some.size == 1:
                 table[rows, some[0]] = 0.0
                 continue
@@ -91,6 +110,26 @@ class AmongAvailable:
             ready = reference.has_probabilities(its)
             tested[rows[~ready]] = False
             table[np.ix_(rows[ready], some)] = reference.log_pi(its.at(ready), group[rows[ready]])
+        return table[tested], tested
+
+    def _by_scores(
+        self, scores: Scores, group: IntArray, numbers: IntArray, available: BoolArray
+    ) -> tuple[FloatArray, BoolArray]:
+        tested = scores.proper & (numbers >= self._expected.untested)
+        # Where the auditor draws for itself, there is a last column, which rows whose probabilities are known have too.
+        table = np.full((group.size, available.shape[1] + (self._expected.draws is not None)), -math.inf)
+        for rows, some in _patterns(available, tested):
+            found = np.zeros((rows.size, 1))
+            is_drawn = False
+            if some.size > 1:
+                reference = self._reference(some)
+                found = reference.log_pi_of_scores(scores.at(rows).of(some), group[rows], numbers[rows])
+                is_drawn = reference.draws is not None
+            if self._expected.draws is not None and not is_drawn:
+                found = rows_of_shares(np.exp(found))
+            table[np.ix_(rows, some)] = found[:, : some.size]
+            if self._expected.draws is not None:
+                table[rows, -1] = some[found[:, -1].astype(np.int64)]
         return table[tested], tested
 
     def _reference(self, arms: IntArray) -> Recomputation:

@@ -52,21 +52,24 @@ class BurnIn:
         tested: BoolArray,
         available: BoolArray | None,
     ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the tested rows, `claimed` in those of the burn-in, and which rows these are, (n,).
+        """Return log π of the tested rows, `claimed` (K,) in those of the burn-in, and which rows these are, (n,).
 
         `numbers` (n,) counts the rows of each agent from 0; `log_pi` and `tested` are what the reference says.
         """
         import numpy as np
+
+        from feint.references.scores import rows_of_shares
 
         burning = numbers < self.rows
         if not burning.any():
             return log_pi, tested
         table = np.empty((numbers.size, log_pi.shape[1]))
         table[tested] = log_pi
-        table[burning] = claimed
+        logs = np.tile(claimed, (int(burning.sum()), 1))
         if available is not None:
-            table[burning] = np.where(available[burning], table[burning], -math.inf)
-            table[burning] -= np.logaddexp.reduce(table[burning], axis=1)[:, np.newaxis]
+            logs[~available[burning]] = -math.inf
+            logs -= np.logaddexp.reduce(logs, axis=1)[:, np.newaxis]
+        table[burning] = logs if log_pi.shape[1] == claimed.size else rows_of_shares(np.exp(logs))
         both = tested | burning
         return table[both], both
 

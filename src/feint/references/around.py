@@ -85,14 +85,15 @@ class ContextsAround:
                 "The probabilities of this reference are estimated from draws and cannot be changed; use it by itself."
             )
         self._settings, self.change_only = settings, change_only
-        self.contexts_of, self.state, self.recall = settings.contexts_of, settings.state, settings.recall
+        self.contexts_of, self.follow = settings.contexts_of, settings.follow
+        self.state, self.recall = settings.state, settings.recall
 
-    def rows(self, group: Any, numbers: Any, *log: Any) -> Any:
-        """Return log π of each row that has posteriors, and which rows these are."""
-        log_pi, proper = self._settings.rows(group, numbers, *log)
-        for t, row in zip(numbers[proper].tolist(), log_pi, strict=True):
+    def log_pi(self, scores: Any, group: IntArray, numbers: IntArray) -> FloatArray:
+        """Return log π of each row from the scores of its arms."""
+        log_pi: FloatArray = self._settings.log_pi(scores, group, numbers)
+        for t, row in zip(numbers.tolist(), log_pi, strict=True):
             change(self.change_only, t, np.exp(row), row)
-        return log_pi, proper
+        return log_pi
 
 
 class Around:

@@ -1,7 +1,8 @@
 """References that know a context: what their files share.
 
-The settings of such a reference follow a log by themselves. `rows` takes the contexts and the rewards that become known
-(`past`), and returns log π; `state` and `recall` save what was learnt. A context is (d,) per row, or (K, d) where arms
+The settings of such a reference follow a log by themselves. `follow` takes the contexts and the rewards that become
+known (`past`), and returns the scores of the arms; `log_pi` turns scores, of all arms or of some, into log π; `state`
+and `recall` save what was learnt. A context is (d,) per row, or (K, d) where arms
 have features of their own and share one regression. In both, the intercept is a last feature that is 1.
 """
 
@@ -13,7 +14,7 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.numerics._validate import as_floats
 from feint.references.regression_roots import Learnt
-from feint.references.regressions import Regressions, prior_table
+from feint.references.regressions import Regressions, Scores, prior_table
 from feint.references.scores import DRAWS, MOST_ARMS_OF_ONE_DRAW, count_wins, log_best_scores, log_shrunk
 
 
@@ -55,20 +56,21 @@ class ContextRows:
             )
         return given
 
-    def rows(
-        self, group: IntArray, numbers: IntArray, fades: FloatArray, contexts: FloatArray, learnt: Learnt
-    ) -> tuple[FloatArray, BoolArray]:
-        """Return log π (m, K) of the m rows that have posteriors, and which these are, (n,)."""
+    def follow(
+        self, group: IntArray, fades: FloatArray, contexts: FloatArray, learnt: Learnt, available: BoolArray | None
+    ) -> Scores:
+        """Return the scores before each row of all arms, or of those `available`, (n, K)."""
         made = self.contexts_of(contexts)
         assert self._regressions is not None
-        means, roots, proper = self._regressions.rows(self.n_arms, group, fades, made, learnt)
-        means, roots = means[proper], roots[proper]
-        if not proper.any():
-            return np.empty((0, self.n_arms)), proper
+        asked = np.ones((group.size, self.n_arms), dtype=bool) if available is None else available
+        return self._regressions.rows(group, fades, made, learnt, asked)
+
+    def log_pi(self, scores: Scores, group: IntArray, numbers: IntArray) -> FloatArray:
+        """Return log π of each row from the scores of its arms."""
         if self.draws is not None:
-            wins = count_wins(means, roots, group[proper], numbers[proper])
-            return np.column_stack([log_shrunk(wins), means.argmax(axis=1)]), proper
-        return log_best_scores(means, roots, joint=self._joint), proper
+            wins = count_wins(scores.means, scores.roots, group, numbers)
+            return np.column_stack([log_shrunk(wins), scores.means.argmax(axis=1)])
+        return log_best_scores(scores.means, scores.roots, joint=self._joint)
 
     def _begin(self, features: int) -> None:
         self._features = features

@@ -1,6 +1,7 @@
 """A fixed share for one arm, and a reference among the others."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,8 +10,9 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.families.base import Belief, belief, usual_prior
 from feint.numerics._jit import parts, shared
-from feint.references.base import Reference, describe, expect, reference_prior, reference_settings
+from feint.references.base import Reference, among_arms, describe, expect, reference_prior, reference_settings
 from feint.references.holdout import AroundWithShare, check_arm_exists
+from feint.references.split import Split
 
 
 @shared
@@ -102,6 +104,18 @@ class ControlShare(AroundWithShare):
         """Return the prior of the reference inside; if it has one per arm, the usual one is added for the control."""
         found = np.asarray(reference_prior(self.reference, family), dtype=float)
         return found if found.ndim == 1 else np.insert(found, self.arm, usual_prior(family), axis=1)
+
+    def among(self, arms: Sequence[int]) -> Any:
+        """Return the reference of these arms alone: the control keeps its share, and where it is not among them, the
+        reference inside draws among them all.
+        """
+        others = among_arms(self.reference, [arm - (arm > self.arm) for arm in arms if arm != self.arm])
+        if self.arm not in arms:
+            return others
+        control = list(arms).index(self.arm)
+        if len(arms) > 2:
+            return ControlShare(others, control, self.share)
+        return Split((self.share, 1 - self.share) if control == 0 else (1 - self.share, self.share))
 
     def kernel(self, family: Any, n_arms: int) -> Any:
         """Return the settings for kernels."""

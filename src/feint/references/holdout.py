@@ -1,6 +1,7 @@
 """A holdout: a share of the rows goes to one arm, whatever the reference says."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -8,7 +9,7 @@ from feint._types import FloatArray
 from feint.numerics._jit import parts, shared
 from feint.numerics._validate import check_level, is_whole
 from feint.references.around import Around, expect_around
-from feint.references.base import Reference, describe
+from feint.references.base import Reference, among_arms, describe
 
 
 @shared
@@ -86,6 +87,11 @@ class Holdout(AroundWithShare):
     reference: Reference
     arm: int
     share: float
+
+    def among(self, arms: Sequence[int]) -> Any:
+        """Return the reference of these arms alone: where the one held out is not among them, nothing is held out."""
+        inside = among_arms(self.reference, arms)
+        return Holdout(inside, list(arms).index(self.arm), self.share) if self.arm in arms else inside
 
     def kernel(self, family: Any, n_arms: int) -> Any:
         """Return the settings for kernels."""

@@ -1,6 +1,7 @@
 """Linear Thompson Sampling: rewards are linear in a context, and coefficients are drawn from their posterior."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -74,6 +75,10 @@ class LinearThompsonSampling:
             what = f"{name} of a ridge regression must be a finite number above 0"
             checked_number(value, what, lambda x: 0 < x < math.inf)
         return cls(alpha / math.sqrt(l2), alpha, **others)
+
+    def among(self, arms: Sequence[int]) -> Self:
+        """Return the reference of these arms alone: the largest of their scores wins."""
+        return self
 
     def kernel(self, family: Any, n_arms: int) -> ContextRows:
         """Return the settings that follow a log."""

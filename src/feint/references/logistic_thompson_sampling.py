@@ -1,9 +1,10 @@
 """Logistic Thompson Sampling: rewards 0 and 1, with Laplace's approximation of the posterior after every batch."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from feint._types import FloatArray
 from feint.families import Bernoulli
@@ -68,6 +69,10 @@ class LogisticThompsonSampling:
     def family_of(self, family: Any) -> Bernoulli:
         """Return the family of the rewards: 0 or 1."""
         return Bernoulli()
+
+    def among(self, arms: Sequence[int]) -> Self:
+        """Return the reference of these arms alone: the largest of their scores wins."""
+        return self
 
     def kernel(self, family: Any, n_arms: int) -> ContextRows:
         """Return the settings that follow a log."""

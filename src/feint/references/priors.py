@@ -1,6 +1,8 @@
 """What references with a posterior share: a prior of two numbers, or of two numbers per arm."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -47,6 +49,13 @@ class HasPrior:
         """Return 0 where the prior alone gives every arm a posterior, and 1 otherwise."""
         proper = hasattr(family, "kernel") and all(family.is_proper(family.prior(pair)) for pair in self._pairs)
         return 0 if proper else 1
+
+    def among(self, arms: Sequence[int]) -> Self:
+        """Return the reference of these arms alone: it compares draws from their posteriors."""
+        if len(self._pairs) == 1:
+            return self
+        # mypy does not know that only dataclasses inherit this.
+        return replace(self, prior=tuple(self._pairs[a] for a in arms))  # type: ignore[type-var]
 
     def check_pairs(self, n_arms: int) -> None:
         """Check that there is one prior for all arms, or one per arm."""

@@ -34,6 +34,7 @@ from feint.references.base import (
 )
 from feint.references.past import KnownRewards, Past, Timing
 from feint.references.plain import PlainReference
+from feint.references.regressions import Scores
 
 
 @kernel
@@ -101,7 +102,9 @@ class Recomputation:
         `contexts` are (n, d), or (n, K·d) where arms have their own.
         """
         if takes_contexts(self.reference):
-            return self._rows_by_contexts(group, arms, rewards, times, reward_times, contexts)
+            numbers, scores = self.learn_by_contexts(group, arms, rewards, times, reward_times, contexts)
+            tested = scores.proper & (numbers >= self.untested)
+            return self.log_pi_of_scores(scores.at(tested), group[tested], numbers[tested]), tested
         if getattr(self.reference, "is_constant", False) and self.untested == 0:
             return np.broadcast_to(self._constant(), (arms.size, self.n_arms)), np.ones(arms.size, dtype=bool)
         known = self.learn(group, arms, rewards, times, reward_times)
@@ -134,16 +137,26 @@ class Recomputation:
             enough &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
         return enough
 
-    def _rows_by_contexts(
-        self, group: IntArray, arms: IntArray, rewards: FloatArray, times: Any, reward_times: Any, contexts: Any
-    ) -> tuple[FloatArray, BoolArray]:
+    def learn_by_contexts(
+        self,
+        group: IntArray,
+        arms: IntArray,
+        rewards: FloatArray,
+        times: Any,
+        reward_times: Any,
+        contexts: FloatArray | None,
+        available: BoolArray | None = None,
+    ) -> tuple[IntArray, Scores]:
+        """Add all rows to the past, and return each row's number among its agent's, and the scores before it."""
         pulled = self._settings.contexts_of(contexts)
         pulled = pulled[np.arange(arms.size), arms if pulled.shape[1] > 1 else 0]
         known = self.past.rows(group, arms, rewards, times, reward_times, pulled)
         fades = np.where(known.numbers > 0, self.past.timing.discount, 1.0)
-        log_pi, proper = self._settings.rows(group, known.numbers, fades, contexts, self.past.learnt)
-        tested = proper & (known.numbers >= self.untested)
-        return log_pi[tested[proper]], tested
+        return known.numbers, self._settings.follow(group, fades, contexts, self.past.learnt, available)
+
+    def log_pi_of_scores(self, scores: Scores, group: IntArray, numbers: IntArray) -> FloatArray:
+        """Return log π of rows whose arms have these scores; see `contexts` for its form where `draws` is not None."""
+        return np.asarray(self._settings.log_pi(scores, group, numbers))
 
     @property
     def has_rough(self) -> bool:

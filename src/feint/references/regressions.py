@@ -45,14 +45,23 @@ class _LogRows(NamedTuple):
     group: IntArray
     fades: FloatArray  # (n,) by which the past fades before each
     contexts: FloatArray  # (n, 1, D), or (n, K, D) where arms share one posterior
+    asked: BoolArray  # (n, K): the arms whose scores are asked for
 
 
 class Scores(NamedTuple):
-    """The scores before each row: means (n, K), roots z (n, K, D), and whether there are posteriors, (n,)."""
+    """The scores before each row: means (n, K), roots z (n, K, D), and whether all have posteriors, (n,)."""
 
     means: FloatArray
     roots: FloatArray
     proper: BoolArray
+
+    def at(self, rows: Any) -> "Scores":
+        """Return the scores before the chosen rows."""
+        return Scores(*(array[rows] for array in self))
+
+    def of(self, arms: IntArray) -> "Scores":
+        """Return the scores of the chosen arms."""
+        return Scores(self.means[:, arms], self.roots[:, arms], self.proper)
 
 
 @part
@@ -90,16 +99,18 @@ def _follow_rows(posteriors: _Posteriors, rows: _LogRows, learnt: Learnt, scores
             item += 1
         _add_items(posteriors, g, start, item, learnt)
         scores.proper[i] = True
-        if posteriors.settings[2] > 0.0:
-            for a in range(tables.shape[0]):
-                scores.proper[i] = scores.proper[i] and is_proper(tables[a])
-        if scores.proper[i]:
-            for a in range(scores.means.shape[1]):
-                context = rows.contexts[i, a if rows.contexts.shape[1] > 1 else 0]
-                root = scores.roots[i, a]
-                scores.means[i, a] = fill_root(tables[a if tables.shape[0] > 1 else 0], context, root)
-                for j in range(size):
-                    root[j] *= posteriors.settings[1]
+        for a in range(scores.means.shape[1]):
+            table = tables[a if tables.shape[0] > 1 else 0]
+            if not rows.asked[i, a]:
+                continue
+            if posteriors.settings[2] > 0.0 and not is_proper(table):
+                scores.proper[i] = False
+                break
+            context = rows.contexts[i, a if rows.contexts.shape[1] > 1 else 0]
+            root = scores.roots[i, a]
+            scores.means[i, a] = fill_root(table, context, root)
+            for j in range(size):
+                root[j] *= posteriors.settings[1]
 
 
 class Regressions:
@@ -112,14 +123,16 @@ class Regressions:
         self._tables = np.empty((0, n_tables, *prior.shape))
         self._make_space(_FIRST_SPACE)
 
-    def rows(self, n_arms: int, group: IntArray, fades: FloatArray, contexts: FloatArray, learnt: Learnt) -> Scores:
-        """Return the scores of all arms before each row."""
+    def rows(
+        self, group: IntArray, fades: FloatArray, contexts: FloatArray, learnt: Learnt, asked: BoolArray
+    ) -> Scores:
+        """Return the scores of the `asked` arms, (n, K), before each row."""
         self._make_space(int(group.max(initial=-1)) + 1)
-        n, size = group.size, self._prior.shape[0]
-        scores = Scores(np.zeros((n, n_arms)), np.zeros((n, n_arms, size)), np.empty(n, dtype=bool))
+        size = self._prior.shape[0]
+        scores = Scores(np.zeros(asked.shape), np.zeros((*asked.shape, size)), np.empty(group.size, dtype=bool))
         scratch = np.empty((size + 4, size + 1))
         posteriors = _Posteriors(self._kind, self._settings, self._prior, self._tables, scratch)
-        _follow_rows(posteriors, _LogRows(group, fades, np.ascontiguousarray(contexts)), learnt, scores)
+        _follow_rows(posteriors, _LogRows(group, fades, np.ascontiguousarray(contexts), asked), learnt, scores)
         return scores
 
     def _make_space(self, agents: int) -> None:

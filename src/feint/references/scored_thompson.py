@@ -1,8 +1,9 @@
 """Thompson Sampling on scores: what an arm is worth, less what it costs."""
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -127,6 +128,11 @@ class ScoredThompson(HasPrior):
         object.__setattr__(self, "weights", tuple(weights.tolist()))
         object.__setattr__(self, "costs", tuple(costs.tolist()))
         super().__post_init__()
+
+    def among(self, arms: Sequence[int]) -> Self:
+        """Return the reference of these arms alone: it compares their scores."""
+        weights, costs = (tuple(numbers[a] for a in arms) for numbers in (self.weights, self.costs))
+        return replace(super().among(arms), weights=weights, costs=costs)
 
     def kernel(self, family: Any, n_arms: int) -> ScoredNormalKernel | ScoredBetaKernel:
         """Return the settings for kernels."""

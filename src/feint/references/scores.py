@@ -134,14 +134,15 @@ def log_shrunk(wins: IntArray | FloatArray) -> FloatArray:
     return np.asarray(np.log((wins + 1.0) / (DRAWS + 1.0)))
 
 
-def row_of_shares(shares: FloatArray) -> FloatArray:
-    """Return the row, (K + 1,), that stands among those of draws for probabilities that are known: as if X/n were
-    these. What it says of a pull is no less than its probability, so bets on boosts stay valid too.
+def rows_of_shares(shares: FloatArray) -> FloatArray:
+    """Return the rows, (n, K + 1), that stand among those of draws for probabilities that are known: as if X/n were
+    these. What they say of a pull is no less than its probability, so bets on boosts stay valid too.
     """
-    return np.append(log_shrunk(DRAWS * shares), shares.argmax())
+    logs = np.where(shares > 0.0, log_shrunk(DRAWS * shares), -math.inf)
+    return np.column_stack([logs, shares.argmax(axis=1)])
 
 
 def shares_of(rows: FloatArray) -> FloatArray:
     """Return X/n from rows of `log_shrunk`; the last column stays."""
-    wins = np.exp(rows[:, :-1] + math.log(DRAWS + 1.0)) - 1.0
+    wins = np.maximum(np.exp(rows[:, :-1] + math.log(DRAWS + 1.0)) - 1.0, 0.0)  # none of an impossible arm
     return np.column_stack([wins / DRAWS, rows[:, -1]])

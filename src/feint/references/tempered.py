@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,7 +12,7 @@ from feint.numerics._validate import set_number
 from feint.numerics.best_arm_rows import normalise_logs
 from feint.numerics.sorting import find_largest
 from feint.references.around import Around, expect_around
-from feint.references.base import Reference, describe, reference_settings
+from feint.references.base import Reference, among_arms, describe, reference_settings
 
 _GROWING = re.compile(r"n/(\d+(?:\.\d+)?)")
 _LARGEST = 1e6
@@ -71,6 +72,10 @@ class Tempered(Around):
                 raise ValueError(f"{what}; got {self.power!r}.")
             return
         set_number(self, "power", what, lambda x: 0 <= x <= _LARGEST)
+
+    def among(self, arms: Sequence[int]) -> "Tempered":
+        """Return the reference of these arms alone: the one inside, among them, is raised to the power."""
+        return Tempered(among_arms(self.reference, arms), self.power)
 
     def kernel(self, family: Any, n_arms: int) -> Any:
         """Return the settings for kernels."""

@@ -1,6 +1,5 @@
 """Thompson Sampling on the public rewards: the paper's reference."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -46,11 +45,6 @@ class ThompsonSampling(HasPrior):
     name: ClassVar[str] = "thompson-sampling"
     aliases: ClassVar[tuple[str, ...]] = ("thompson",)
     prior: tuple[Any, ...] | None = None
-
-    def among(self, arms: Sequence[int]) -> "ThompsonSampling":
-        """Return the reference of these arms alone: the best among them is drawn, each with its own prior."""
-        pairs = self._pairs
-        return self if len(pairs) == 1 else ThompsonSampling(tuple(pairs[a] for a in arms))
 
     def kernel(self, family: Any, n_arms: int) -> ThompsonSamplingKernel:
         """Return empty settings: the prior is part of the belief."""

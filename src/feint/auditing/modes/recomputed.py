@@ -20,7 +20,6 @@ from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
 from feint.references.base import LARGEST_FEATURE, takes_contexts
 from feint.references.recomputation import Recomputation
-from feint.references.scores import row_of_shares
 
 
 class RecomputedReference(Mode):
@@ -46,8 +45,7 @@ class RecomputedReference(Mode):
         self._stages = Stages()
         self._burn_in = read_burn_in(claim.burn_in)
         if self._burn_in is not None:
-            log_shares = self._burn_in.log_shares(arms.n)
-            self._burning = log_shares if self.shares is None else row_of_shares(np.exp(log_shares))
+            self._burning = self._burn_in.log_shares(arms.n)
             self.expected.untested = max(self.expected.untested, self._burn_in.rows)
         self._all_binary = True
 
@@ -91,14 +89,14 @@ class RecomputedReference(Mode):
         contexts = np.column_stack([column.values[good] for column in chunk.contexts]) if chunk.contexts else None
         times, due = self._clock(chunk, good, groups)
         numbers = self.expected.past.number_rows(groups) if self._burn_in is not None else None
+        log = groups, arms, rewards, times, due, contexts
         available = None
         if self._among is None:
-            log_pi, tested = self.expected.rows(groups, arms, rewards, times, due, contexts)
+            log_pi, tested = self.expected.rows(*log)
         else:
             assert chunk.available is not None
             available = chunk.available[good]
-            known = self.expected.learn(groups, arms, rewards, times, due)
-            log_pi, tested = self._among.rows(known, groups, arms, available)
+            log_pi, tested = self._among.rows(*log, available)
         if self._burn_in is None or numbers is None:
             return log_pi, tested
         return self._burn_in.overlay(self._burning, numbers, log_pi, tested, available)

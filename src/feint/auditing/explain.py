@@ -1,6 +1,7 @@
 """What explains a rejection: its cause, and the departure from the claim that fits the log best.
 
-For this the log is read again: up to the rejection for the cause, and somewhat further for the departure.
+For this the log is read again: up to the rejection for the cause, and somewhat further for the departure, or further
+still where that does not settle what it was.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -38,6 +39,6 @@ def explain_rejection(
     is_exact = mode.calibration is not None
     report = replace(report, cause=find_cause(read(columns), mode, grouped, report.rejected_at))
     if is_exact:
-        again = read(with_spare_columns(columns, names))
-        report = replace(report, diagnosis=explain_log(again, claim, columns.mode, arms, report))
+        again = with_spare_columns(columns, names)
+        report = replace(report, diagnosis=explain_log(lambda: read(again), claim, columns.mode, arms, report))
     return report

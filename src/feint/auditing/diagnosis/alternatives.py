@@ -1,7 +1,7 @@
 """Why a claim was rejected: a second pass over the log, in which other claims are recomputed beside it."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,26 +46,38 @@ from feint.references.base import reference_family
 from feint.references.past import Timing
 
 _TIMES, _FEWEST_ROWS, _FEWEST_CELLS, _MOST_CELLS = 4, 2_000, 24_000, 2_000_000
+_DOUBLINGS = 2  # of the fewest rows, where these do not tell kinds apart
 _AT_ONCE = 10_000  # instants that are tested at once where a test may end early
 _CLEARLY = 10.0  # nats beyond which a claim whose probabilities are known to 1 % is rejected whatever they are
 
 
-def rows_looked_at(rejected_at: int, n_arms: int) -> int:
-    """Return how many rows to look at: beyond the rejection, and most if few arms make kinds hard to tell apart."""
+def rows_looked_at(rejected_at: int, n_arms: int) -> list[int]:
+    """Return how many rows to look at: beyond the rejection, and most if few arms make kinds hard to tell apart. Where
+    that settles no name, the next number does better.
+    """
     fewest = max(_FEWEST_ROWS, _FEWEST_CELLS // n_arms)
-    return min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))
+    found = [min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))]
+    while 2 * found[-1] <= 2**_DOUBLINGS * fewest:
+        found.append(2 * found[-1])
+    return found
 
 
 def explain_log(
-    chunks: Iterable[Chunk], claim: Claim, mode: str, arms: LogArms, report: AuditReport
+    read: Callable[[], Iterable[Chunk]], claim: Claim, mode: str, arms: LogArms, report: AuditReport
 ) -> Diagnosis | None:
-    """Return which kind of departure explains the log best; None if none of the rows looked at was tested."""
+    """Return which kind of departure explains the log best; None if none of the rows looked at was tested. `read`
+    returns the rows of the log, each time from the first.
+    """
     assert report.rejected_at is not None
-    log = _ReadLog(chunks, claim, mode, arms, rows_looked_at(report.rejected_at, arms.n), report.alpha)
-    if not log.tested.any():
-        return None
-    found = [log.recompute(other) for other in log.other_claims()]
-    return log.diagnose([other for other in found if other is not None])
+    diagnosis = None
+    for limit in rows_looked_at(report.rejected_at, arms.n):
+        log = _ReadLog(read(), claim, mode, arms, limit, report.alpha)
+        if log.tested.any():
+            found = [log.recompute(other) for other in log.other_claims()]
+            diagnosis = log.diagnose([other for other in found if other is not None])
+        if log.is_whole or (diagnosis is not None and diagnosis.is_settled):
+            break
+    return diagnosis
 
 
 class _ReadLog:
@@ -83,6 +95,7 @@ class _ReadLog:
             np.concatenate([getattr(piece, name) for piece in self._pieces])
             for name in ("arms", "rows", "groups", "begins")
         )
+        self.is_whole = self._rows.size < limit  # the log has no further rows
         self._order, self._first, _ = order_pasts(self._groups, begins)
         self._numbers = np.empty_like(self._order)
         self._numbers[self._order] = np.arange(self._order.size) - self._first

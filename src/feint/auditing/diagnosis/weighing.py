@@ -97,6 +97,12 @@ class Diagnosis:
         return self.explanations[0].words if self._clear else "no known departure explains the log"
 
     @property
+    def is_settled(self) -> bool:
+        """Return whether the best explanation is 20 times likelier than the claim and than every other one."""
+        shares = [explanation.share for explanation in self.explanations[:2]]
+        return self._clear and (len(shares) == 1 or shares[0] >= math.exp(_CLEAR) * shares[1])
+
+    @property
     def _clear(self) -> bool:
         return bool(self.explanations) and self.explanations[0].log_gain >= _CLEAR
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
@@ -171,7 +172,7 @@ class _Check:
 
     def run(self, steps: int, precision: float | None, tick: Tick) -> PolicyReport:
         """Play until the answer is known."""
-        kept = rows_looked_at(steps, self._arms.n)
+        kept = rows_looked_at(steps, self._arms.n)[-1]
         precise = False
         while self._auditor.rows < steps and self._auditor.rejected_at is None and not precise:
             made = self._auditor.rows
@@ -196,7 +197,8 @@ class _Check:
         replay = None
         if audit.rejected:
             arms, probabilities = (np.concatenate(parts) for parts in zip(*self._first, strict=True))
-            found = explain_log(self._chunks(arms, probabilities), self._claim, self._mode.NAME, self._arms, audit)
+            log = partial(self._chunks, arms, probabilities)
+            found = explain_log(log, self._claim, self._mode.NAME, self._arms, audit)
             audit = replace(audit, diagnosis=found)
             likeliest = self._mode.replays.likeliest
             won_most = self._mode.replays.log_e_value > self._mode.log_e_of_audit

@@ -18,6 +18,7 @@ from feint.budgets import Constant, PowerLaw, RisingBudget, TotalBudget
 from feint.cli import app
 from feint.numerics import boost_probability
 from feint.planning import plan, plan_epsilon, plan_total
+from feint.planning.inverse import _search_epsilon
 from feint.planning.plan import first_order_time, stopping_paths
 from feint.theory import optimal_allocation, optimal_boosting
 from shell import typed
@@ -375,3 +376,13 @@ def test_command_explains_bad_input(arguments, sentence):
     assert result.stderr.startswith("feint: ")
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_where_the_expected_time_jumps_the_nearest_is_returned():
+    """The time falls from 100 to 50 at ε = 2: 90 is nearest to 100, and 60 to 50."""
+
+    def expected(epsilon):
+        return 100.0 if epsilon < 2.0 else 50.0
+
+    assert expected(math.exp(_search_epsilon(expected, 90.0, 0.0, 0.005))) == 100.0
+    assert expected(math.exp(_search_epsilon(expected, 60.0, 0.0, 0.005))) == 50.0

@@ -33,7 +33,8 @@ def plan_epsilon(
     explorer: Explorer = TopTwo(),  # noqa: B008 - frozen
     goal: Goal = BestArm(),  # noqa: B008 - frozen
 ) -> float:
-    """Return the constant ε with which `plan` expects to finish by `time`, to 0.5 % of the time.
+    """Return the constant ε with which `plan` expects to finish by `time`, to 0.5 % of the time, or as near as
+    `plan`'s paths can: where few of them decide, the expected time jumps.
 
     Return 0 where less than 1e-9 would do: Thompson Sampling's own pulls are then enough.
 
@@ -86,13 +87,15 @@ def _search_epsilon(
     """Return log ε with which the expected time is `time`, but for `close`; −∞ if less than the smallest would do.
 
     Find a bracket in log ε from `point`, by steps of at least `step`. Then use regula falsi (Illinois) in logarithms,
-    in which the time is nearly a line.
+    in which the time is nearly a line. Where it jumps, the nearest of all that were tried is returned.
     """
     point = min(math.log(_LARGEST), max(math.log(_SMALLEST), point))
     low = high = math.nan
     value_low = value_high = 0.0
+    tried: list[tuple[float, float]] = []
     for _ in range(_TRIES):
         value = math.log(expected(math.exp(point)) / time)
+        tried.append((abs(value), point))
         if abs(value) < close:
             break
         if value > 0.0:
@@ -110,7 +113,7 @@ def _search_epsilon(
         else:
             share = value_low / (value_low - value_high)
             point = low + min(0.95, max(0.05, share)) * (high - low)
-    return point
+    return min(tried)[1]
 
 
 @shows_progress("planning")

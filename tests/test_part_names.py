@@ -342,3 +342,9 @@ def test_a_saved_part_that_holds_ones_own_is_not_another(other):
 def test_a_reference_named_by_a_family_takes_no_prior():
     with pytest.raises(ValueError, match="beta takes no arguments"):
         imply_family("beta:2,3")
+
+
+def test_null_in_an_instance_counts_as_left_out(tmp_path):
+    path = tmp_path / "instance.json"
+    path.write_text('{"public": [1, 0], "private": [0, 1], "family": null, "sigma": null, "feedback": null}')
+    assert load_bandit(path) == feint.Bandit([1, 0], [0, 1])

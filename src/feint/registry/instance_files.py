@@ -29,8 +29,10 @@ def usual_arguments(*bandits: Bandit) -> dict[str, Any]:
 
 def bandit_of(fields: Any, folder: Path, what: str = "It", usual_family: Any = None) -> Bandit:
     """Return a `Bandit` from the fields of a file; `folder` is where files of the user's own families are sought, and
-    `usual_family` the family of rewards if the fields name none.
+    `usual_family` the family of rewards if the fields name none. A field that is null in JSON counts as left out.
     """
+    if isinstance(fields, dict):
+        fields = {name: value for name, value in fields.items() if value is not None}
     given = set(fields) if isinstance(fields, dict) else set()
     if not {"public"} <= given <= _FIELDS or not {"private", "feedback"} & given:
         names = sorted(fields) if isinstance(fields, dict) else type(fields).__name__

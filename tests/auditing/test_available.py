@@ -351,6 +351,77 @@ def test_a_thousand_honest_logs(name):
     assert rejected <= 50
 
 
+def test_features_of_an_arm_that_is_down_may_be_missing():
+    make = CASES["shared by 3"]
+    log = make.make(np.random.default_rng(5), 1, 200)[0]
+    log["available"][np.arange(200), log["arms"]] = True
+    options = make.claim | {"available": log["available"], "explain": False}
+    whole = feint.audit(log["arms"], log["rewards"], contexts=log["contexts"], **options)
+    few = np.where(log["available"][:, :, None], log["contexts"], np.nan)
+    assert feint.audit(log["arms"], log["rewards"], contexts=few, **options).log_e_value == whole.log_e_value
+    few[7, log["arms"][7], 1] = np.nan
+    with pytest.raises(ValueError, match=r"row 8: number \d of the context is missing"):
+        feint.audit(log["arms"], log["rewards"], contexts=few, **options)
+
+
+def test_an_arm_that_is_alone_is_tested_without_a_posterior():
+    for reference, more in (
+        (Sampling(), {}),
+        (feint.LinearThompsonSampling(np.inf), {"contexts": np.ones((4, 1))}),
+    ):
+        options = {"reference": reference, "initial_round": False, "n_arms": 3, "explain": False, **more}
+        assert feint.audit([1] * 4, np.ones(4), available=["1"] * 4, **options).tested == 4
+        refuted = feint.audit([1, 1, 0, 1], np.ones(4), available=["1"] * 4, **options)
+        assert refuted.impossible._asdict() == {"row": 3, "arm": 0, "pulls": 1}
+
+
+def test_controls_inside_each_other():
+    """Where only the two controls are available, the inner reference is not asked for any arm."""
+    inner = feint.ControlShare(Sampling(PRIORS), 0, 0.3)
+    options = {
+        "reference": feint.ControlShare(inner, 0, 0.4),
+        "explain": False,
+        "n_arms": 5,
+        "family": feint.Bernoulli(),
+        "initial_round": False,
+    }
+    report = feint.audit([0, 1, 1], np.ones(3), available=["0 1"] * 3, **options)
+    np.testing.assert_allclose([arm.expected for arm in report.arms], [1.2, 1.8, 0, 0, 0], rtol=1e-12)
+
+
+class Even:
+    """One's own reference that says what it is for some arms."""
+
+    def log_probabilities(self, view):
+        return np.full(len(view.pulls), -np.log(len(view.pulls)))
+
+    def among(self, arms):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("reference", "sentence"),
+    [
+        (feint.Holdout(Even(), 0, 0.1), "Holdout cannot be recomputed where only some arms are available"),
+        (Clipped(Sampling(), 0.1, 0.4), "Where only 2 arms are available: `high` is 0.4, with which 2 arms cannot sum"),
+    ],
+    ids=["one's own inside", "a limit that two arms cannot keep"],
+)
+def test_what_cannot_be_among_some_arms_is_refused(reference, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        feint.audit([0, 1, 0], np.ones(3), reference=reference, available=["0 1"] * 3, **{**BETA, "n_arms": 4})
+
+
+@pytest.mark.parametrize(("rule", "option"), [(held_out, "holdout"), (controlled, "control-share")])
+def test_shares_of_an_arm_that_comes_and_goes_are_found(rule, option):
+    """At least nine of ten logs that are claimed to be plain sampling are given the claim that is true of them."""
+    named = 0
+    for log in rule(np.random.default_rng(8), 10, 3000):
+        report = feint.audit(log["arms"], log["rewards"], available=log["available"], **BETA)
+        named += report.rejected and any(option in found.option for found in report.diagnosis.explanations)
+    assert named >= 9
+
+
 @pytest.mark.parametrize("reference", [feint.PermutedBlocks(4), feint.BiasedCoin(), feint.PlayTheWinner()])
 def test_designs_are_refused(reference):
     """Their next draw depends on what all arms were given, so among some arms they say nothing."""

@@ -204,6 +204,20 @@ class TestNames:
             assert found.kind == UNCLEAR
             assert found.explanations[0].log_gain < math.log(20)
 
+    def test_more_rows_do_not_unsay_what_was_clear(self):
+        """Of 60,034 rows the first 34 depart from the claim: in 12,000 rows that is clear, in 48,000 it is not."""
+        arms = np.r_[np.zeros(34, int), np.random.default_rng(1).integers(2, size=60_000)]
+        report = feint.audit(arms, reference=feint.Split(), n_arms=2)
+        assert (report.diagnosis.kind, report.diagnosis.rows) == ("share", 12_000)
+        assert diagnose(arms[:48_000], np.full((48_000, 2), np.log(0.5)), np.arange(48_000), "ab").kind == UNCLEAR
+
+    def test_rows_that_are_looked_at(self):
+        assert rows_looked_at(20, 2) == [12_000, 24_000, 48_000]
+        assert rows_looked_at(10_000, 2) == [40_000]
+        assert rows_looked_at(20, 4) == [6_000, 12_000, 24_000]
+        assert rows_looked_at(20, 1_000) == [2_000]  # 2 million probabilities are the most
+        assert rows_looked_at(10**9, 4) == [500_000]
+
     @pytest.mark.slow
     def test_what_the_words_say(self):
         found = run(SEED, "one arm boosted", 4, 6)

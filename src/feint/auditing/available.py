@@ -3,8 +3,8 @@
 A reference is recomputed among the available arms alone. Its method `among(arms)` returns what it is for these arms:
 Thompson Sampling and its relatives, with contexts or without, compare draws of them alone, a softmax and ε-greedy look
 only at their means, and the shares of a split are divided by their sum. A reference without that method is refused, but
-one in plain Python is called as usual and sees `view.available`. A posterior of an arm that could not be drawn is not
-needed. Logged probabilities must be 0 for arms that were not available.
+one in plain Python that is not inside another is called as usual and sees `view.available`. A posterior of an arm that
+could not be drawn is not needed. Logged probabilities must be 0 for arms that were not available.
 """
 
 import math
@@ -62,6 +62,9 @@ def _labels(cell: Any, known: dict[str, int]) -> list[str]:
     return [label for label in map(label_of, found) if label]
 
 
+_LEAST = -700.0  # log π above which π is not 0
+
+
 def _patterns(available: BoolArray, tested: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the tested rows with the same available arms, and these arms."""
     packed = np.packbits(available, axis=1)
@@ -76,8 +79,15 @@ class AmongAvailable:
     def __init__(self, expected: Recomputation) -> None:
         self._expected = expected
         self._by_arms: dict[bytes, Recomputation] = {}
-        if not expected.is_own:
-            among_arms(expected.reference, range(expected.n_arms))  # refuses what it cannot restrict
+        if expected.is_own:
+            return
+        if expected.follows_order:  # the reference of some arms would see the order of their pulls alone
+            raise ValueError(
+                f"{type(expected.reference).__name__} cannot be recomputed where only some arms are available "
+                "(`available`): it holds a reference in plain Python, or one that remembers the order of the pulls. "
+                "Give one reference of your own that does it all and looks at view.available (docs/extending.md)."
+            )
+        among_arms(expected.reference, range(expected.n_arms))  # refuses what it cannot restrict
 
     def rows(
         self,
@@ -115,7 +125,8 @@ class AmongAvailable:
     def _by_scores(
         self, scores: Scores, group: IntArray, numbers: IntArray, available: BoolArray
     ) -> tuple[FloatArray, BoolArray]:
-        tested = scores.proper & (numbers >= self._expected.untested)
+        has_scores = scores.proper | (available.sum(axis=1) == 1)  # an arm that is alone needs none
+        tested = has_scores & (numbers >= self._expected.untested)
         # Where the auditor draws for itself, there is a last column, which rows whose probabilities are known have too.
         table = np.full((group.size, available.shape[1] + (self._expected.draws is not None)), -math.inf)
         for rows, some in _patterns(available, tested):
@@ -126,7 +137,7 @@ class AmongAvailable:
                 found = reference.log_pi_of_scores(scores.at(rows).of(some), group[rows], numbers[rows])
                 is_drawn = reference.draws is not None
             if self._expected.draws is not None and not is_drawn:
-                found = rows_of_shares(np.exp(found))
+                found = rows_of_shares(np.exp(np.maximum(found, _LEAST)))
             table[np.ix_(rows, some)] = found[:, : some.size]
             if self._expected.draws is not None:
                 table[rows, -1] = some[found[:, -1].astype(np.int64)]
@@ -136,9 +147,12 @@ class AmongAvailable:
         key = arms.tobytes()
         if key not in self._by_arms:
             whole = self._expected
-            reference = among_arms(whole.reference, arms.tolist()) if arms.size < whole.n_arms else whole.reference
-            self._by_arms[key] = Recomputation(
-                reference, whole.family, arms.size, initial_round=False, keeps_pairs=False
-            )
+            try:
+                reference = among_arms(whole.reference, arms.tolist()) if arms.size < whole.n_arms else whole.reference
+                self._by_arms[key] = Recomputation(
+                    reference, whole.family, arms.size, initial_round=False, keeps_pairs=False
+                )
+            except ValueError as error:
+                raise ValueError(f"Where only {arms.size} arms are available: {error}") from None
             self._by_arms[key].roughly = whole.roughly
         return self._by_arms[key]

@@ -101,7 +101,12 @@ def takes_contexts(reference: Any) -> bool:
 
 def sees_contexts(reference: Any) -> bool:
     """Return whether a reference needs contexts or, being in plain Python, may look at them."""
-    return takes_contexts(reference) or not hasattr(_innermost(reference), "kernel")
+    return takes_contexts(reference) or has_own_inside(reference)
+
+
+def has_own_inside(reference: Any) -> bool:
+    """Return whether a reference, or the one inside it, is in plain Python."""
+    return not hasattr(_innermost(reference), "kernel")
 
 
 def has_context_per_arm(reference: Any) -> bool:

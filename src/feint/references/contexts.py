@@ -2,8 +2,8 @@
 
 The settings of such a reference follow a log by themselves. `follow` takes the contexts and the rewards that become
 known (`past`), and returns the scores of the arms; `log_pi` turns scores, of all arms or of some, into log π; `state`
-and `recall` save what was learnt. A context is (d,) per row, or (K, d) where arms
-have features of their own and share one regression. In both, the intercept is a last feature that is 1.
+and `recall` save what was learnt. A context is (d,) per row, or (K, d) where arms have features of their own and share
+one regression. In both, the intercept is a last feature that is 1.
 """
 
 from collections.abc import Callable

@@ -109,13 +109,13 @@ class ControlShare(AroundWithShare):
         """Return the reference of these arms alone: the control keeps its share, and where it is not among them, the
         reference inside draws among them all.
         """
-        others = among_arms(self.reference, [arm - (arm > self.arm) for arm in arms if arm != self.arm])
+        others = [arm - (arm > self.arm) for arm in arms if arm != self.arm]
         if self.arm not in arms:
-            return others
+            return among_arms(self.reference, others)
         control = list(arms).index(self.arm)
-        if len(arms) > 2:
-            return ControlShare(others, control, self.share)
-        return Split((self.share, 1 - self.share) if control == 0 else (1 - self.share, self.share))
+        if len(others) == 1:
+            return Split((self.share, 1 - self.share) if control == 0 else (1 - self.share, self.share))
+        return ControlShare(among_arms(self.reference, others), control, self.share)
 
     def kernel(self, family: Any, n_arms: int) -> Any:
         """Return the settings for kernels."""

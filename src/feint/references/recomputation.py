@@ -21,6 +21,7 @@ from feint.references.base import (
     check_timing,
     describe,
     expect,
+    has_own_inside,
     memory_of,
     min_pulls_per_arm,
     note_pull,
@@ -157,6 +158,11 @@ class Recomputation:
     def log_pi_of_scores(self, scores: Scores, group: IntArray, numbers: IntArray) -> FloatArray:
         """Return log π of rows whose arms have these scores; see `contexts` for its form where `draws` is not None."""
         return np.asarray(self._settings.log_pi(scores, group, numbers))
+
+    @property
+    def follows_order(self) -> bool:
+        """Return whether a reference inside the reference sees or remembers the order of the pulls."""
+        return self._remembers or has_own_inside(self.reference)
 
     @property
     def has_rough(self) -> bool:

@@ -31,15 +31,14 @@ def bandit_of(fields: Any, folder: Path, what: str = "It", usual_family: Any = N
     """Return a `Bandit` from the fields of a file; `folder` is where files of the user's own families are sought, and
     `usual_family` the family of rewards if the fields name none. A field that is null in JSON counts as left out.
     """
-    if isinstance(fields, dict):
-        fields = {name: value for name, value in fields.items() if value is not None}
-    given = set(fields) if isinstance(fields, dict) else set()
-    if not {"public"} <= given <= _FIELDS or not {"private", "feedback"} & given:
+    given = {name for name, value in fields.items() if value is not None} if isinstance(fields, dict) else set()
+    if not {"public"} <= given or not set(fields) <= _FIELDS or not {"private", "feedback"} & given:
         names = sorted(fields) if isinstance(fields, dict) else type(fields).__name__
         raise ValueError(
             f"{what} has {names}; it must have public, private and, optionally, sigma or family, and feedback, and "
             "nothing else; private may be left out if the feedback determines it."
         )
+    fields = {name: value for name, value in fields.items() if value is not None}
     if "family" in fields:
         fields = {**fields, "family": parse_families(fields["family"], folder=folder)}
     elif "sigma" not in fields:

@@ -33,7 +33,7 @@ from feint.auditing.diagnosis.other_claims import (
 )
 from feint.auditing.diagnosis.pulls import RowsBefore
 from feint.auditing.diagnosis.spare_columns import claims_of_column
-from feint.auditing.diagnosis.weighing import Diagnosis, diagnose
+from feint.auditing.diagnosis.weighing import UNCLEAR, Diagnosis, diagnose
 from feint.auditing.modes import Mode, RecomputedReference, make_mode
 from feint.auditing.report import AuditReport
 from feint.auditing.row_checks import Chunk
@@ -52,12 +52,12 @@ _CLEARLY = 10.0  # nats beyond which a claim whose probabilities are known to 1 
 
 
 def rows_looked_at(rejected_at: int, n_arms: int) -> list[int]:
-    """Return how many rows to look at: beyond the rejection, and most if few arms make kinds hard to tell apart. Where
-    that settles no name, the next number does better.
+    """Return how many rows to look at: beyond the rejection, and most if few arms make kinds hard to tell apart. The
+    further numbers are for logs in which so many rows settle no name.
     """
     fewest = max(_FEWEST_ROWS, _FEWEST_CELLS // n_arms)
     found = [min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))]
-    while 2 * found[-1] <= 2**_DOUBLINGS * fewest:
+    while 2 * found[-1] <= min(2**_DOUBLINGS * fewest, max(fewest, _MOST_CELLS // n_arms)):
         found.append(2 * found[-1])
     return found
 
@@ -69,12 +69,15 @@ def explain_log(
     returns the rows of the log, each time from the first.
     """
     assert report.rejected_at is not None
-    diagnosis = None
+    diagnosis: Diagnosis | None = None
     for limit in rows_looked_at(report.rejected_at, arms.n):
         log = _ReadLog(read(), claim, mode, arms, limit, report.alpha)
         if log.tested.any():
-            found = [log.recompute(other) for other in log.other_claims()]
-            diagnosis = log.diagnose([other for other in found if other is not None])
+            others = [log.recompute(other) for other in log.other_claims()]
+            found = log.diagnose([other for other in others if other is not None])
+            # More rows can hide what was clear in a few of them, but they do not unsay it.
+            if diagnosis is None or found.kind != UNCLEAR or diagnosis.kind == UNCLEAR:
+                diagnosis = found
         if log.is_whole or (diagnosis is not None and diagnosis.is_settled):
             break
     return diagnosis
@@ -95,6 +98,8 @@ class _ReadLog:
             np.concatenate([getattr(piece, name) for piece in self._pieces])
             for name in ("arms", "rows", "groups", "begins")
         )
+        masks = [piece.chunk.available[piece.good] for piece in self._pieces if piece.chunk.available is not None]
+        self._available = np.concatenate(masks) if masks else None
         self.is_whole = self._rows.size < limit  # the log has no further rows
         self._order, self._first, _ = order_pasts(self._groups, begins)
         self._numbers = np.empty_like(self._order)
@@ -125,7 +130,7 @@ class _ReadLog:
         found = list(other_claims(claim, mode, arms, binary=binary))
         if not self._recomputed and (shares := self._constant_shares()) is not None:
             found += permuted_blocks(shares)
-        if self._recomputed and arms.n > 2 and claim.names.available is None:
+        if self._recomputed and arms.n > 2:
             arm, share = self._control()
             found += control_share(claim, arms.n, arm, share, arms.names()[arm])
         for name in self._pieces[0].chunk.spare:
@@ -140,11 +145,12 @@ class _ReadLog:
         return tuple(np.exp(tested[0]).tolist()) if same else None
 
     def _control(self) -> tuple[int, float]:
-        """Return the arm that was pulled most beyond expectation, and its share, with two digits."""
+        """Return the arm that was pulled most beyond expectation, and its share where it could be, with two digits."""
         pulls = np.bincount(self._pulled[self.tested], minlength=self._arms.n)
         expected = np.exp(self._log_pi[self.tested]).sum(axis=0)
         arm = int(((pulls - expected) / np.sqrt(np.maximum(expected, 1.0))).argmax())
-        return arm, min(max(round(float(pulls[arm]) / pulls.sum(), 2), 0.01), 0.99)
+        rows = pulls.sum() if self._available is None else self._available[self.tested, arm].sum()
+        return arm, min(max(round(float(pulls[arm] / rows), 2), 0.01), 0.99)
 
     def _mode(self, setting: Setting, roughly: bool = False) -> Mode:
         """Return a new mode for the claim with this setting; a reference is recomputed, whatever was logged."""
@@ -236,14 +242,19 @@ class _ReadLog:
         """Return (log π (n, K), known (n,)) where one arm has a fixed share: the others are drawn as if it were not
         available.
         """
-        others = np.arange(self._arms.n) != arm
-        pieces = [
-            piece._replace(chunk=piece.chunk._replace(available=np.tile(others, (piece.good.size, 1))))
-            for piece in self._pieces
-        ]
+        pieces, shared = [], []
+        for piece in self._pieces:
+            could = piece.chunk.available
+            could = np.ones((piece.good.size, self._arms.n), dtype=bool) if could is None else could
+            is_shared = could[:, arm] & (could.sum(axis=1) > 1)
+            others = could.copy()
+            others[is_shared, arm] = False
+            pieces.append(piece._replace(chunk=piece.chunk._replace(available=others)))
+            shared.append(is_shared[piece.good])
         log_pi, known = read_claims(pieces, self._mode((AVAILABLE, AVAILABLE), roughly))
-        log_pi += math.log1p(-share)
-        log_pi[:, arm] = math.log(share)
+        rows = np.concatenate(shared)
+        log_pi[rows] += math.log1p(-share)
+        log_pi[rows, arm] = math.log(share)
         return log_pi, known
 
     def diagnose(self, alternatives: Sequence[Alternative]) -> Diagnosis:
@@ -255,6 +266,7 @@ class _ReadLog:
             self._arms.names(),
             alternatives,
             past=self._past,
+            available=None if self._available is None else self._available[self.tested],
             judge=self,
         )
 

@@ -173,8 +173,9 @@ class Forced(ExpertFamily[int]):
         return self._arms
 
     def log_ratios(self, label: int, size: float) -> FloatArray:
-        """Return ℓ_t of every row; see the class."""
-        return mixed(np.where(self.log.arms == label, -self.log.pulled, -math.inf), size)
+        """Return ℓ_t of every row; see the class. Where the arm could not be drawn, it cannot be forced."""
+        ratios = mixed(np.where(self.log.arms == label, -self.log.pulled, -math.inf), size)
+        return ratios if self.log.available is None else np.where(self.log.available[:, label], ratios, 0.0)
 
     def words(self, label: int, size: float) -> str:
         """Return a description of the departure."""
@@ -237,7 +238,7 @@ class GrowingPower(ExpertFamily[bool]):
 
 
 class Uniform(ExpertFamily[bool]):
-    """q = (1 − λ)·π + λ/K."""
+    """q = (1 − λ)·π + λ/K, K being the arms that could be drawn."""
 
     SIZES, LARGEST = MIXED, 0.999
 
@@ -247,7 +248,7 @@ class Uniform(ExpertFamily[bool]):
 
     def log_ratios(self, label: bool, size: float) -> FloatArray:
         """Return ℓ_t of every row; see the class."""
-        return mixed(-math.log(len(self.log.names)) - self.log.pulled, size)
+        return mixed(self.log.log_uniform() - self.log.pulled, size)
 
     def words(self, label: bool, size: float) -> str:
         """Return a description of the departure."""

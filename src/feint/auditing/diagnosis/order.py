@@ -153,7 +153,7 @@ class UniformStart(ExpertFamily[bool]):
         super().__init__(kind, log)
         n = log.arms.size
         order = np.argsort(log.past.numbers, kind="stable")
-        won = np.cumsum((-math.log(len(log.names)) - log.pulled)[order])
+        won = np.cumsum((log.log_uniform() - log.pulled)[order])
         ended = np.logaddexp.accumulate(won)
         with np.errstate(divide="ignore"):
             mean = np.logaddexp(ended, np.log(n - 1.0 - np.arange(n)) + won) - math.log(n)

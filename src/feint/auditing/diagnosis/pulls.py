@@ -1,5 +1,6 @@
 """The pulls that are explained, with what was claimed and known before each."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ class Pulls(NamedTuple):
     names: Sequence[str]  # of arms
     pulled: FloatArray  # (n,) log π of the pulled arm
     past: RowsBefore
+    available: BoolArray | None = None  # (n, K) the arms that could be drawn; None: all
 
     def chosen(self, arm: int) -> FloatArray:
         """Return 1 where `arm` was pulled, otherwise 0."""
@@ -44,6 +46,12 @@ class Pulls(NamedTuple):
         with np.errstate(divide="ignore"):
             return np.clip(log_p - np.log(-np.expm1(np.minimum(log_p, 0.0))), _SMALLEST, -_SMALLEST)
 
+    def log_uniform(self) -> FloatArray | float:
+        """Return log π of each row's arms where the pull is drawn uniformly."""
+        if self.available is None:
+            return -math.log(len(self.names))
+        return np.asarray(-np.log(self.available.sum(axis=1)))
+
     def name(self, *arms: int) -> str:
         """Return the names of some arms in words."""
         names = [self.names[a] for a in arms]
@@ -51,7 +59,12 @@ class Pulls(NamedTuple):
 
 
 def read_pulls(
-    arms: IntArray, log_pi: FloatArray, rows: IntArray, names: Sequence[str], past: RowsBefore | None = None
+    arms: IntArray,
+    log_pi: FloatArray,
+    rows: IntArray,
+    names: Sequence[str],
+    past: RowsBefore | None = None,
+    available: BoolArray | None = None,
 ) -> Pulls:
     """Return the pulls of a log; where an arm of probability 0 was pulled, 0 is taken for 1e-39.
 
@@ -61,4 +74,4 @@ def read_pulls(
     past = past or RowsBefore(np.zeros_like(each), np.ones(each.size, dtype=bool), each)
     if (log_pi[each, arms] < REFUTED).any():
         log_pi = np.maximum(log_pi, REFUTED)  # in every row, so that the change does not tell what was pulled
-    return Pulls(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms], past)
+    return Pulls(arms, np.ascontiguousarray(log_pi), rows, names, log_pi[each, arms], past, available)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from feint._types import FloatArray, IntArray
+from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.diagnosis.expert_evidence import AFTER, EVIDENCE, FIRST, LAST, LOWEST, N_FACTS, TOTAL, WON, score
 from feint.auditing.diagnosis.expert_families import Alternative, Given, expert_families, given_family
 from feint.auditing.diagnosis.experts import SHARE, ExpertFamily, Setting
@@ -115,6 +115,7 @@ def diagnose(
     alternatives: Sequence[Alternative] = (),
     *,
     past: RowsBefore | None = None,
+    available: BoolArray | None = None,
     judge: Judge | None = None,
 ) -> Diagnosis:
     """Return the kinds of departures from its claim that explain a log best.
@@ -133,6 +134,8 @@ def diagnose(
         Other claims that might be the true ones.
     past
         Which rows lie before which; without it, those above.
+    available
+        (n, K) the arms that could be drawn; without it, all.
     judge
         Knows which settings of the claim would not be rejected, and makes rough alternatives exact; without it, no
         option is suggested, and every alternative is taken as it is.
@@ -146,7 +149,7 @@ def diagnose(
     >>> diagnosis.kind, diagnosis.words
     ('another row', 'each pull fits the probabilities one row before its own')
     """
-    log = read_pulls(arms, log_pi, rows, [str(label) for label in labels], past)
+    log = read_pulls(arms, log_pi, rows, [str(label) for label in labels], past, available)
     found: dict[str, list[tuple[float, _Best]]] = {}
     if log.arms.size:
         for family, (gain, best) in _weigh_all(log, alternatives, judge):

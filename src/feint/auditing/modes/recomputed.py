@@ -11,14 +11,14 @@ from feint.auditing.available import AmongAvailable
 from feint.auditing.burn_in import read_burn_in
 from feint.auditing.claim import Claim
 from feint.auditing.modes.base import Mode
-from feint.auditing.numbers import NEVER, as_moments
+from feint.auditing.numbers import NEVER, Column, as_moments
 from feint.auditing.row_checks import Chunk, RowProblems, shown
 from feint.auditing.stages import Stages
 from feint.evidence import Calibration, PropensityMixture, PropensitySerialMixture
 from feint.evidence.share_bets import ShareBets
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
-from feint.references.base import LARGEST_FEATURE, takes_contexts
+from feint.references.base import LARGEST_FEATURE, has_context_per_arm, takes_contexts
 from feint.references.recomputation import Recomputation
 
 
@@ -51,7 +51,7 @@ class RecomputedReference(Mode):
 
     def check(self, chunk: Chunk, findings: RowProblems) -> None:
         """Find the rows whose reward is not one of the family."""
-        for i, column in enumerate(chunk.contexts):
+        for i, column in enumerate(self._contexts_of(chunk)):
             findings.add_column(column, f"number {i + 1} of the context")
             findings.add(
                 np.abs(column.values) > LARGEST_FEATURE,
@@ -80,13 +80,27 @@ class RecomputedReference(Mode):
             lambda i: f"reward is {shown(reward.texts[i])}; it must be {observable_rewards(family)}",
         )
 
+    def _contexts_of(self, chunk: Chunk) -> list[Column]:
+        """Return the columns of the context; the features of an arm that is not available may be missing."""
+        if chunk.available is None or not has_context_per_arm(self.claim.reference):
+            return list(chunk.contexts)
+        size = len(chunk.contexts) // self.arms.n
+        return [
+            column._replace(
+                values=np.where(chunk.available[:, i // size], column.values, 0.0),
+                missing=column.missing & chunk.available[:, i // size],
+            )
+            for i, column in enumerate(chunk.contexts)
+        ]
+
     def read(self, chunk: Chunk, good: BoolArray, arms: IntArray, groups: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the reference's probabilities, recomputed from the rows before."""
         rewards = np.zeros(arms.size)
         if chunk.reward is not None:
             rewards = chunk.reward.values[good]
             self._all_binary &= bool((np.isnan(rewards) | (rewards == 0) | (rewards == 1)).all())
-        contexts = np.column_stack([column.values[good] for column in chunk.contexts]) if chunk.contexts else None
+        features = self._contexts_of(chunk)
+        contexts = np.column_stack([column.values[good] for column in features]) if features else None
         times, due = self._clock(chunk, good, groups)
         numbers = self.expected.past.number_rows(groups) if self._burn_in is not None else None
         log = groups, arms, rewards, times, due, contexts

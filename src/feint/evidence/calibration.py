@@ -79,8 +79,6 @@ def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, e: FloatArray,
     n_arms, totals = wealth.won.shape[0], wealth.totals
     for i in range(arms.size):
         place = claimed.places[i]
-        for k in range(totals.size):
-            totals[k] = 0.0
         for a in range(n_arms):
             pulled = 1 if a == arms[i] else 0
             won, factors = wealth.won[a], wealth.factors[pulled, a]
@@ -90,7 +88,7 @@ def _test_rows(wealth: _Wealth, arms: IntArray, claimed: Claimed, e: FloatArray,
                 _read_claim(factors, terms, claimed.table[place], a, pulled)
             for k in range(won.size):
                 won[k] *= factors[k]
-                totals[k] += won[k]
+                totals[k] = won[k] if a == 0 else totals[k] + won[k]
             for k in range(_N_SUMS):
                 sums[k] += terms[k]
         total = sum_products(wealth.shares, totals)

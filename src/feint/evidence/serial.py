@@ -44,6 +44,7 @@ TOWARDS = TILTS.size // 2
 _HELD_BACK, _RELEASED_EVERY = 0.25, 32
 _FIRST_SPACE = 16  # pasts
 _NO_ARM = -1.0
+_NEVER = -1.0  # a place in no table
 
 _RESERVE, _INSTANTS = SCALE + 1, SCALE + 2  # places in `facts`
 
@@ -57,6 +58,8 @@ class SerialBets(NamedTuple):
     before: FloatArray  # (n, LAGS + K) before the instant: the arms of the last rows, and how far each arm is behind
     now: FloatArray  # (n, LAGS + K) the same with the rows of the instant
     sizes: FloatArray  # (len(TILTS),) e^λ − 1, or q
+    factors: FloatArray  # (3, K, len(TILTS)) of a bet on one arm that was not pulled, and that was; scratch
+    made: FloatArray  # (2, K) the place of the claim that these are of
 
 
 @kernel
@@ -82,7 +85,7 @@ def _bet_rows(
             recall_past(bets, g)
             now = bets.now[g]
             for s in range(SETS):
-                won += _bet_on_set(bets.sizes, bets.wealth[first + s], bets.before[g], s, bound, arm)
+                won += _bet_on_set(bets, bets.wealth[first + s], bets.before[g], s, bound, places[i], arm)
             shift_lags(now, arm)
             for a in range(bound.shape[1]):
                 now[LAGS + a] += bound[0, a]
@@ -92,27 +95,37 @@ def _bet_rows(
 
 @part
 def _bet_on_set(
-    sizes: FloatArray, wealth: FloatArray, before: FloatArray, s: int, bound: FloatArray, arm: int
+    bets: SerialBets, wealth: FloatArray, before: FloatArray, s: int, bound: FloatArray, place: int, arm: int
 ) -> float:
     """Bet on the arm of an earlier row (s < LAGS), or on the arms that are behind, and return the wealth."""
-    p, below, above, hit = 0.0, 0.0, 0.0, 0.0
-    start, stop = np.int64(0), np.int64(bound.shape[1])
+    start, stop, hit = np.int64(0), np.int64(bound.shape[1]), 0
+    factors = bets.factors[2, 0]
+    is_made = False
     if s < LAGS:
         start = np.int64(before[s])
         stop = start + 1
-    for a in range(start if start > 0 else 0, stop):  # none, where there is no earlier row
-        if s < LAGS or before[LAGS + a] > BEHIND:
-            p += bound[0, a]
-            below += bound[1, a]
-            above += bound[2, a]
-            hit = 1.0 if a == arm else hit
-    if bound[1, 0] < 0.0:
-        below = above = -bound[1, 0] * (p if p < 0.5 else 1.0 - p)
+        if start >= 0:  # there is an earlier row
+            hit = 1 if start == arm else 0
+            factors = bets.factors[hit, start]
+            is_made = bets.made[hit, start] == place
+            bets.made[hit, start] = place
+    if not is_made:
+        p, below, above = 0.0, 0.0, 0.0
+        for a in range(start if start > 0 else 0, stop):
+            if s < LAGS or before[LAGS + a] > BEHIND:
+                p += bound[0, a]
+                below += bound[1, a]
+                above += bound[2, a]
+                hit = 1 if a == arm else hit
+        if bound[1, 0] < 0.0:
+            below = above = -bound[1, 0] * (p if p < 0.5 else 1.0 - p)
+        for k in range(factors.size):
+            y = p + above if k < TOWARDS else p - below
+            y = 1.0 if y > 1.0 else 0.0 if y < 0.0 else y
+            factors[k] = (1.0 + bets.sizes[k] * hit) / (1.0 + bets.sizes[k] * y)
     won = 0.0
     for k in range(wealth.size):
-        y = p + above if k < TOWARDS else p - below
-        y = 1.0 if y > 1.0 else 0.0 if y < 0.0 else y
-        wealth[k] *= (1.0 + sizes[k] * hit) / (1.0 + sizes[k] * y)
+        wealth[k] *= factors[k]
         won += wealth[k]
     return won
 
@@ -183,7 +196,8 @@ class SerialMixture(EProcess):
         shape = (SETS if n_groups is None else 2 * SETS, TILTS.size)
         width = LAGS + self.n_arms
         empty = np.zeros(0), np.zeros((0, width)), np.zeros((0, width))
-        self._bets = SerialBets(np.zeros(shape), np.array([0.0, 1.0, 0.0]), *empty, self._sizes())
+        scratch = np.empty((3, self.n_arms, TILTS.size)), np.empty((2, self.n_arms))
+        self._bets = SerialBets(np.zeros(shape), np.array([0.0, 1.0, 0.0]), *empty, self._sizes(), *scratch)
         self._make_space(_FIRST_SPACE if n_groups is None else max(_FIRST_SPACE, n_groups + 1))
 
     @classmethod
@@ -234,6 +248,7 @@ class SerialMixture(EProcess):
         bounds = np.stack([p, below * smaller, above * smaller], axis=1)
         if self.floor == 0.0 < self.within:
             bounds[:, 1:] = -self.within
+        self._bets.made[:] = _NEVER
         _bet_rows(self._bets, groups, arms, claimed.places, bounds, begins, e, units)
 
     def _arrays(self) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def test_blocks_of_bytes_are_what_the_careful_reader_reads(tmp_path, monkeypatch
     """Arrow splits blocks of a few lines from bytes until one is odd; the standard library reads all of them."""
     from feint.auditing.readers import delimited, plain_blocks
 
-    monkeypatch.setattr(plain_blocks, "WORTH_ARROW", 3)
+    monkeypatch.setattr(plain_blocks, "WORTH_ARROW", 3 * 3)
     monkeypatch.setattr(plain_blocks, "_FIRST_BYTES", 64)
     monkeypatch.setattr(delimited, "MOST_CELLS", 10 * 3)
     rows = [f"{i},{i / 7},x{i}" for i in range(60)]

@@ -13,7 +13,7 @@ from feint.support.own_parts import OwnPartError
 Tick = Callable[[int], object]
 Progress = Callable[[str, int], Tick]  # called with what is done and with its size
 EMPTY_LINE = "the line is empty"
-WORTH_ARROW = 10_000  # cells, or lines: importing Arrow takes longer than reading fewer without it
+WORTH_ARROW = 20_000  # cells: importing Arrow takes longer than reading fewer without it
 
 
 def no_progress(what: str, total: int) -> Tick:

@@ -89,7 +89,7 @@ def _split_plainly(lines: list[str], delimiter: str, width: int, where: list[int
     text = "".join(lines)
     if width == 1 or not text or any(c in text for c in '"\r\0') or "\n" in lines:
         return None
-    if len(lines) >= WORTH_ARROW and delimiter.isascii() and is_there("pyarrow"):
+    if len(lines) * width >= WORTH_ARROW and delimiter.isascii() and is_there("pyarrow"):
         found = split_block(text.encode("utf-8", "surrogatepass"), delimiter, width, where)
         return None if found is None else Columns(found)
     if {*map(str.count, lines, repeat(delimiter))} != {width - 1}:

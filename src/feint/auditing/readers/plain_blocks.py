@@ -23,7 +23,7 @@ def plain_blocks(
     At the first lines that are not plain, what was read goes back to `stream`. If that is right at the start, or if the
     file is too short for Arrow to be worth its import, nothing is yielded and the header goes back too.
     """
-    if width == 1 or n_rows < WORTH_ARROW or not delimiter.isascii():
+    if width == 1 or n_rows * width < WORTH_ARROW or not delimiter.isascii():
         return
     held, size, header = b"", _FIRST_BYTES, True
     while True:
@@ -32,7 +32,7 @@ def plain_blocks(
         cut = len(held) if whole else held.rfind(b"\n") + 1
         start = held.find(b"\n") + 1 if header else 0
         block = held[start:cut]
-        if header and block.count(b"\n") < WORTH_ARROW:
+        if header and block.count(b"\n") * width < WORTH_ARROW:
             if whole or size >= _MOST_BYTES:
                 break
             size *= 2

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
 import feint
 from honest_agents import beta_sampling, draw, flips, play
@@ -155,6 +156,17 @@ CASES = {
     ),
     "`--floor 0.02`": Case(rounded, {"floor": 0.02}, "0.001 in place of 0.02", {"floor": 0.001}),
 }
+
+
+def check_rates(case, n_logs, most):
+    """Ask that at most `most` honest logs are rejected, which more are with a probability below 1e-6, and that half of
+    ten logs are whose claim is misstated.
+    """
+    assert binom.sf(most, n_logs, 0.05) < 1e-6
+    honest = first_rejections(case, np.random.default_rng(1), n_logs, 250)
+    assert np.isfinite(honest).sum() <= most
+    wrong = first_rejections(case, np.random.default_rng(2), 10, 600, wrong=True)
+    assert np.isfinite(wrong).sum() >= 5
 
 
 def first_rejections(case, rng, n_logs, rows, *, bent=False, wrong=False):

@@ -15,9 +15,9 @@ import feint
 from context_agents import play_linear, play_logistic, play_shared
 from feint.auditing.available import AmongAvailable
 from feint.references import Clipped
-from feint.references.recomputation import Recomputation
+from feint.references.recomputation import LogRows, Recomputation
 from honest_agents import Seen, draw, flips, play
-from option_logs import BETA, RATES, SHARES, Case, first_rejections, some_down
+from option_logs import BETA, RATES, SHARES, Case, check_rates, first_rejections, some_down
 
 NODES, WEIGHTS = (part / 2 for part in np.polynomial.legendre.leggauss(80))
 Sampling = feint.ThompsonSampling
@@ -93,7 +93,7 @@ def test_a_reference_among_two_of_three_arms(reference, expected):
     available = np.ones((13, 3), dtype=bool)
     available[12, 0] = False
     recomputed = Recomputation(reference, feint.Bernoulli(), 3, initial_round=False)
-    found, tested = AmongAvailable(recomputed).rows(*log, None, None, None, available)
+    found, tested = AmongAvailable(recomputed).rows(LogRows(*log), available)
     error = 1e-9
     if expected is None:
         draws, n = [], 10**6
@@ -120,7 +120,7 @@ def test_contexts_among_two_of_three_arms(shared):
     reference = feint.LinearThompsonSampling(np.inf, 0.7, shared=shared)
     recomputed = Recomputation(reference, feint.Gaussian(), 3, initial_round=False)
     log = np.zeros(9, int), arms, rewards, None, None, x.reshape(9, -1)
-    found, tested = AmongAvailable(recomputed).rows(*log, available)
+    found, tested = AmongAvailable(recomputed).rows(LogRows(*log), available)
     known = np.arange(8)
     if shared:
         seen, gap = x[known, arms[known]], x[8, 1] - x[8, 2]
@@ -150,7 +150,7 @@ def test_draws_of_the_auditor_among_available_arms():
     reference = feint.LinearThompsonSampling(1.0, shared=True)
     recomputed = Recomputation(reference, feint.Gaussian(), 5, initial_round=False)
     log = np.zeros(rows, int), np.full(rows, 4), np.full(rows, np.nan), None, None, x.reshape(rows, -1)
-    table, tested = AmongAvailable(recomputed).rows(*log, available)
+    table, tested = AmongAvailable(recomputed).rows(LogRows(*log), available)
     assert tested.all()
     assert np.array_equal(np.isneginf(table[:, :5]), ~available)
     draws = rng.normal(size=(200_000, 3)) @ x[0].T
@@ -335,12 +335,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_honest_logs_pass_and_all_arms_available_does_not(name):
-    """At most 5 % of honest logs are rejected: more than 8 of 20 would be with probability below 1e-6."""
-    honest = first_rejections(CASES[name], np.random.default_rng(1), 20, 250)
-    assert stats.binom.sf(8, 20, 0.05) < 1e-6
-    assert np.isfinite(honest).sum() <= 8
-    wrong = first_rejections(CASES[name], np.random.default_rng(2), 10, 600, wrong=True)
-    assert np.isfinite(wrong).sum() >= 5
+    check_rates(CASES[name], n_logs=20, most=8)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
 import feint
-from option_logs import BETA, CASES, SHARES, first_rejections
+from option_logs import BETA, CASES, SHARES, check_rates, first_rejections
 
 GUIDE = (Path(__file__).parent.parent.parent / "docs" / "audit.md").read_text(encoding="utf-8")
 NODES, WEIGHTS = (part / 2 for part in np.polynomial.legendre.leggauss(24))
@@ -183,12 +183,7 @@ def test_honest_logs_with_a_rare_arm_keep_a_large_floor():
 
 @pytest.mark.parametrize("name", CASES)
 def test_honest_logs_pass_and_misstated_ones_do_not(name):
-    """At most 5 % of honest logs are rejected: more than 13 of 50 would be with probability below 1e-6."""
-    honest = first_rejections(CASES[name], np.random.default_rng(1), 50, 250)
-    assert binom.sf(13, 50, 0.05) < 1e-6
-    assert np.isfinite(honest).sum() <= 13
-    wrong = first_rejections(CASES[name], np.random.default_rng(2), 10, 600, wrong=True)
-    assert np.isfinite(wrong).sum() >= 5
+    check_rates(CASES[name], n_logs=50, most=13)
 
 
 @pytest.mark.slow

@@ -16,10 +16,12 @@ import numpy as np
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.auditing.arms import LogArms, label_of
 from feint.references.base import among_arms, takes_contexts
-from feint.references.recomputation import Recomputation
+from feint.references.recomputation import LogRows, Recomputation
 from feint.references.regressions import Scores
 from feint.references.scores import rows_of_shares
 from feint.support.strict_json import parse_json
+
+_LEAST = -700.0  # log π above which π is not 0
 
 
 def read_available(cells: Any, arms: LogArms, malformed: dict[int, str]) -> BoolArray:
@@ -62,9 +64,6 @@ def _labels(cell: Any, known: dict[str, int]) -> list[str]:
     return [label for label in map(label_of, found) if label]
 
 
-_LEAST = -700.0  # log π above which π is not 0
-
-
 def _patterns(available: BoolArray, tested: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the tested rows with the same available arms, and these arms."""
     packed = np.packbits(available, axis=1)
@@ -89,27 +88,17 @@ class AmongAvailable:
             )
         among_arms(expected.reference, range(expected.n_arms))  # refuses what it cannot restrict
 
-    def rows(
-        self,
-        group: IntArray,
-        arms: IntArray,
-        rewards: FloatArray,
-        times: Any,
-        reward_times: Any,
-        contexts: FloatArray | None,
-        available: BoolArray,
-    ) -> tuple[FloatArray, BoolArray]:
+    def rows(self, log: LogRows, available: BoolArray) -> tuple[FloatArray, BoolArray]:
         """Return log π of the tested rows, and which rows these are, (n,), as `Recomputation.rows` does."""
-        expected = self._expected
+        expected, group = self._expected, log.group
         if takes_contexts(expected.reference):
-            log = group, arms, rewards, times, reward_times, contexts
-            numbers, scores = expected.learn_by_contexts(*log, available)
+            numbers, scores = expected.learn_by_contexts(log, available)
             return self._by_scores(scores, group, numbers, available)
-        known = expected.learn(group, arms, rewards, times, reward_times)
+        known = expected.learn(*log[:5])
         tested = known.numbers >= expected.untested
         if expected.is_own:
             tested &= expected.has_probabilities(known, available)
-            return expected.follow_plainly(known, group, arms, tested, available, contexts), tested
+            return expected.follow_plainly(known, group, log.arms, tested, available, log.contexts), tested
         table = np.full(available.shape, -math.inf)
         for rows, some in _patterns(available, tested):
             if some.size == 1:
@@ -128,7 +117,8 @@ class AmongAvailable:
         has_scores = scores.proper | (available.sum(axis=1) == 1)  # an arm that is alone needs none
         tested = has_scores & (numbers >= self._expected.untested)
         # Where the auditor draws for itself, there is a last column, which rows whose probabilities are known have too.
-        table = np.full((group.size, available.shape[1] + (self._expected.draws is not None)), -math.inf)
+        draws = self._expected.draws is not None
+        table = np.full((group.size, available.shape[1] + draws), -math.inf)
         for rows, some in _patterns(available, tested):
             found = np.zeros((rows.size, 1))
             is_drawn = False
@@ -136,10 +126,10 @@ class AmongAvailable:
                 reference = self._reference(some)
                 found = reference.log_pi_of_scores(scores.at(rows).of(some), group[rows], numbers[rows])
                 is_drawn = reference.draws is not None
-            if self._expected.draws is not None and not is_drawn:
+            if draws and not is_drawn:
                 found = rows_of_shares(np.exp(np.maximum(found, _LEAST)))
             table[np.ix_(rows, some)] = found[:, : some.size]
-            if self._expected.draws is not None:
+            if draws:
                 table[rows, -1] = some[found[:, -1].astype(np.int64)]
         return table[tested], tested
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
-from feint.evidence.claim_table import ABOVE, BELOW, REST, Claimed, P, read_claimed
+from feint.evidence.claim_table import ABOVE, BELOW, NOWHERE, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import check_within
 from feint.evidence.wealth import SCALE, settle_total
 from feint.numerics._jit import kernel, part
@@ -54,7 +54,6 @@ BETS_SHARE = 2.0 / 7.0  # a fifth of the audit, so that its intervals hold with 
 _SIZES_OF_BETS = np.concatenate([np.expm1(_TILTS), _BETS])  # e^λ − 1, and ±λ_k
 _SHARES = np.concatenate([(1.0 - BETS_SHARE) * _WEIGHTS, np.full(_BETS.size, BETS_SHARE / _BETS.size)])
 _NEWTON_STEPS, _NEWTON_END = 100, 1e-13
-_NEVER = -1.0  # a place in no table
 
 OBSERVED, EXCESS, VARIANCE, ALLOWED = range(4)  # places in the sums of an arm
 _N_SUMS = 4
@@ -193,7 +192,7 @@ class Calibration(EProcess):
 
     def _extend(self, arms: IntArray, claimed: Claimed, begins: BoolArray, log_e: FloatArray) -> None:
         # Products of fixed bets do not depend on the order of an instant's rows.
-        self._wealth.made[:] = _NEVER
+        self._wealth.made[:] = NOWHERE
         units = np.empty(arms.size)
         _test_rows(self._wealth, arms, claimed, log_e, units)
         np.log(log_e, out=log_e)

@@ -14,6 +14,7 @@ from feint.evidence.slack import slack_shares
 from feint.numerics._validate import SUM_TOLERANCE
 
 LOG_P, P, REST, BELOW, ABOVE = 0, 1, 2, 3, 4  # rows of a claim
+NOWHERE = -1.0  # a place in no table
 
 
 class Claimed(NamedTuple):

@@ -30,7 +30,7 @@ import numpy as np
 
 from feint._types import BoolArray, FloatArray, IntArray
 from feint.evidence.base import EProcess
-from feint.evidence.claim_table import ABOVE, BELOW, REST, Claimed, P, read_claimed
+from feint.evidence.claim_table import ABOVE, BELOW, NOWHERE, REST, Claimed, P, read_claimed
 from feint.evidence.fixed_share import check_within
 from feint.evidence.serial_bet import BEHIND, SerialBet
 from feint.evidence.wealth import SCALE, rescale, settle_total
@@ -44,7 +44,6 @@ TOWARDS = TILTS.size // 2
 _HELD_BACK, _RELEASED_EVERY = 0.25, 32
 _FIRST_SPACE = 16  # pasts
 _NO_ARM = -1.0
-_NEVER = -1.0  # a place in no table
 
 _RESERVE, _INSTANTS = SCALE + 1, SCALE + 2  # places in `facts`
 
@@ -248,7 +247,7 @@ class SerialMixture(EProcess):
         bounds = np.stack([p, below * smaller, above * smaller], axis=1)
         if self.floor == 0.0 < self.within:
             bounds[:, 1:] = -self.within
-        self._bets.made[:] = _NEVER
+        self._bets.made[:] = NOWHERE
         _bet_rows(self._bets, groups, arms, claimed.places, bounds, begins, e, units)
 
     def _arrays(self) -> dict[str, Any]:

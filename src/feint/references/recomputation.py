@@ -8,7 +8,7 @@ cores. A reference that ignores rewards counts every pull at once, whenever its 
 of the pulls matters is followed agent by agent.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,17 @@ def _expect_rows(
         expect(reference, belief, numbers[i], pi, out[i])
 
 
+class LogRows(NamedTuple):
+    """Some rows of a log, as `Recomputation.rows` takes them."""
+
+    group: IntArray
+    arms: IntArray
+    rewards: FloatArray
+    times: Any = None
+    reward_times: Any = None
+    contexts: FloatArray | None = None
+
+
 class Recomputation:
     """A reference that follows a log and returns log π before each row."""
 
@@ -103,7 +114,8 @@ class Recomputation:
         `contexts` are (n, d), or (n, K·d) where arms have their own.
         """
         if takes_contexts(self.reference):
-            numbers, scores = self.learn_by_contexts(group, arms, rewards, times, reward_times, contexts)
+            log = LogRows(group, arms, rewards, times, reward_times, contexts)
+            numbers, scores = self.learn_by_contexts(log)
             tested = scores.proper & (numbers >= self.untested)
             return self.log_pi_of_scores(scores.at(tested), group[tested], numbers[tested]), tested
         if getattr(self.reference, "is_constant", False) and self.untested == 0:
@@ -138,22 +150,13 @@ class Recomputation:
             enough &= self._settings.has_posterior(known.counts, known.sums, known.spreads)
         return enough
 
-    def learn_by_contexts(
-        self,
-        group: IntArray,
-        arms: IntArray,
-        rewards: FloatArray,
-        times: Any,
-        reward_times: Any,
-        contexts: FloatArray | None,
-        available: BoolArray | None = None,
-    ) -> tuple[IntArray, Scores]:
+    def learn_by_contexts(self, log: LogRows, available: BoolArray | None = None) -> tuple[IntArray, Scores]:
         """Add all rows to the past, and return each row's number among its agent's, and the scores before it."""
-        pulled = self._settings.contexts_of(contexts)
-        pulled = pulled[np.arange(arms.size), arms if pulled.shape[1] > 1 else 0]
-        known = self.past.rows(group, arms, rewards, times, reward_times, pulled)
+        pulled = self._settings.contexts_of(log.contexts)
+        pulled = pulled[np.arange(log.arms.size), log.arms if pulled.shape[1] > 1 else 0]
+        known = self.past.rows(*log[:5], pulled)
         fades = np.where(known.numbers > 0, self.past.timing.discount, 1.0)
-        return known.numbers, self._settings.follow(group, fades, contexts, self.past.learnt, available)
+        return known.numbers, self._settings.follow(log.group, fades, log.contexts, self.past.learnt, available)
 
     def log_pi_of_scores(self, scores: Scores, group: IntArray, numbers: IntArray) -> FloatArray:
         """Return log π of rows whose arms have these scores; see `contexts` for its form where `draws` is not None."""

@@ -56,8 +56,9 @@ def rows_looked_at(rejected_at: int, n_arms: int) -> list[int]:
     further numbers are for logs in which so many rows settle no name.
     """
     fewest = max(_FEWEST_ROWS, _FEWEST_CELLS // n_arms)
-    found = [min(max(fewest, _TIMES * rejected_at), max(fewest, _MOST_CELLS // n_arms))]
-    while 2 * found[-1] <= min(2**_DOUBLINGS * fewest, max(fewest, _MOST_CELLS // n_arms)):
+    most = max(fewest, _MOST_CELLS // n_arms)
+    found = [min(max(fewest, _TIMES * rejected_at), most)]
+    while 2 * found[-1] <= min(2**_DOUBLINGS * fewest, most):
         found.append(2 * found[-1])
     return found
 

@@ -19,7 +19,7 @@ from feint.evidence.share_bets import ShareBets
 from feint.families import Bernoulli
 from feint.families.base import is_observable, observable_rewards
 from feint.references.base import LARGEST_FEATURE, has_context_per_arm, takes_contexts
-from feint.references.recomputation import Recomputation
+from feint.references.recomputation import LogRows, Recomputation
 
 
 class RecomputedReference(Mode):
@@ -103,14 +103,14 @@ class RecomputedReference(Mode):
         contexts = np.column_stack([column.values[good] for column in features]) if features else None
         times, due = self._clock(chunk, good, groups)
         numbers = self.expected.past.number_rows(groups) if self._burn_in is not None else None
-        log = groups, arms, rewards, times, due, contexts
+        log = LogRows(groups, arms, rewards, times, due, contexts)
         available = None
         if self._among is None:
             log_pi, tested = self.expected.rows(*log)
         else:
             assert chunk.available is not None
             available = chunk.available[good]
-            log_pi, tested = self._among.rows(*log, available)
+            log_pi, tested = self._among.rows(log, available)
         if self._burn_in is None or numbers is None:
             return log_pi, tested
         return self._burn_in.overlay(self._burning, numbers, log_pi, tested, available)
